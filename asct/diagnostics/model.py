@@ -1,0 +1,57 @@
+"""What is wrong, where, and the way out: data that every renderer shares. Nothing here prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of one source line. `line` and `column` count from 1; `length` is in characters, at least 1."""
+
+    file: str
+    line: int
+    column: int
+    length: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: `message` says what is wrong (lower case, no full stop), `hint` alone says what to do about it.
+
+    `code` is an entry of `diagnostics.codes`; `label` stands beside the caret; `notes` are further facts, each with
+    an optional place of its own.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    label: str = ""
+    hint: str = ""
+    severity: Severity = "error"
+    notes: tuple[tuple[str, Span | None], ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """The finding as `asct.diagnostic/1`."""
+        return {
+            "schema": "asct.diagnostic/1",
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "file": self.span.file if self.span else None,
+            "line": self.span.line if self.span else None,
+            "column": self.span.column if self.span else None,
+            "length": self.span.length if self.span else None,
+            "label": self.label or None,
+            "hint": self.hint or None,
+            "notes": [text for text, _ in self.notes],
+        }
+
+
+def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Those that stop the command."""
+    return [item for item in diagnostics if item.severity == "error"]

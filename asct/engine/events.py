@@ -1,0 +1,132 @@
+"""What happens during a run, as data. The journal, `--json` and the progress display listen to the same events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal
+
+from asct.diagnostics.model import Diagnostic
+
+PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base: `t` names the kind in JSON."""
+
+    t: ClassVar[str] = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as one JSON object (schema `asct.event/1`)."""
+        body = {key: value for key, value in asdict(self).items() if key != "diagnostic"}
+        diagnostic = getattr(self, "diagnostic", None)
+        if diagnostic is not None:
+            body["diagnostic"] = diagnostic.to_json()
+        return {"schema": "asct.event/1", "t": self.t, **body}
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
+    """Hosts, jobs and the number of measurements planned; `estimated_s` per host."""
+
+    t: ClassVar[str] = "run-started"
+    run: str
+    plan: str
+    folder: str
+    hosts: tuple[str, ...]
+    jobs: int
+    measurements: int
+    estimated_s: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HostReady(Event):
+    """A host answered and its facts were read; `text` describes it in a line."""
+
+    t: ClassVar[str] = "host-ready"
+    host: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBuilt(Event):
+    """A kernel is on the host."""
+
+    t: ClassVar[str] = "kernel-built"
+    host: str
+    kernel: str
+    compiler: str
+    cached: bool
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobStarted(Event):
+    """The first point of a job begins."""
+
+    t: ClassVar[str] = "job-started"
+    host: str
+    id: str
+    benchmark: str
+    measurements: int
+    estimated_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PointStarted(Event):
+    """One repeat of a point begins. `repeat` counts from 1; warm-ups are 0 and negative."""
+
+    t: ClassVar[str] = "point-started"
+    host: str
+    id: str
+    point_id: str
+    repeat: int
+    label: str = ""
+    estimated_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PointEnded(Event):
+    """One repeat ended; its files are on disk."""
+
+    t: ClassVar[str] = "point-ended"
+    host: str
+    id: str
+    point_id: str
+    repeat: int
+    status: PointStatus
+    elapsed_s: float
+    headline: str = ""
+    diagnostic: Diagnostic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded(Event):
+    """All points of a job are done or given up."""
+
+    t: ClassVar[str] = "job-ended"
+    host: str
+    id: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """Something to know that belongs to a host or to the whole run."""
+
+    t: ClassVar[str] = "notice"
+    host: str | None
+    diagnostic: Diagnostic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded(Event):
+    """The run is over; `reports` maps a format to its path."""
+
+    t: ClassVar[str] = "run-ended"
+    run: str
+    status: Literal["complete", "incomplete", "interrupted"]
+    exit_code: int
+    elapsed_s: float
+    reports: Mapping[str, str] = field(default_factory=dict)

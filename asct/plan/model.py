@@ -1,0 +1,200 @@
+"""The plan as read: typed, with a place for every part, templates not yet evaluated. No host has been touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from asct.diagnostics.model import Diagnostic, Span
+
+Order = Literal["interleaved", "grouped", "random"]
+OnMissing = Literal["fail", "warn", "pass"]
+Level = Literal["fail", "warn", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A YAML value with its place. `value` is a plain scalar, a list of Node, or a dict of str to Node.
+
+    `key_span` is the place of the key that holds it, where there is one.
+    """
+
+    value: Any
+    span: Span
+    key_span: Span | None = None
+
+    def plain(self) -> Any:
+        """The same without places."""
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain() for node in self.value]
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """One host after ranges and defaults. `options` is what a transport of its own needs (slurm partition ...)."""
+
+    name: str
+    transport: str = "local"
+    address: str = ""
+    port: int = 22
+    user: str | None = None
+    identity_file: str | None = None
+    known_hosts: str | None = None
+    jump: str | None = None
+    sudo: bool = False
+    workdir: str = "/var/tmp/asct"  # noqa: S108 - the default of the contract; private folders are made below it
+    labels: Mapping[str, str] = field(default_factory=dict)
+    vars: Mapping[str, Node] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a point is tried again, and after which outcomes."""
+
+    max: int = 0
+    on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How points are run. In a benchmark entry None means: not said here."""
+
+    repeats: int | None = None
+    warmup: int | None = None
+    timeout_s: float | None = None
+    retry: Retry | None = None
+    order: Order | None = None
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """(product of `axes` x zips), kept by `where`, minus `exclude`, plus `include`. Axis nodes are lists or ranges."""
+
+    axes: Mapping[str, Node]
+    zips: tuple[Mapping[str, Node], ...] = ()
+    where: Node | None = None
+    exclude: tuple[Node, ...] = ()
+    include: tuple[Node, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item of `benchmarks:` after `extends`. `hosts` None means all hosts; else names, groups and patterns."""
+
+    id: str
+    uses: str
+    span: Span
+    uses_span: Span
+    hosts: tuple[Node, ...] | None = None
+    tags: tuple[str, ...] = ()
+    config: Mapping[str, Node] = field(default_factory=dict)
+    sweep: Sweep | None = None
+    needs: Mapping[str, Node] = field(default_factory=dict)
+    execution: Execution = field(default_factory=Execution)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Limits of an expectation; each node is a template-free scalar such as `130 ns` or `85%`."""
+
+    min: Node | None = None
+    max: Node | None = None
+    no_worse_than: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One item of `expect:`. `metric` is `<benchmark id>.<metric>` or a pattern; `by` overrides the bound per host."""
+
+    metric: Node
+    span: Span
+    at: Mapping[str, Node] = field(default_factory=dict)
+    bound: Bound = field(default_factory=Bound)
+    by: Mapping[str, tuple[Node, Bound]] = field(default_factory=dict)
+    of: Node | None = None
+    versus: Literal["baseline"] | None = None
+    severity: Level = "fail"
+    if_missing: OnMissing = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Destroys:
+    """Consent to overwrite one device on one host; all values are literal."""
+
+    host: str
+    device: str
+    serial: str | None
+    overwrite: bool
+    reason: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """The `safety:` section."""
+
+    destroys: tuple[Destroys, ...] = ()
+    max_written_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The `limits:` section."""
+
+    points: int = 5000
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSpec:
+    """The `report:` section."""
+
+    title: str | None = None
+    formats: tuple[str, ...] = ("html", "markdown")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole plan. `text` is the main file as written; `files` maps every file read to its text (for carets)."""
+
+    name: str
+    description: str
+    path: str
+    text: str
+    files: Mapping[str, str]
+    vars: Mapping[str, Node]
+    hosts: Mapping[str, HostSpec]
+    groups: Mapping[str, tuple[str, ...]]
+    defaults_config: Mapping[str, Node]
+    """Settings under `defaults.config`, the lowest layer above the benchmark's own."""
+    group_config: Mapping[str, Mapping[str, Node]]
+    """Settings a group gives its hosts (`groups: {g: {hosts: [...], config: {...}}}`)."""
+    host_config: Mapping[str, Mapping[str, Node]]
+    """Settings a host gives (`hosts: {h: {config: {...}}}`)."""
+    execution: Execution
+    benchmarks: tuple[Entry, ...]
+    expect: tuple[Expectation, ...] = ()
+    baseline: Node | None = None
+    safety: Safety = field(default_factory=Safety)
+    limits: Limits = field(default_factory=Limits)
+    report: ReportSpec = field(default_factory=ReportSpec)
+    inputs: tuple[str, ...] = ()
+    overrides: tuple[tuple[str, Node], ...] = ()
+    """`--set` of a benchmark's setting: ("fine-depth.config.iodepth" or "bench.setting", value)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The outcome of loading: a plan when there is no error, and every finding either way."""
+
+    plan: Plan | None
+    diagnostics: tuple[Diagnostic, ...]
+    files: Mapping[str, str]

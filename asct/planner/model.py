@@ -1,0 +1,115 @@
+"""What will be run: jobs and points, resolved. This is what `plan -o` freezes and what the engine executes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from asct.diagnostics.model import Diagnostic, Span
+from asct.plan.model import HostSpec, Level, OnMissing, Order, ReportSpec, Retry, Safety
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a setting's value came from: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
+    `include`, `--set`) and its place in a file."""
+
+    layer: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A template that reads results of `needs`; bound per host when they are there. `text` is as written."""
+
+    text: str
+    aliases: tuple[str, ...]
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One full set of settings. `id` is 12 hex digits of a hash of benchmark, version and canonical settings.
+
+    `swept` holds the settings that vary inside the job, in the order of the axes; `settings` all of them, canonical
+    (sizes in bytes, durations in seconds), with Deferred where a value waits for `needs`.
+    """
+
+    id: str
+    swept: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All the points of one benchmark entry on one host."""
+
+    id: str
+    benchmark: str
+    version: str
+    host: str
+    points: tuple[Point, ...]
+    repeats: int = 1
+    warmup: int = 0
+    timeout_s: float = 900.0
+    retry: Retry = field(default_factory=Retry)
+    order: Order = "interleaved"
+    seed: int = 0
+    """Of the random order; derived from the plan hash, recorded."""
+    strict: bool = False
+    tags: tuple[str, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict)
+    """Alias to the id of the job (same host) whose results it reads."""
+    reason: str = "named in the plan"
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Unique in the run: `host/id`."""
+        return f"{self.host}/{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A resolved expectation. Bounds are in the base unit of the metric; percentages stay in `no_worse_than`.
+
+    `job_id` and `metric` may be patterns (`*`); `hosts` None means all. `relative_to` names what `min`/`max` are a share
+    of (`theoretical_bandwidth`): the bounds are then fractions.
+    """
+
+    job_id: str
+    metric: str
+    at: Mapping[str, Any]
+    hosts: tuple[str, ...] | None
+    min: float | None = None
+    max: float | None = None
+    relative_to: str | None = None
+    versus: Literal["baseline"] | None = None
+    no_worse_than: float | None = None
+    severity: Level = "fail"
+    if_missing: OnMissing = "fail"
+    text: str = ""
+    """The bound as written, for people: `latency-sweep.latency at level DRAM: at most 130 ns`."""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPlan:
+    """Everything the engine needs. `hash` is 64 hex digits over the canonical JSON of what will be measured."""
+
+    name: str
+    description: str
+    path: str
+    text: str
+    hash: str
+    hosts: Mapping[str, HostSpec]
+    jobs: tuple[Job, ...]
+    """In order: a job stands behind those it needs."""
+    checks: tuple[Check, ...]
+    report: ReportSpec
+    safety: Safety
+    baseline: str | None = None
+    labels: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Warnings that did not stop the plan."""

@@ -1,0 +1,126 @@
+"""The contract of a benchmark. One folder of asct/benchmarks/ holds one subclass; the registry finds it by scanning."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs
+from asct.sdk.params import Params
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.step import Output, Step
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultField:
+    """A value that other benchmarks may read through `needs`, as `dram.optimum_size`. `example` types it at plan time."""
+
+    path: str
+    unit: Literal["B", "s", "1"]
+    help: str
+    example: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Another benchmark whose result fills a setting that was left at its default ("auto", None).
+
+    The planner adds a job of `benchmark` under the alias `alias` unless every setting of `satisfied_by` is given.
+    """
+
+    alias: str
+    benchmark: str
+    satisfied_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What `steps` may look at: the host, its work folder, what is done already and the results of needed jobs.
+
+    `work` is the job's private folder on the host (absolute; the scratch file lies there), `needs` maps
+    "alias.path" to a value, for instance {"cache.dram.optimum_size": 553648128}.
+    """
+
+    facts: HostFacts
+    work: str
+    done: Sequence[Output] = ()
+    needs: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+class Benchmark(ABC, Generic[P]):
+    """A named measurement. `steps`, `parse` and all that follows are pure: data in, data out."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    version: ClassVar[str]
+    """Counts up when the method changes so that values are no longer comparable."""
+    summary: ClassVar[str]
+    """One line for `asct list`."""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    keywords: ClassVar[tuple[str, ...]] = ()
+    default: ClassVar[bool] = False
+    """Part of the set that `asct run` takes without arguments."""
+    hidden: ClassVar[bool] = False
+    """Left out of `all` and keyword selection (noop)."""
+    params_model: ClassVar[type[Params]]
+    metrics: ClassVar[tuple[Metric, ...]]
+    dependencies: ClassVar[tuple[Dependency, ...]] = ()
+    results: ClassVar[tuple[ResultField, ...]] = ()
+
+    def check(self, params: P) -> Iterable[tuple[str, str]]:
+        """Settings that contradict one another: pairs of (setting, message). Called at plan time."""
+        return ()
+
+    @abstractmethod
+    def needs(self, params: P, facts: HostFacts | None) -> Needs:
+        """What one repeat asks of a host. `facts` is None while planning without hosts: estimate then."""
+
+    def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
+        """Steps run once per job before its first point (lay out the scratch file). Not repeated, not measured."""
+        return ()
+
+    @abstractmethod
+    def steps(self, params: P, context: Context) -> Sequence[Step]:
+        """The next steps of one repeat, given what is done; an empty sequence ends the repeat."""
+
+    @abstractmethod
+    def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """The values of one repeat from the texts of its steps.
+
+        Raises ValueError with a message for people when an output is not what the program should have written.
+        """
+
+    def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
+        """Values of `results` that this repeat gives, by path. A path left out was not found (no clear level)."""
+        return {}
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """Tables for one job on one host, columns as users know them."""
+        return ()
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Figures for one job on one host."""
+        return ()
+
+    def settings_schema(self) -> dict[str, Any]:
+        """JSON Schema of the settings."""
+        return self.params_model.model_json_schema()
+
+
+class Catalog(Protocol):
+    """Where benchmarks come from; the registry is one. Lower layers take it as an argument."""
+
+    def names(self) -> Sequence[str]:
+        """All main names, sorted."""
+        ...
+
+    def get(self, name: str) -> Benchmark[Any] | None:
+        """By main name or alias; None when unknown."""
+        ...

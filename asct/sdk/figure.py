@@ -1,0 +1,98 @@
+"""Figures and tables as data. Values are in base units (s, B/s, ops/s); a renderer chooses the shown scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from asct.sdk.record import Scalar
+
+Scale = Literal["linear", "log2", "log10", "category"]
+Align = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`unit` is the unit of the data ("B" gets KiB/MiB ticks on a log2 scale)."""
+
+    title: str
+    unit: str = ""
+    scale: Scale = "linear"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one line or one bar group; `low`/`high` are interval ends beside each y."""
+
+    name: str
+    x: tuple[Scalar, ...]
+    y: tuple[float | None, ...]
+    low: tuple[float | None, ...] = ()
+    high: tuple[float | None, ...] = ()
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A vertical line at x with a short label: a level bound, a cache size."""
+
+    x: float
+    label: str
+    kind: Literal["bound", "hint"] = "bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Line chart."""
+
+    slug: str
+    title: str
+    caption: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    markers: tuple[Marker, ...] = ()
+    better: Literal["lower", "higher", "neither"] = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Grouped or stacked bars."""
+
+    slug: str
+    title: str
+    caption: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    stacked: bool = False
+    better: Literal["lower", "higher", "neither"] = "neither"
+
+
+Figure = Line | Bars
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: `title` as in the seeds, `unit` of the raw value, `scale` divides it for show, `digits` after the point.
+
+    `format` "size" shows bytes as 32.0625K, "text" shows as is.
+    """
+
+    key: str
+    title: str
+    scale: float = 1.0
+    digits: int = 1
+    format: Literal["number", "size", "text", "integer"] = "number"
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows keyed by column key, raw values in base units."""
+
+    slug: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[dict[str, Scalar | None], ...]
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,35 @@
+"""What a point asks of a host: data for the preview, the preflight and the estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A file that the engine's `prepare` step makes in the job's work folder and that goes with it. `bytes` is its size."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Requirements and costs of one repeat of one point.
+
+    `kernels` and `tools` are names; `tools` maps a tool to the lowest version that will do ("" for any). `optional_tools`
+    are used when present. `privileges` lists what is lost without them, in words ("root: reserves 2 MiB pages").
+    `seconds` is the estimated time, `writes_bytes` what is written, per target path ("" means the scratch file).
+    """
+
+    kernels: tuple[str, ...] = ()
+    tools: tuple[tuple[str, str], ...] = ()
+    optional_tools: tuple[str, ...] = ()
+    memory_bytes: int = 0
+    scratch: Scratch | None = None
+    seconds: float = 0.0
+    writes_bytes: tuple[tuple[str, int], ...] = ()
+    targets: tuple[str, ...] = ()
+    """Files or devices named by the user that the point opens; `writes_bytes` says which of them it writes."""
+    may_overwrite: bool = False
+    privileges: tuple[str, ...] = ()

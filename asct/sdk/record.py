@@ -1,0 +1,59 @@
+"""Measured values: what a benchmark returns (Measurement) and what the results tree keeps (Record, asct.record/1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Scalar = str | int | float | bool
+
+
+class Stats(BaseModel):
+    """The spread behind a value, in the value's unit. `ci95` is None below 6 independent samples."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    n: int
+    median: float
+    mad: float
+    ci95: tuple[float, float] | None = None
+    min: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One value of one metric. `coords` says where in the result it stands; `flags` say why to distrust it."""
+
+    metric: str
+    value: float
+    coords: dict[str, Scalar] = field(default_factory=dict)
+    stats: Stats | None = None
+    flags: tuple[str, ...] = ()
+
+
+class Record(BaseModel):
+    """One line of records.jsonl: a value with all its coordinates (asct.record/1)."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
+
+    schema_: Literal["asct.record/1"] = Field("asct.record/1", alias="schema")
+    run: str
+    plan: str
+    host: str
+    benchmark: str
+    id: str
+    version: str
+    point: dict[str, Scalar | list[Scalar] | None]
+    coords: dict[str, Scalar]
+    point_id: str
+    repeat: int
+    metric: str
+    value: float
+    unit: str
+    better: Literal["lower", "higher", "neither"]
+    stats: Stats | None = None
+    flags: list[str] = Field(default_factory=list)
+    raw: str

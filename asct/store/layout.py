@@ -1,0 +1,96 @@
+"""Every path of a results tree. Nobody else joins paths of it.
+
+    results/<plan name>/<run id>/      latest -> newest
+      run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
+      facts/<host>.json  facts/<host>/
+      jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/
+      build/<host>/
+      report.html  summary.md  junit.xml  asct.log
+
+The first step of a repeat lies in r<k>/ itself, each further step in r<k>/<step name>/. Warm-ups are w1, w2, ...
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}(-\d+)?")
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:\[\]-]*")
+
+
+def run_id(started: datetime, plan_hash: str) -> str:
+    """`20261121T042813Z-3f9c2a`: UTC time and the first six digits of the plan hash."""
+    return f"{started:%Y%m%dT%H%M%SZ}-{plan_hash[:6]}"
+
+
+def safe_name(name: str) -> str:
+    """`name` if it can be a file name without leaving its folder; raises ValueError otherwise."""
+    if not _SAFE.fullmatch(name) or ".." in name or len(name) > 128:
+        raise ValueError(f"`{name}` cannot be a folder name: letters, digits and . _ @ + : - only, no `..`")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class RunLayout:
+    """Paths below one run's folder."""
+
+    root: Path
+
+    @property
+    def run(self) -> Path:
+        return self.root / "run.json"
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan.yaml"
+
+    @property
+    def resolved(self) -> Path:
+        return self.root / "plan.resolved.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.root / "journal.jsonl"
+
+    @property
+    def records(self) -> Path:
+        return self.root / "records.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "asct.log"
+
+    @property
+    def html(self) -> Path:
+        return self.root / "report.html"
+
+    @property
+    def markdown(self) -> Path:
+        return self.root / "summary.md"
+
+    @property
+    def junit(self) -> Path:
+        return self.root / "junit.xml"
+
+    def facts(self, host: str) -> Path:
+        return self.root / "facts" / f"{safe_name(host)}.json"
+
+    def facts_raw(self, host: str) -> Path:
+        return self.root / "facts" / safe_name(host)
+
+    def build(self, host: str) -> Path:
+        return self.root / "build" / safe_name(host)
+
+    def job(self, host: str, job_id: str) -> Path:
+        return self.root / "jobs" / safe_name(host) / safe_name(job_id)
+
+    def prepare(self, host: str, job_id: str) -> Path:
+        return self.job(host, job_id) / "prepare"
+
+    def repeat(self, host: str, job_id: str, point_id: str, repeat: int) -> Path:
+        """`repeat` 1, 2, ... are r1, r2, ...; 0, -1, ... are the warm-ups w1, w2, ..."""
+        name = f"r{repeat}" if repeat > 0 else f"w{1 - repeat}"
+        return self.job(host, job_id) / safe_name(point_id) / name

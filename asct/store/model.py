@@ -1,0 +1,118 @@
+"""The documents of a results tree: run.json (asct.run/1), status.json (asct.status/1), command.json (asct.command/1)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from asct.sdk.record import Record, Scalar
+
+__all__ = ["Command", "HostEntry", "JobEntry", "Record", "Run", "Status", "Verdict"]
+
+PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
+
+
+class Verdict(_Document):
+    """The outcome of one expectation on one host and one place. `text` says the bound, `reason` why it is unknown."""
+
+    outcome: Literal["pass", "fail", "unknown"]
+    severity: Literal["fail", "warn", "info"]
+    host: str | None
+    id: str
+    metric: str
+    unit: str = ""
+    at: dict[str, Any] = Field(default_factory=dict)
+    value: float | None = None
+    min: float | None = None
+    max: float | None = None
+    text: str = ""
+    reason: str = ""
+    if_missing: Literal["fail", "warn", "pass"] = "fail"
+    file: str | None = None
+    line: int | None = None
+
+
+class HostEntry(_Document):
+    """A host of the run: how it was reached and whether it could be used."""
+
+    name: str
+    transport: str
+    address: str = ""
+    status: Literal["ok", "unreachable", "unfit", "lost", "skipped"]
+    reason: str = ""
+    description: str = ""
+
+
+class JobEntry(_Document):
+    """A job of the run and how many of its measurements ended how."""
+
+    id: str
+    benchmark: str
+    version: str
+    host: str
+    points: int
+    repeats: int
+    reason: str = ""
+    counts: dict[str, int] = Field(default_factory=dict)
+    elapsed_s: float = 0.0
+
+
+class Run(_Document):
+    """run.json: what was run, where, and how it ended. Written at the start and replaced at the end."""
+
+    schema_: Literal["asct.run/1"] = Field("asct.run/1", alias="schema")
+    run: str
+    plan: str
+    description: str = ""
+    title: str = ""
+    label: str | None = None
+    plan_hash: str
+    plan_file: str
+    tool_version: str
+    git_commit: str | None = None
+    git_dirty: bool | None = None
+    started_at: str
+    ended_at: str | None = None
+    status: Literal["running", "complete", "incomplete", "interrupted"] = "running"
+    exit_code: int | None = None
+    hosts: list[HostEntry] = Field(default_factory=list)
+    jobs: list[JobEntry] = Field(default_factory=list)
+    counts: dict[str, int] = Field(default_factory=dict)
+    verdicts: list[Verdict] = Field(default_factory=list)
+    findings: list[dict[str, Any]] = Field(default_factory=list)
+    """Diagnostics of the run (asct.diagnostic/1 plus `host`), in order."""
+    command: list[str] = Field(default_factory=list)
+
+
+class Status(_Document):
+    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. Its presence means the repeat is over."""
+
+    schema_: Literal["asct.status/1"] = Field("asct.status/1", alias="schema")
+    status: PointStatus
+    point_id: str
+    repeat: int
+    started_at: str
+    elapsed_s: float
+    flags: list[str] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+    diagnostic: dict[str, Any] | None = None
+    attempts: int = 1
+    steps: list[dict[str, Scalar | None]] = Field(default_factory=list)
+    """Per step: name, status (exit), elapsed_ns, folder (relative)."""
+
+
+class Command(_Document):
+    """jobs/.../command.json: what was run, literally, so that it can be run again by hand."""
+
+    schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
+    host: str
+    benchmark: str
+    settings: dict[str, Any]
+    swept: dict[str, Any]
+    steps: list[dict[str, Any]] = Field(default_factory=list)
+    """Per step: name, argv, cwd, env, files, companions (argv), timeout_s."""
