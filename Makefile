@@ -1,0 +1,32 @@
+# Two commands do all the set-up on a fresh Debian machine: `make quickstart` and `make test`.
+VENV ?= .venv
+export VENV
+BIN := $(VENV)/bin
+
+.PHONY: quickstart test lint unit bench setup-run setup-test clean
+
+quickstart: setup-run ## measure this machine and write a report
+	$(BIN)/asct apply plans/quickstart.yaml
+
+test: setup-test lint unit ## all checks and tests
+
+lint: setup-test
+	$(BIN)/ruff format --check asct tests
+	$(BIN)/ruff check asct tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: setup-test
+	$(BIN)/pytest -n 2 --dist loadgroup tests
+
+bench: setup-test ## the figures: speed of the harness and of the measurements, with ratios
+	$(BIN)/python -m tests.bench
+
+setup-run:
+	@.ci/setup run
+
+setup-test:
+	@.ci/setup test
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
