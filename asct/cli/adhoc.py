@@ -1,0 +1,172 @@
+"""Turns what `asct run` is given (names, aliases, keywords, settings) into the text of a plan.
+
+The plan then takes the same way as a written one; errors in settings point into its text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.suggest import nearest
+from asct.errors import UsageError
+from asct.sdk.benchmark import Benchmark
+from asct.values.cpulist import parse_integers
+
+GROUPS = ("all", "default")
+_YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
+
+
+def select(words: Sequence[str], benchmarks: Sequence[Benchmark[Any]]) -> list[Benchmark[Any]]:
+    """The benchmarks that `words` choose, in the catalog's order. Raises UsageError with every wrong word.
+
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. With only exclusions, or nothing at
+    all, the start is `default`. A hidden benchmark is chosen by its own name alone.
+    """
+    problems = [_unknown(word, benchmarks) for word in words if not _matching(word.removeprefix("^"), benchmarks)]
+    if problems:
+        raise UsageError(*problems)
+    wanted = [word for word in words if not word.startswith("^")] or ["default"]
+    unwanted = [word[1:] for word in words if word.startswith("^")]
+    chosen = {item.name for word in wanted for item in _matching(word, benchmarks)}
+    chosen -= {item.name for word in unwanted for item in _matching(word, benchmarks)}
+    if not chosen:
+        said = " ".join(words)
+        raise UsageError(Diagnostic("E913", f"`{said}` selects no benchmark", hint="`asct list` shows names and keywords"))
+    return [item for item in benchmarks if item.name in chosen]
+
+
+def _matching(word: str, benchmarks: Sequence[Benchmark[Any]]) -> list[Benchmark[Any]]:
+    exact = [item for item in benchmarks if word == item.name or word in item.aliases]
+    if exact:
+        return exact
+    shown = [item for item in benchmarks if not item.hidden]
+    if word == "all":
+        return shown
+    if word == "default":
+        return [item for item in shown if item.default]
+    return [item for item in shown if word in item.keywords]
+
+
+def _unknown(word: str, benchmarks: Sequence[Benchmark[Any]]) -> Diagnostic:
+    known = [*GROUPS]
+    for item in benchmarks:
+        known += [item.name, *item.aliases, *item.keywords]
+    bare = word.removeprefix("^")
+    close = nearest(bare, sorted(set(known)))
+    hint = f"did you mean `{close}`?" if close else "`asct list` shows names and keywords"
+    return Diagnostic("E913", f"no benchmark, alias or keyword is called `{bare}`", hint=hint)
+
+
+def user_settings(items: Iterable[str], benchmarks: Sequence[Benchmark[Any]]) -> dict[str, dict[str, Any]]:
+    """`bench.setting=value` texts as settings by benchmark name. A setting without `=` means true.
+
+    Raises UsageError for a text without a dot or an unknown benchmark; unknown settings are found by the planner.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    problems: list[Diagnostic] = []
+    for item in items:
+        path, has_value, text = item.partition("=")
+        owner, _, name = path.partition(".")
+        benchmark = next((one for one in benchmarks if owner == one.name or owner in one.aliases), None)
+        if benchmark is None or not name:
+            problems.append(_bad_setting(item, owner, benchmarks))
+            continue
+        found.setdefault(benchmark.name, {})[name] = convert(benchmark, name, text) if has_value else True
+    if problems:
+        raise UsageError(*problems)
+    return found
+
+
+def _bad_setting(item: str, owner: str, benchmarks: Sequence[Benchmark[Any]]) -> Diagnostic:
+    known = [name for one in benchmarks for name in (one.name, *one.aliases)]
+    close = nearest(owner, known)
+    hint = f"did you mean `{close}`?" if close else "write BENCHMARK.SETTING=VALUE, for instance `sids.duration=2s`"
+    return Diagnostic("E910", f"`{item}` does not name a setting of a benchmark", hint=hint)
+
+
+def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
+    """A text of the command line as a value of the plan language, by the type of the setting.
+
+    Lists are comma-separated (whole numbers may be ranges, `1,2,5-9:2`); a bare number for a duration means seconds
+    and 1/0/yes/no are accepted for true/false, as users of ASCT write them.
+    """
+    schema = _schema(benchmark, name)
+    if schema.get("type") == "array":
+        return _items(schema.get("items", {}), text)
+    return _scalar(schema, text)
+
+
+def _schema(benchmark: Benchmark[Any], name: str) -> dict[str, Any]:
+    main = benchmark.params_model.aliases().get(name, name)
+    whole = benchmark.settings_schema()
+    schema: dict[str, Any] = whole.get("properties", {}).get(main, {})
+    options = [item for item in schema.get("anyOf", []) if item.get("type") != "null"]
+    merged = {**options[0], **{k: v for k, v in schema.items() if k == "unit"}} if options else schema
+    reference = merged.get("$ref", "")
+    return whole.get("$defs", {}).get(reference.rpartition("/")[2], merged) if reference else merged
+
+
+def _items(schema: dict[str, Any], text: str) -> list[Any]:
+    if schema.get("type") == "integer" and schema.get("unit") is None and "-" in text.strip("-"):
+        try:
+            return parse_integers(text)
+        except ValueError:
+            pass  # the planner says what is wrong with it, at its place
+    inner = text.strip().removeprefix("[").removesuffix("]")
+    return [_scalar(schema, part.strip()) for part in inner.split(",") if part.strip()]
+
+
+def _scalar(schema: dict[str, Any], text: str) -> Any:
+    kind, unit = schema.get("type"), schema.get("unit")
+    if kind == "boolean" and text.lower() in (*_YES, *_NO):
+        return text.lower() in _YES
+    number = _number(text)
+    if number is None:
+        return text
+    if unit == "s":
+        return f"{text}s"
+    return text if kind == "string" else number
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def plan_text(
+    chosen: Sequence[Benchmark[Any]], config: Mapping[str, Mapping[str, Any]], host: Mapping[str, Any] | None
+) -> str:
+    """The plan as YAML. `host` is a host of the plan language under its name; None means this machine."""
+    entries: list[Any] = [
+        {"id": item.name, "uses": item.name, "config": dict(config[item.name])} if config.get(item.name) else item.name
+        for item in chosen
+    ]
+    plan: dict[str, Any] = {"plan": 1, "name": "run"}
+    if host:
+        plan["hosts"] = dict(host)
+    plan["benchmarks"] = entries
+    text: str = yaml.safe_dump(plan, sort_keys=False, allow_unicode=True, width=100)
+    return text
+
+
+def settings_file(text: str, name: str) -> dict[str, dict[str, Any]]:
+    """Settings of a JSON file as ASCT's `config save` writes it: {benchmark: {setting: value}}. Raises UsageError."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as problem:
+        place = f"{name}:{problem.lineno}:{problem.colno}"
+        hint = "the file maps benchmarks to settings"
+        raise UsageError(Diagnostic("E910", f"{place}: not JSON: {problem.msg}", hint=hint)) from problem
+    if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
+        hint = 'write {"benchmark": {"setting": value}}'
+        raise UsageError(Diagnostic("E910", f"{name}: benchmarks with their settings are expected", hint=hint))
+    return found

@@ -1,0 +1,26 @@
+"""`asct completion SHELL`."""
+
+from __future__ import annotations
+
+import click
+
+from asct.cli.options import PROGRAM, Settings, shared_options
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(_SHELLS))
+@shared_options
+def command(settings: Settings, shell: str) -> None:
+    """Print the completion script of a shell.
+
+    For bash: `asct completion bash > ~/.local/share/bash-completion/completions/asct`
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"no completion for {shell}; known are {', '.join(_SHELLS)}")
+    group = click.get_current_context().find_root().command
+    click.echo(kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())

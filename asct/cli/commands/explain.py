@@ -1,0 +1,105 @@
+"""`asct explain NAME`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from asct.cli.options import Settings, shared_options
+
+
+@click.command("explain")
+@click.argument("name")
+@shared_options
+def command(settings: Settings, name: str) -> None:
+    """Explain a benchmark, a metric, a setting or an error code: what, how, pitfalls, source.
+
+    A metric or setting may be written with its benchmark: `storage-fio.iodepth`.
+    """
+    title, body = _explanation(name)
+    if settings.json:
+        settings.console.document({"schema": "asct.explain/1", "name": name, "title": title, "text": body})
+        return
+    settings.console.result(body.rstrip("\n"))
+
+
+def _explanation(name: str) -> tuple[str, str]:
+    for find in (_code, _benchmark, _part):
+        found = find(name)
+        if found is not None:
+            return found
+    raise _unknown(name)
+
+
+def _code(name: str) -> tuple[str, str] | None:
+    from asct.diagnostics.codes import lookup
+
+    found = lookup(name.upper())
+    if found is None:
+        return None
+    return found.title, f"{name.upper()}: {found.title}\n\n{found.text}"
+
+
+def _benchmark(name: str) -> tuple[str, str] | None:
+    from asct.cli.lookup import readme
+    from asct.registry import installed
+
+    found = installed().get(name)
+    if found is None:
+        return None
+    further = f"`asct list settings {found.name}` and `asct list metrics {found.name}` show the rest."
+    return found.title, f"{readme(found).rstrip()}\n\n{further}"
+
+
+def _part(name: str) -> tuple[str, str] | None:
+    """A metric or a setting, of one benchmark or of all that have it."""
+    from asct.registry import installed
+
+    owner, _, part = name.rpartition(".")
+    chosen = [item for item in installed().all() if not owner or owner in (item.name, *item.aliases)]
+    texts: dict[str, list[str]] = {}
+    for item in chosen:
+        for text in (_metric_text(item, part), _setting_text(item, part)):
+            if text is not None:
+                texts.setdefault(text, []).append(item.name)
+    if not texts:
+        return None
+    body = "\n\n".join(f"{text}\n  in: {', '.join(owners)}" for text, owners in texts.items())
+    return part, body
+
+
+def _metric_text(benchmark: Any, name: str) -> str | None:
+    metric = next((item for item in benchmark.metrics if item.name == name), None)
+    if metric is None:
+        return None
+    judged = {"lower": "lower is better", "higher": "higher is better", "neither": "neither is better"}[metric.better]
+    places = f"\n  where it stands: {', '.join(metric.coords)}" if metric.coords else ""
+    return f"metric `{metric.name}` in {metric.unit}, {judged}\n  {metric.help}{places}"
+
+
+def _setting_text(benchmark: Any, name: str) -> str | None:
+    from asct.cli.lookup import describe_settings
+
+    main = benchmark.params_model.aliases().get(name)
+    if main is None:
+        return None
+    row = next(item for item in describe_settings(benchmark) if item["name"] == main)
+    extra = benchmark.params_model.model_fields[main].json_schema_extra
+    pitfalls = f"\n  pitfalls: {extra['pitfalls']}" if isinstance(extra, dict) and extra.get("pitfalls") else ""
+    others = f"\n  also written: {row['aliases']}" if row["aliases"] else ""
+    return f"setting `{main}` ({row['type']}, default {row['default']})\n  {row['help']}{others}{pitfalls}"
+
+
+def _unknown(name: str) -> click.UsageError:
+    from asct.diagnostics.codes import all_codes
+    from asct.diagnostics.suggest import nearest
+    from asct.registry import installed
+
+    known = [*all_codes(), *installed().names()]
+    for item in installed().all():
+        known += [metric.name for metric in item.metrics]
+        known += list(item.params_model.aliases())
+    close = nearest(name, known)
+    advice = f"; did you mean `{close}`?" if close else "; it takes a benchmark, metric, setting or error code"
+    return click.UsageError(f"nothing is known of `{name}`{advice}")

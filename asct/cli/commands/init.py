@@ -1,0 +1,154 @@
+"""`asct init [FILE]`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from asct.cli.options import Settings, shared_options
+
+if TYPE_CHECKING:
+    from asct.plan.model import HostSpec
+    from asct.sdk.facts import HostFacts
+
+_KEEP_FREE = 10
+
+
+@click.command("init")
+@click.argument("file", default="plan.yaml", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Fit the plan to this machine, over ssh.")
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
+@shared_options
+def command(settings: Settings, file: str, address: str | None, force: bool) -> None:
+    """Write a commented plan that fits this machine, or the one that --host names. `-` prints it."""
+    from asct.cli.targets import host_of
+
+    target = Path(file)
+    if file != "-" and target.exists() and not force:
+        raise click.UsageError(f"{file} exists; name another file, or add `--force` to write over it")
+    spec = host_of(address)
+    facts = _facts(spec)
+    text = plan_for(spec, facts, name=_plan_name(file, spec))
+    if file == "-":
+        settings.console.result(text.rstrip("\n"))
+        return
+    from asct.cli.files import write_text
+
+    write_text(target, text)
+    settings.console.line(f"wrote {file}; next: asct plan {file}")
+
+
+def _plan_name(file: str, spec: HostSpec) -> str:
+    stem = Path(file).stem if file != "-" else spec.name
+    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in stem) or "plan"
+
+
+def _facts(spec: HostSpec) -> HostFacts:
+    from asct.facts import collect
+    from asct.hosts import open_host
+
+    host = open_host(spec)
+    host.open()
+    try:
+        with tempfile.TemporaryDirectory(prefix="asct-init-") as raw:
+            return collect(host, Path(raw))
+    finally:
+        host.close()
+
+
+def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
+    """The text of a plan for a host with these facts: its caches in comments, sizes that its memory and disk allow."""
+    hosts = _hosts_part(spec)
+    return f"""\
+# yaml-language-server: $schema=plan.schema.json
+# For completion in an editor: asct schema plan > plan.schema.json
+# {_description(facts)}
+plan: 1
+name: {json.dumps(name)}
+description: Memory latency and storage behaviour of {spec.name}
+
+# Values used below as ${{vars.name}}; on the command line: --set vars.runtime=5s
+vars:
+  runtime: 10s
+{hosts}
+defaults:
+  repeats: 1                  # 3 or more give an interval across repeats
+
+benchmarks:
+  - id: latency
+    uses: latency-sweep       # asct explain latency-sweep
+    config:
+      max_size: {_largest(facts)}            # well beyond the last cache{_cache_text(facts)}
+      pages: auto             # 1G and 2M when the pools have them, else THP, else 4K
+
+{_storage_part(facts)}
+# What must hold; a bound that fails ends `asct apply` with exit code 1. Uncomment and set your own.
+# expect:
+#   - {{metric: latency.latency, at: {{level: DRAM}}, max: 130 ns}}
+#   - {{metric: depth.read_iops, at: {{iodepth: 8}}, min: 50k}}
+
+profiles:
+  quick: {{vars: {{runtime: 2s}}}}   # asct apply --profile quick
+"""
+
+
+def _hosts_part(spec: HostSpec) -> str:
+    if spec.transport == "local":
+        return ""
+    lines = [f"\nhosts:\n  {spec.name}:", "    transport: ssh", f"    address: {spec.address}"]
+    if spec.port != 22:
+        lines.append(f"    port: {spec.port}")
+    if spec.user:
+        lines.append(f"    user: {spec.user}")
+    return "\n".join(lines) + "\n"
+
+
+def _description(facts: HostFacts) -> str:
+    from asct.facts import describe
+
+    return f"Written for {describe(facts)}".replace("\n", " ")
+
+
+def _cache_text(facts: HostFacts) -> str:
+    from asct.values.size import format_size
+
+    caches = [f"L{cache.level} {format_size(cache.size_bytes)}" for cache in facts.data_caches()]
+    return f": {', '.join(caches)}" if caches else ""
+
+
+def _largest(facts: HostFacts) -> str:
+    """1G, or less where memory is short: at most a quarter of what is available, a power of two."""
+    from asct.values.size import format_size
+
+    available = facts.memory.available_bytes or 4 << 30
+    size = 1 << 30
+    while size > available // 4 and size > 1 << 20:
+        size >>= 1
+    return format_size(size)
+
+
+def _storage_part(facts: HostFacts) -> str:
+    from asct.values.size import format_size
+
+    if "fio" not in facts.tools:
+        return "# Storage benchmarks need fio, which this host lacks (Debian: apt-get install fio). Then:\n#   asct list\n"
+    free = facts.work_free_bytes or 0
+    size = 4 << 30
+    while size > max(free // _KEEP_FREE, 1 << 20) and size > 64 << 20:
+        size >>= 1
+    return f"""\
+  - id: depth
+    uses: storage-io-depth-sweep
+    config:
+      duration: "${{vars.runtime}}"
+      filesize: {format_size(size)}            # a temporary file below the work folder ({facts.work_filesystem or "unknown"}), removed afterwards
+      # file_names: /dev/disk/by-id/...   # read a device instead
+      numjobs: 1
+      iodepth_sweep_steps: [1, 2, 4, 8, 16, 32, 64, 128]
+"""
+
+

@@ -1,0 +1,31 @@
+"""`asct schema [KIND]`."""
+
+from __future__ import annotations
+
+import click
+
+from asct.cli.options import Settings, shared_options
+
+_KINDS = ("plan", "record", "run", "facts", "kernel")
+
+
+@click.command("schema")
+@click.argument("kind", type=click.Choice(_KINDS), default="plan")
+@shared_options
+def command(settings: Settings, kind: str) -> None:
+    """Print a JSON Schema: of plans (for editors), or of a document of the results tree.
+
+    `asct schema plan > plan.schema.json`, and the line `# yaml-language-server: $schema=plan.schema.json` in a plan.
+    """
+    import json
+
+    if kind == "plan":
+        from asct.plan.schema import plan_schema
+        from asct.registry import installed
+
+        schema = plan_schema([item for item in installed().all() if not item.hidden])
+    else:
+        from asct.store.schemas import schema_of
+
+        schema = schema_of(kind)
+    click.echo(json.dumps(schema, indent=2, allow_nan=False))

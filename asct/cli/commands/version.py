@@ -1,0 +1,20 @@
+"""`asct version`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from asct import __version__
+from asct.cli.options import Settings, shared_options
+
+
+@click.command("version")
+@shared_options
+def command(settings: Settings) -> None:
+    """Show the version of asct."""
+    if settings.json:
+        click.echo(json.dumps({"schema": "asct.version/1", "version": __version__}))
+    else:
+        click.echo(f"asct {__version__}")

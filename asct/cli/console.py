@@ -1,0 +1,142 @@
+"""The only part that prints. stdout carries what was asked for; stderr carries progress, warnings and errors.
+
+Colour: `--color`, then NO_COLOR and FORCE_COLOR (any non-empty value), then whether the stream is a terminal that is not
+TERM=dumb. Width: COLUMNS, or the terminal's, or 80.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console as RichConsole
+from rich.text import Text
+
+from asct.diagnostics.model import Diagnostic
+
+if TYPE_CHECKING:
+    from asct.cli.options import Settings
+
+_STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan", "hint": "bold green"}
+
+
+def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether `stream` gets colours under `--color choice`."""
+    if choice != "auto":
+        return choice == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and environ.get("TERM", "") != "dumb"
+
+
+def width(environ: Mapping[str, str], stream: TextIO) -> int:
+    """Columns to fill: COLUMNS when it is a number of at least 20, the terminal's width, or 80."""
+    columns = environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) >= 20:
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+class Console:
+    """Prints text, tables and diagnostics as the shared options say."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.files: dict[str, str] = {}
+        """Sources of diagnostics: file name to text; commands that read a plan fill it."""
+        self.out = self._rich(sys.stdout)
+        self.err = self._rich(sys.stderr)
+
+    def _rich(self, stream: TextIO) -> RichConsole:
+        colour = wants_colour(self.settings.colour, stream, os.environ)
+        return RichConsole(
+            file=stream,
+            width=width(os.environ, stream),
+            force_terminal=colour,
+            no_color=not colour,
+            color_system="standard" if colour else None,
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+            emoji=False,
+        )
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a live display makes sense: a capable terminal, and nobody asked for less."""
+        plain = self.settings.quiet or self.settings.json or not self.settings.progress
+        return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
+
+    def result(self, text: str | Text = "") -> None:
+        """What was asked for, to stdout."""
+        self.out.print(text)
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """One JSON document to stdout; `schema` comes first."""
+        ordered = {"schema": document["schema"], **document} if "schema" in document else dict(document)
+        sys.stdout.write(json.dumps(ordered, indent=2, allow_nan=False, default=str) + "\n")
+
+    def json_line(self, document: Mapping[str, Any]) -> None:
+        """One line of JSON Lines to stdout, at once."""
+        sys.stdout.write(json.dumps(document, allow_nan=False, default=str) + "\n")
+        sys.stdout.flush()
+
+    def line(self, text: str | Text = "", style: str = "") -> None:
+        """Progress or a remark, to stderr; silent under --quiet."""
+        if not self.settings.quiet:
+            self.err.print(text, style=style or None)
+
+    def more(self, text: str) -> None:
+        """A remark for -v."""
+        if self.settings.verbosity > 0:
+            self.line(text, style="dim")
+
+    def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
+        """Findings, errors last in the summary, to stderr; with --json as JSON Lines to stdout."""
+        chosen = [item for item in findings if item.severity == "error" or not self.settings.quiet]
+        if self.settings.json:
+            for item in chosen:
+                self.json_line(item.to_json())
+            return
+        from asct.diagnostics.render import render
+
+        for item in chosen:
+            self.err.print(_coloured(render(item, self.files, width=self.err.width)))
+
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
+        """Left-aligned columns two spaces apart; columns in `right` are right-aligned. The last column is not padded."""
+        body = [list(map(str, row)) for row in rows]
+        widths = [max([len(title), *(len(row[i]) for row in body)]) for i, title in enumerate(header)]
+        self.result(Text(_aligned(header, widths, right), style="bold"))
+        for row in body:
+            self.result(_aligned(row, widths, right))
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:
+    parts = [cell.rjust(widths[i]) if i in right else cell.ljust(widths[i]) for i, cell in enumerate(cells)]
+    return "  ".join(parts).rstrip()
+
+
+def _coloured(text: str) -> Text:
+    """Colours for the fixed words of a rendered diagnostic: the severity, the caret line and the hint."""
+    styled = Text(text)
+    first = text.split("[", 1)[0].split(":", 1)[0]
+    if first in _STYLES:
+        styled.stylize(_STYLES[first], 0, len(text.split(":", 1)[0]))
+    offset = 0
+    for line in text.split("\n"):
+        stripped = line.lstrip(" │|")
+        if stripped.startswith("^"):
+            styled.stylize("bold red", offset + line.index("^"), offset + len(line))
+        elif line.startswith("hint:"):
+            styled.stylize(_STYLES["hint"], offset, offset + 5)
+        offset += len(line) + 1
+    return styled

@@ -1,0 +1,84 @@
+"""Finding things by name for `list`, `explain` and `run`, with a suggestion when there is no such thing."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import click
+
+from asct.diagnostics.suggest import nearest
+from asct.registry import installed
+from asct.sdk.benchmark import Benchmark
+
+
+def find_benchmark(name: str) -> Benchmark[Any]:
+    """By name or alias; a usage error with the nearest name otherwise."""
+    found = installed().get(name)
+    if found is None:
+        close = nearest(name, [*installed().names(), *(alias for item in installed().all() for alias in item.aliases)])
+        advice = f"; did you mean `{close}`?" if close else "; `asct list` shows them"
+        raise click.UsageError(f"no benchmark named `{name}`{advice}")
+    return found
+
+
+def readme(benchmark: Benchmark[Any]) -> str:
+    """The README.md of the benchmark's folder."""
+    place = Path(inspect.getfile(type(benchmark))).parent / "README.md"
+    return place.read_text(encoding="utf-8")
+
+
+def first_paragraph(markdown: str) -> str:
+    """The first paragraph below the title, on one line."""
+    blocks = [block.strip() for block in markdown.split("\n\n")]
+    text = next((block for block in blocks if block and not block.startswith("#")), "")
+    return " ".join(text.split())
+
+
+def describe_settings(benchmark: Benchmark[Any]) -> list[dict[str, Any]]:
+    """One row per setting: name, type, default as one would write it, other spellings, help."""
+    rows = []
+    for name, info in benchmark.params_model.model_fields.items():
+        extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+        aliases = extra.get("aliases", [])
+        rows.append(
+            {
+                "name": name,
+                "type": _type_name(benchmark.params_model.model_json_schema()["properties"].get(name, {})),
+                "default": _shown(info.default, _is_size(benchmark, name)),
+                "aliases": " ".join(str(item) for item in aliases) if isinstance(aliases, list) else "",
+                "help": info.description or "",
+            }
+        )
+    return rows
+
+
+def _is_size(benchmark: Benchmark[Any], name: str) -> bool:
+    return "size" in _type_name(benchmark.params_model.model_json_schema()["properties"].get(name, {}))
+
+
+def _type_name(schema: dict[str, Any]) -> str:
+    """A word for a JSON Schema: size, duration, integer, one of ..., list of ..."""
+    if "enum" in schema:
+        return "|".join(str(item) for item in schema["enum"])
+    if "anyOf" in schema:
+        return "|".join(_type_name(item) for item in schema["anyOf"] if item.get("type") != "null")
+    if schema.get("type") == "array":
+        return f"list of {_type_name(schema.get('items', {}))}"
+    by_unit = {"B": "size", "s": "duration", "ops/s": "rate"}
+    return by_unit.get(str(schema.get("unit")), str(schema.get("type", "any")))
+
+
+def _shown(value: Any, as_size: bool) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_shown(item, as_size) for item in value)
+    if as_size and isinstance(value, int) and not isinstance(value, bool):
+        from asct.values.size import format_size
+
+        return format_size(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

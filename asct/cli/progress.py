@@ -1,0 +1,228 @@
+"""How a run is shown while it goes on: a live line per host on a terminal, plain lines otherwise, JSON Lines with --json.
+
+All three listen to the engine's events and know nothing else of the run.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from asct.cli.console import Console
+from asct.engine import events
+
+Listener = Callable[[events.Event], None]
+HEARTBEAT_S = 60.0
+
+
+@dataclass
+class HostProgress:
+    """What is known of one host's share of the run."""
+
+    measurements: int = 0
+    done: int = 0
+    estimated_s: float = 0.0
+    estimated_done_s: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+    doing: str = "connecting"
+    last: str = ""
+    point_estimate_s: float = 0.0
+    point_started: float = field(default_factory=time.monotonic)
+
+    def eta_s(self, now: float) -> float | None:
+        """Seconds left: the estimate of what is not done, corrected by how the estimates held so far."""
+        if self.estimated_s <= 0:
+            return None
+        factor = 1.0
+        if self.estimated_done_s > 0:
+            factor = max(0.2, min(5.0, (self.point_started - self.started) / self.estimated_done_s))
+        running = min(now - self.point_started, self.point_estimate_s * factor)
+        return max(0.0, (self.estimated_s - self.estimated_done_s) * factor - running)
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """Keeps the state of all hosts from events; subclasses show it. Called from several threads."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.hosts: dict[str, HostProgress] = {}
+        self.lock = threading.Lock()
+
+    def __call__(self, event: events.Event) -> None:
+        with self.lock:
+            self.update(event)
+            self.show(event)
+
+    def update(self, event: events.Event) -> None:
+        """Take one event into the state."""
+        if isinstance(event, events.RunStarted):
+            share = event.measurements // max(1, len(event.hosts))
+            for name in event.hosts:
+                self.hosts[name] = HostProgress(share, estimated_s=event.estimated_s.get(name, 0.0))
+            return
+        name = getattr(event, "host", None)
+        if name is None or name not in self.hosts:
+            return
+        state = self.hosts[name]
+        if isinstance(event, events.HostReady):
+            state.doing = "preparing"
+        elif isinstance(event, events.KernelBuilt):
+            state.doing = f"{'found' if event.cached else 'built'} {event.kernel}"
+        elif isinstance(event, events.PointStarted):
+            state.doing = f"{event.id} {event.label}".strip()
+            state.point_estimate_s, state.point_started = event.estimated_s, time.monotonic()
+        elif isinstance(event, events.PointEnded):
+            state.done += 1
+            state.estimated_done_s += state.point_estimate_s
+            state.point_started, state.point_estimate_s = time.monotonic(), 0.0
+            state.last = event.headline
+
+    def show(self, event: events.Event) -> None:
+        """Draw what changed."""
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        return None
+
+
+class Lines(Progress):
+    """One line per change, for pipes and logs, and a sign of life each minute."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._stop = threading.Event()
+        self._last = time.monotonic()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Lines:
+        self._thread.start()
+        return self
+
+    def show(self, event: events.Event) -> None:
+        text = describe(event)
+        if text:
+            self._last = time.monotonic()
+            self.console.line(text)
+        if isinstance(event, events.Notice) and event.diagnostic:
+            self.console.diagnostics([event.diagnostic])
+
+    def _beat(self) -> None:
+        while not self._stop.wait(1.0):
+            with self.lock:
+                if time.monotonic() - self._last < HEARTBEAT_S:
+                    continue
+                self._last = time.monotonic()
+                for name, state in self.hosts.items():
+                    self.console.line(f"{name}  still at {state.doing}  {state.done}/{state.measurements}")
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+class Live(Progress):
+    """A line per host that is drawn again in place: bar, count, what is measured, last result, time left."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        from rich.live import Live as RichLive
+
+        self._live = RichLive(console=console.err, refresh_per_second=4, transient=True, get_renderable=self._draw)
+
+    def __enter__(self) -> Live:
+        self._live.start()
+        return self
+
+    def _draw(self) -> object:
+        from rich.text import Text
+
+        now, columns = time.monotonic(), self.console.err.width
+        rows = [live_line(name, state, now, columns) for name, state in self.hosts.items()]
+        return Text("\n".join(rows), no_wrap=True, overflow="ellipsis")
+
+    def show(self, event: events.Event) -> None:
+        if isinstance(event, (events.HostReady, events.JobEnded)):
+            self.console.line(describe(event))
+        elif isinstance(event, events.PointEnded) and event.status not in ("ok", "noisy"):
+            self.console.line(describe(event))
+        elif isinstance(event, events.Notice) and event.diagnostic:
+            self.console.diagnostics([event.diagnostic])
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._live.stop()
+
+
+class JsonLines(Progress):
+    """Every event as a line of JSON on stdout."""
+
+    def show(self, event: events.Event) -> None:
+        self.console.json_line(event.to_json())
+
+
+def choose(console: Console) -> Progress:
+    """The display that fits the options and the terminal."""
+    if console.settings.json:
+        return JsonLines(console)
+    if console.interactive:
+        return Live(console)
+    return Progress(console) if console.settings.quiet else Lines(console)
+
+
+def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
+    """`n1 ━━━━╸─── 9/14  latency-sweep 32M  98.1 ns  ETA 3m40s`, within `columns`."""
+    room = max(8, min(24, columns - 56))
+    share = state.done / state.measurements if state.measurements else 0.0
+    filled = int(room * min(1.0, share))
+    bar = "━" * filled + "─" * (room - filled)
+    left = state.eta_s(now)
+    tail = f"ETA {short_time(left)}" if left is not None else f"{now - state.started:.0f} s"
+    head = f"{name} {bar} {state.done}/{state.measurements}"
+    middle = "  ".join(part for part in (state.doing, state.last) if part)
+    space = columns - len(head) - len(tail) - 5
+    if len(middle) > space:
+        middle = middle[: max(0, space - 1)] + "…"
+    return f"{head}  {middle}  {tail}"
+
+
+def describe(event: events.Event) -> str:
+    """One plain line for events that people want to see; empty for the others."""
+    if isinstance(event, events.RunStarted):
+        longest = max(event.estimated_s.values(), default=0.0)
+        hosts = f"{len(event.hosts)} host{'s' if len(event.hosts) != 1 else ''}"
+        about = f", about {short_time(longest)}" if longest else ""
+        return f"run {event.run}: {event.measurements} measurements on {hosts}{about}"
+    if isinstance(event, events.HostReady):
+        return f"{event.host}  {event.text}"
+    if isinstance(event, events.KernelBuilt):
+        how = "from the cache" if event.cached else f"built by {event.compiler} in {event.elapsed_s:.1f} s"
+        return f"{event.host}  kernel {event.kernel} {how}"
+    if isinstance(event, events.JobStarted):
+        about = f", about {short_time(event.estimated_s)}" if event.estimated_s else ""
+        return f"{event.host}  {event.id}: {event.measurements} to measure{about}"
+    if isinstance(event, events.PointEnded):
+        return _describe_point(event)
+    if isinstance(event, events.JobEnded):
+        counts = ", ".join(f"{number} {status}" for status, number in event.counts.items() if number)
+        return f"{event.host}  {event.id}: {counts or 'nothing measured'}"
+    return ""
+
+
+def _describe_point(event: events.PointEnded) -> str:
+    if event.status in ("ok", "noisy"):
+        return ""
+    cause = event.diagnostic.message if event.diagnostic else ""
+    return f"{event.host}  {event.id} {event.point_id} {event.status}: {cause}".rstrip(": ")
+
+
+def short_time(seconds: float) -> str:
+    """`40s`, `3m40s`, `2h05m`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"

@@ -1,0 +1,39 @@
+"""`--host [USER@]ADDRESS[:PORT]` as a host of the plan language."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from asct.plan.model import HostSpec
+
+_ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>\[[0-9A-Fa-f:.]+\]|[^@:\s/]+)(?::(?P<port>\d{1,5}))?")
+
+
+def host_of(text: str | None) -> HostSpec:
+    """This machine for None or `local`, else a host reached over ssh. Raises a usage error for anything else."""
+    if text is None or text == "local":
+        return HostSpec(name="local", transport="local")
+    found = _ADDRESS.fullmatch(text)
+    if found is None or not 0 < int(found["port"] or 22) < 65536:
+        raise click.UsageError(f"`{text}` is not a host; write ADDRESS, USER@ADDRESS or USER@ADDRESS:PORT")
+    address = found["address"].strip("[]")
+    return HostSpec(
+        name=re.sub(r"[^A-Za-z0-9._-]", "-", address),
+        transport="ssh",
+        address=address,
+        port=int(found["port"] or 22),
+        user=found["user"],
+    )
+
+
+def as_plan(spec: HostSpec) -> dict[str, Any] | None:
+    """The `hosts:` part of a plan for this host; None for this machine."""
+    if spec.transport == "local":
+        return None
+    host: dict[str, Any] = {"transport": spec.transport, "address": spec.address, "port": spec.port}
+    if spec.user:
+        host["user"] = spec.user
+    return {spec.name: host}

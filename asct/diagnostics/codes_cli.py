@@ -1,0 +1,38 @@
+"""E9xx: the command line and asct itself."""
+
+from __future__ import annotations
+
+from asct.diagnostics.codetext import CodeText
+
+CODES: dict[str, CodeText] = {
+    "E901": CodeText(
+        "interrupted",
+        "The command was stopped by SIGINT (Ctrl-C) or SIGTERM. What runs on the hosts was ended, temporary files were\n"
+        "removed, and what had been measured is in the results tree. The exit code is 130 or 143.",
+    ),
+    "E910": CodeText(
+        "wrong usage",
+        "An option, argument or command that asct does not know, or a value that it cannot take. The message names it;\n"
+        "`asct help COMMAND` shows what a command takes. The exit code is 2.",
+    ),
+    "E911": CodeText(
+        "the output folder exists",
+        "asct writes into a new folder so that results are never mixed. Name another one with `--output-dir`, or add\n"
+        "`--force` to write into the one that exists.",
+    ),
+    "E912": CodeText(
+        "a file cannot be written",
+        "The system refused to make or write a file that was asked for. The message has its reason: a missing right, a\n"
+        "full disk, a folder that is a file. Choose another place or mend the cause.",
+    ),
+    "E913": CodeText(
+        "nothing is selected",
+        "The names, keywords, tags or hosts given leave nothing to run. A run of nothing cannot pass, so this is an\n"
+        "error with exit code 2. `asct list` shows names and keywords.",
+    ),
+    "E970": CodeText(
+        "a bug in asct",
+        "Something that asct did not foresee. The message names a file with the details; results written so far are\n"
+        "kept. Please report it together with that file. The exit code is 70.",
+    ),
+}

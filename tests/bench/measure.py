@@ -1,0 +1,53 @@
+"""Timing whole commands, their memory, and printing figures against goals."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Wall time in seconds, processor time in seconds and largest memory in MiB of one process."""
+
+    wall_s: float
+    cpu_s: float
+    memory_mib: float
+
+
+def command(arguments: Sequence[str], expect: int = 0) -> Cost:
+    """Run one command to its end; raises RuntimeError with its output when it does not end with `expect`."""
+    started = time.perf_counter()
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != expect:
+        raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}:\n{output.decode(errors='replace')}")
+    wall = time.perf_counter() - started
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def rounds(number: int, *subjects: Callable[[], Cost]) -> list[list[Cost]]:
+    """Each subject `number` times, interleaved so that a disturbance meets all of them."""
+    costs: list[list[Cost]] = [[] for _ in subjects]
+    for _ in range(number):
+        for place, subject in zip(costs, subjects, strict=True):
+            place.append(subject())
+    return costs
+
+
+def least_and_middle(values: Sequence[float]) -> tuple[float, float]:
+    """Minimum and median."""
+    return min(values), statistics.median(values)
+
+
+def show(name: str, least: float, middle: float, unit: str, goal: float | None) -> None:
+    """One line: name, minimum, median, goal and the ratio of the median to the goal."""
+    aim = f"goal {goal:g} {unit}, ratio {middle / goal:.2f}" if goal else ""
+    print(f"{name:<52} min {least:9.3f}  median {middle:9.3f} {unit:<5} {aim}", flush=True)
