@@ -1,0 +1,256 @@
+"""Judge what was measured against what the plan expects: pass, fail or unknown, one verdict per host and place.
+
+A place is one combination of swept settings and coordinates. The repeats of a place are reduced by their median. What
+was not measured is unknown and never a pass. Pure: no file is read, nothing is printed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from statistics import median
+from typing import Any
+
+from asct.planner.model import Check
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Record
+from asct.store.model import Run, Verdict
+from asct.values.quantity import format_quantity
+
+DISTRUST = frozenset({"noisy", "invalid"})
+"""Flags of a record that put its value in doubt; `strict` makes such a value unknown."""
+NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """All repeats of one metric at one place of one job on one host; `records` is never empty."""
+
+    host: str
+    id: str
+    metric: str
+    at: Mapping[str, Any]
+    records: tuple[Record, ...]
+
+    @property
+    def value(self) -> float:
+        """The median of the repeats, in the metric's base unit."""
+        return median(record.value for record in self.records)
+
+    @property
+    def doubts(self) -> list[str]:
+        """The distrust flags that any repeat carries, sorted."""
+        return sorted({flag for record in self.records for flag in record.flags} & DISTRUST)
+
+
+def judge(
+    checks: Sequence[Check],
+    records: Sequence[Record],
+    run: Run,
+    facts: Mapping[str, HostFacts],
+    *,
+    strict: Collection[str] = (),
+) -> list[Verdict]:
+    """The verdicts of `checks`, in their order, then by host and place.
+
+    `facts` maps a host's name to its facts. `strict` holds the keys (`host/id`) of the jobs whose noisy or invalid
+    values count as not measured.
+    """
+    places = gather(records)
+    verdicts: list[Verdict] = []
+    for check in checks:
+        if check.versus == "baseline":
+            verdicts.append(_unknown(check, None, "comparison with a baseline comes with `diff`"))
+        else:
+            verdicts.extend(_judge_one(check, places, run, facts, strict))
+    return verdicts
+
+
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """0 when all holds, 1 when an expectation failed, 3 when one stayed unknown that may not; 3 wins over 1.
+
+    Only expectations of severity `fail` count; an unknown one counts unless its `if_missing` says `warn` or `pass`.
+    """
+    code = 0
+    for verdict in verdicts:
+        if verdict.severity != "fail":
+            continue
+        if verdict.outcome == "fail":
+            code = max(code, 1)
+        elif verdict.outcome == "unknown" and verdict.if_missing == "fail":
+            code = max(code, 3)
+    return code
+
+
+def gather(records: Iterable[Record]) -> list[Place]:
+    """The records by place, in the order in which the places first appear. Warm-ups (repeat below 1) are left out."""
+    groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.repeat >= 1:
+            place = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
+            groups[(record.host, record.id, record.metric, record.point_id, place)].append(record)
+    return [
+        Place(group[0].host, group[0].id, group[0].metric, {**group[0].point, **group[0].coords}, tuple(group))
+        for group in groups.values()
+    ]
+
+
+def same(wanted: Any, found: Any) -> bool:
+    """Whether a value of `at` names a measured one: 4096 is 4096.0, true is not 1, a list names any of its items."""
+    if isinstance(wanted, list | tuple):
+        if isinstance(found, list | tuple):
+            return len(wanted) == len(found) and all(same(a, b) for a, b in zip(wanted, found, strict=True))
+        return any(same(item, found) for item in wanted)
+    if isinstance(wanted, bool) or isinstance(found, bool):
+        return wanted is found
+    if isinstance(wanted, int | float) and isinstance(found, int | float):
+        return math.isclose(wanted, found, rel_tol=1e-12, abs_tol=0.0)
+    return bool(wanted == found)
+
+
+def _judge_one(
+    check: Check, places: Sequence[Place], run: Run, facts: Mapping[str, HostFacts], strict: Collection[str]
+) -> list[Verdict]:
+    jobs = [(job.host, job.id) for job in run.jobs if fnmatchcase(job.id, check.job_id)]
+    hosts = list(check.hosts) if check.hosts is not None else list(dict.fromkeys(host for host, _ in jobs))
+    if not hosts:
+        return [_unknown(check, None, f"no job `{check.job_id}` in this run")]
+    verdicts: list[Verdict] = []
+    for host in hosts:
+        matching = [place for place in places if place.host == host and _matches(check, place)]
+        if not matching:
+            verdicts.append(_unknown(check, host, _why_missing(check, host, places, run)))
+            continue
+        verdicts.extend(_judge_place(check, place, facts.get(host), strict) for place in matching)
+        verdicts.extend(_gaps(check, host, matching, run))
+    return verdicts
+
+
+def _matches(check: Check, place: Place) -> bool:
+    return (
+        fnmatchcase(place.id, check.job_id)
+        and fnmatchcase(place.metric, check.metric)
+        and all(key in place.at and same(wanted, place.at[key]) for key, wanted in check.at.items())
+    )
+
+
+def _judge_place(check: Check, place: Place, facts: HostFacts | None, strict: Collection[str]) -> Verdict:
+    record = place.records[0]
+    base = _unknown(check, place.host, "").model_copy(
+        update={
+            "id": place.id, "metric": place.metric, "unit": record.unit, "at": dict(place.at), "value": place.value,
+        }
+    )  # fmt: skip
+    low, high, problem = _bounds(check, facts)
+    base = base.model_copy(update={"min": low, "max": high})
+    doubts = place.doubts
+    if problem:
+        return base.model_copy(update={"reason": problem})
+    if doubts and f"{place.host}/{place.id}" in strict:
+        reason = f"the value is {' and '.join(doubts)}, which `strict` does not accept"
+        return base.model_copy(update={"reason": reason})
+    held = (low is None or place.value >= low) and (high is None or place.value <= high)
+    notes = [f"the value is {' and '.join(doubts)}"] if doubts else []
+    notes += _straddles(place, low, high)
+    return base.model_copy(update={"outcome": "pass" if held else "fail", "reason": "; ".join(notes)})
+
+
+def _bounds(check: Check, facts: HostFacts | None) -> tuple[float | None, float | None, str]:
+    """The lower and upper bound in the metric's unit, and why they are not known."""
+    if check.min is None and check.max is None:
+        return None, None, "no bound is given"
+    if check.relative_to is None:
+        return check.min, check.max, ""
+    whole = fact_value(facts, check.relative_to) if facts is not None else None
+    if whole is None:
+        return None, None, f"`{check.relative_to}` is not known for this host"
+    return (
+        None if check.min is None else check.min * whole,
+        None if check.max is None else check.max * whole,
+        "",
+    )
+
+
+def fact_value(facts: HostFacts, path: str) -> float | None:
+    """The number at the dotted `path` of the facts (`theoretical_bandwidth`, `cpu.frequency_hz`), or None."""
+    found: Any = facts
+    for part in path.split("."):
+        found = getattr(found, part, None) if part in getattr(type(found), "model_fields", ()) else None
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(found)
+
+
+def _straddles(place: Place, low: float | None, high: float | None) -> list[str]:
+    """A note when a bound lies inside the interval of the only repeat, or between the lowest and highest repeat."""
+    values = [record.value for record in place.records]
+    stats = place.records[0].stats
+    span = (min(values), max(values))
+    if len(values) == 1 and stats is not None and stats.ci95 is not None:
+        span = stats.ci95
+    unit = place.records[0].unit
+    return [
+        f"the bound lies within the spread {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
+        for bound in (low, high)
+        if bound is not None and span[0] < bound < span[1]
+    ][:1]
+
+
+def _why_missing(check: Check, host: str, places: Sequence[Place], run: Run) -> str:
+    entry = next((item for item in run.hosts if item.name == host), None)
+    if entry is None:
+        return f"`{host}` is not a host of this run"
+    if entry.status != "ok":
+        return f"host {entry.status}: {entry.reason}" if entry.reason else f"host {entry.status}"
+    jobs = [job for job in run.jobs if job.host == host and fnmatchcase(job.id, check.job_id)]
+    if not jobs:
+        return f"no job `{check.job_id}` on this host"
+    here = [place for place in places if place.host == host and fnmatchcase(place.id, check.job_id)]
+    if not here:
+        lost = [f"{count} {status}" for job in jobs for status, count in _lost(job.counts)]
+        return "nothing was measured" + (f": {', '.join(lost)}" if lost else "")
+    if not any(fnmatchcase(place.metric, check.metric) for place in here):
+        return f"`{check.metric}` was not measured"
+    at = ", ".join(f"{key} = {value}" for key, value in check.at.items())
+    return f"`{check.metric}` was not measured at {at}"
+
+
+def _lost(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(status, counts[status]) for status in NOT_MEASURED if counts.get(status)]
+
+
+def _gaps(check: Check, host: str, matching: Sequence[Place], run: Run) -> list[Verdict]:
+    """An unknown verdict for each job that lost measurements which the check may have meant."""
+    verdicts = []
+    for job in run.jobs:
+        lost = _lost(job.counts)
+        if job.host != host or not lost or not fnmatchcase(job.id, check.job_id):
+            continue
+        swept = {key for place in matching if place.id == job.id for key in place.records[0].point}
+        if swept and swept <= set(check.at):
+            continue  # the place is pinned down, and it was measured
+        text = ", ".join(f"{count} {status}" for status, count in lost)
+        verdict = _unknown(check, host, f"part of the job was not measured: {text}")
+        verdicts.append(verdict.model_copy(update={"id": job.id}))
+    return verdicts
+
+
+def _unknown(check: Check, host: str | None, reason: str) -> Verdict:
+    return Verdict(
+        outcome="unknown",
+        severity=check.severity,
+        host=host,
+        id=check.job_id,
+        metric=check.metric,
+        at=dict(check.at),
+        min=check.min if check.relative_to is None else None,
+        max=check.max if check.relative_to is None else None,
+        text=check.text,
+        reason=reason,
+        if_missing=check.if_missing,
+        file=check.span.file if check.span else None,
+        line=check.span.line if check.span else None,
+    )

@@ -1,0 +1,149 @@
+"""Tables ready for show: the same cells in HTML, Markdown and plain text. A renderer escapes, it does not compute."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from asct.sdk.figure import Column, Table
+from asct.values.quantity import format_quantity
+
+Align = Literal["left", "right"]
+Tone = Literal["", "good", "bad", "doubt", "muted"]
+
+_BINARY = ("", "K", "M", "G", "T", "P")
+ABSENT = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`text` is shown, `sort` orders the column (a number or a text), `tone` colours it, `note` explains it."""
+
+    text: str
+    sort: float | str = ""
+    tone: Tone = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's title, the side its cells lean to, and one line of help."""
+
+    title: str
+    align: Align = "left"
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of texts. Every row has as many cells as there are heads; the first cell names the row."""
+
+    slug: str
+    caption: str
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def from_table(table: Table) -> Grid:
+    """A benchmark's table with its values scaled and rounded as its columns say."""
+    heads = tuple(
+        Head(column.title, "left" if column.format == "text" else "right", column.help) for column in table.columns
+    )
+    rows = tuple(tuple(cell(column, row.get(column.key)) for column in table.columns) for row in table.rows)
+    return Grid(slug(table.slug), table.title, heads, rows, table.notes)
+
+
+def cell(column: Column, value: Any) -> Cell:
+    """One value as `column` shows it; a missing one is a dash."""
+    if value is None:
+        return Cell(ABSENT, tone="muted")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return Cell(shown(value), shown(value))
+    if column.format == "size":
+        return Cell(size_text(value), float(value))
+    if column.format == "integer":
+        return Cell(f"{value / column.scale:.0f}", float(value))
+    if column.format == "text":
+        return Cell(shown(value), float(value))
+    return Cell(f"{value / column.scale:.{column.digits}f}", float(value))
+
+
+def size_text(size: float) -> str:
+    """Bytes with a binary suffix and at most four decimals: `128`, `32.0625K`, `288K`, `1G`."""
+    power = 0
+    while abs(size) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
+        power += 1
+    text = f"{size / 1024**power:.4f}" if power else f"{size:.0f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + _BINARY[power]
+
+
+def quantity_cell(value: float | None, unit: str, digits: int = 4, tone: Tone = "") -> Cell:
+    """A value with its unit, for columns that mix units."""
+    if value is None:
+        return Cell(ABSENT, tone="muted")
+    return Cell(format_quantity(value, unit, digits), value, tone)
+
+
+def shown(value: Any) -> str:
+    """A setting or coordinate on one line: lists joined by commas, true and false as in YAML, nothing as a dash."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={shown(item)}" for key, item in value.items())
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return plain(str(value))
+
+
+def plain(text: str, keep_lines: bool = False) -> str:
+    """`text` without control and direction-changing characters, which could forge what a terminal or page shows."""
+    kept = []
+    for mark in text:
+        if keep_lines and mark in "\n\t":
+            kept.append(mark)
+        elif mark in "\n\r\t":
+            kept.append(" ")
+        elif unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+            kept.append("�")
+        else:
+            kept.append(mark)
+    return "".join(kept)
+
+
+def place_text(at: dict[str, Any] | Any) -> str:
+    """`level L1, threads 4`: where a value stands."""
+    return ", ".join(f"{plain(str(key))} {shown(value)}" for key, value in at.items())
+
+
+def slug(text: str) -> str:
+    """A stable id for links: lower case, digits and hyphens; never empty."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
+
+
+def distinct(slugs: Iterable[str]) -> list[str]:
+    """The same slugs made unique in order: the second `a` becomes `a-2`."""
+    taken: set[str] = set()
+    result = []
+    for name in slugs:
+        number, candidate = 1, name
+        while candidate in taken:
+            number += 1
+            candidate = f"{name}-{number}"
+        taken.add(candidate)
+        result.append(candidate)
+    return result
+
+
+def without_empty_columns(grid: Grid) -> Grid:
+    """`grid` less the columns in which no row has anything to say; the first column stays."""
+    kept = [i for i in range(len(grid.heads)) if i == 0 or any(row[i].text not in ("", ABSENT) for row in grid.rows)]
+    rows: Sequence[tuple[Cell, ...]] = [tuple(row[i] for i in kept) for row in grid.rows]
+    return Grid(grid.slug, grid.caption, tuple(grid.heads[i] for i in kept), tuple(rows), grid.notes)

@@ -1,0 +1,187 @@
+"""A run as its reports see it: what the results tree holds, joined with what its benchmarks make of the records."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from asct.analysis.grid import place_text
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+from asct.sdk.benchmark import Benchmark, Catalog
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Column, Figure, Table
+from asct.sdk.record import Record, Scalar
+from asct.store.model import Command, JobEntry, Run, Status
+from asct.store.reader import StoredRun, read_run
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatView:
+    """One repeat of one point on disk. `folder` is relative to the run; status and command are None when unreadable."""
+
+    host: str
+    id: str
+    point_id: str
+    repeat: int
+    folder: str
+    status: Status | None
+    command: Command | None
+
+    @property
+    def label(self) -> str:
+        """The swept settings and the number of the repeat, for people."""
+        swept = place_text(self.command.swept) if self.command else self.point_id
+        return f"{swept}, repeat {self.repeat}" if swept else f"repeat {self.repeat}"
+
+    @property
+    def measured(self) -> bool:
+        """Whether it gave values."""
+        return self.status is not None and self.status.status in ("ok", "noisy")
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One job: all points of a benchmark entry on one host. Tables and figures are the benchmark's own."""
+
+    entry: JobEntry
+    benchmark: Benchmark[Any] | None
+    records: tuple[Record, ...]
+    repeats: tuple[RepeatView, ...]
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    note: str = ""
+    """Why the tables are plain ones, when they are."""
+
+    @property
+    def key(self) -> str:
+        """`host/id`."""
+        return f"{self.entry.host}/{self.entry.id}"
+
+    @property
+    def title(self) -> str:
+        """The benchmark's title, or its name when it is not installed."""
+        return self.benchmark.title if self.benchmark else self.entry.benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """Everything that a report shows. `notes` says what of the tree could not be read."""
+
+    root: Path
+    run: Run
+    records: tuple[Record, ...]
+    facts: Mapping[str, HostFacts]
+    jobs: tuple[JobView, ...]
+    plan_text: str = ""
+    resolved: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[Diagnostic, ...] = ()
+
+    def ids(self) -> list[str]:
+        """The benchmark entries of the plan in the order of their first job."""
+        return list(dict.fromkeys(job.entry.id for job in self.jobs))
+
+
+def open_view(root: Path, catalog: Catalog) -> RunView:
+    """Read the run in the folder `root`; `catalog` knows the benchmarks.
+
+    Raises StoreError when there is no run, or its run.json or records.jsonl is damaged or newer. Damage elsewhere is
+    left out of the view and noted.
+    """
+    stored = read_run(root)
+    records = tuple(stored.records())
+    notes: list[Diagnostic] = []
+    repeats = _repeats(stored, notes)
+    jobs = [_job(entry, records, repeats.get((entry.host, entry.id), []), catalog) for entry in stored.run.jobs]
+    return RunView(
+        root=root,
+        run=stored.run,
+        records=records,
+        facts=_facts(stored, notes),
+        jobs=tuple(jobs),
+        plan_text=_plan_text(stored, notes),
+        resolved=_resolved(stored, notes),
+        notes=(*stored.notes, *notes),
+    )
+
+
+def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> dict[tuple[str, str], list[RepeatView]]:
+    found: dict[tuple[str, str], list[RepeatView]] = defaultdict(list)
+    for path in stored.repeats():
+        host, job_id, point_id, name = path.parts[-4:]
+        status: Status | None = None
+        command: Command | None = None
+        try:
+            status, command = stored.status(path), stored.command(path)
+        except StoreError as error:
+            notes.extend(error.diagnostics)
+        folder = stored.layout.relative(path)
+        found[(host, job_id)].append(RepeatView(host, job_id, point_id, int(name[1:]), folder, status, command))
+    return found
+
+
+def _facts(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, HostFacts]:
+    try:
+        return stored.facts()
+    except StoreError as error:
+        notes.extend(error.diagnostics)
+        return {}
+
+
+def _resolved(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, Any]:
+    try:
+        return stored.resolved()
+    except StoreError as error:
+        notes.extend(error.diagnostics)
+        return {}
+
+
+def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:
+    try:
+        return stored.inside(stored.layout.plan).read_text(encoding="utf-8", errors="replace")
+    except StoreError as error:
+        notes.extend(error.diagnostics)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        notes.append(Diagnostic("E701", f"{stored.layout.plan}: cannot be read: {reason}", severity="warning"))
+    return ""
+
+
+def _job(entry: JobEntry, records: Sequence[Record], repeats: Sequence[RepeatView], catalog: Catalog) -> JobView:
+    own = tuple(item for item in records if (item.host, item.id) == (entry.host, entry.id) and item.repeat >= 1)
+    order = list(dict.fromkeys(item.point_id for item in own))
+    rank = {point: number for number, point in enumerate(order)}
+    ordered = tuple(sorted(repeats, key=lambda item: (rank.get(item.point_id, len(rank)), item.point_id, item.repeat)))
+    benchmark = catalog.get(entry.benchmark)
+    if benchmark is not None and benchmark.version == entry.version:
+        tables, figures = tuple(benchmark.tables(own)), tuple(benchmark.figures(own))
+        return JobView(entry, benchmark, own, ordered, tables, figures)
+    note = f"`{entry.benchmark}` is not installed here"
+    if benchmark is not None:
+        note = f"measured with version {entry.version} of `{entry.benchmark}`, installed is {benchmark.version}"
+    return JobView(entry, benchmark, own, ordered, (_plain_table(own),) if own else (), (), note)
+
+
+def _plain_table(records: Sequence[Record]) -> Table:
+    """Every value of records whose benchmark cannot say how to lay them out."""
+    rows: list[dict[str, Scalar | None]] = [
+        {
+            "metric": item.metric,
+            "at": place_text({**item.point, **item.coords}),
+            "repeat": item.repeat,
+            "value": f"{item.value:.6g}",
+            "unit": item.unit,
+        }
+        for item in records
+    ]
+    columns = (
+        Column("metric", "Metric", format="text"),
+        Column("at", "At", format="text"),
+        Column("repeat", "Repeat", format="integer"),
+        Column("value", "Value", format="text"),
+        Column("unit", "Unit", format="text"),
+    )
+    return Table("values", "Values as recorded", columns, tuple(rows))

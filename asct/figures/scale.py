@@ -1,0 +1,72 @@
+"""Axes for people: the SI prefix that suits the values, and round ticks on logarithmic axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+MICRO: Final = "\N{MICRO SIGN}"
+_SI: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_PREFIXED: Final[dict[str, tuple[tuple[float, str], ...]]] = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, f"{MICRO}s"), (1e-9, "ns")),
+    "B/s": tuple((factor, f"{prefix}B/s") for factor, prefix in _SI),
+    "ops/s": tuple((factor, f"{prefix} ops/s".strip()) for factor, prefix in _SI),
+    "Hz": tuple((factor, f"{prefix}Hz") for factor, prefix in _SI),
+    "B": ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
+}
+_MOST_TICKS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """`value / factor` is what the axis shows, in `unit`."""
+
+    factor: float
+    unit: str
+
+
+def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False) -> Scaling:
+    """The prefix for an axis: by the largest magnitude, or by the middle one when the axis is logarithmic."""
+    steps = _PREFIXED.get(unit)
+    sizes = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
+    if steps is None or not sizes:
+        return Scaling(1.0, "" if unit == "1" else unit)
+    guide = sizes[len(sizes) // 2] if logarithmic else sizes[-1]
+    factor, name = next((step for step in steps if guide >= step[0]), steps[-1])
+    return Scaling(factor, name)
+
+
+def size_label(size: float) -> str:
+    """Bytes as on an axis: `128 B`, `32 KiB`, `1.5 MiB`, `1 GiB`."""
+    factor, name = next((step for step in _PREFIXED["B"] if abs(size) >= step[0]), (1.0, "B"))
+    return f"{size / factor:.4g} {name}"
+
+
+def power_ticks(low: float, high: float) -> list[float]:
+    """Powers of two that cover `low` to `high` (both above 0), evenly spaced, at most ten, anchored at whole steps."""
+    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+    step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
+    return [2.0**power for power in range(math.ceil(first / step) * step, last + 1, step)]
+
+
+def decade_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5 in each decade from `low` to `high` (both above 0); only whole decades when there would be too many."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    inside = [
+        digit * 10.0**power
+        for power in range(first, last + 1)
+        for digit in (1.0, 2.0, 5.0)
+        if low * 0.999 <= digit * 10.0**power <= high * 1.001
+    ]
+    if len(inside) <= _MOST_TICKS:
+        return inside
+    return [10.0**power for power in range(first, last + 1)]
+
+
+def six_digits(value: float | None) -> float | None:
+    """`value` rounded to six significant digits; None for what is not a finite number."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.6g}")

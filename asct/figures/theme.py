@@ -1,0 +1,75 @@
+"""Colours, markers and the two page templates. Nothing here knows plotly.
+
+The hues are those of Okabe and Ito ("Color Universal Design", 2008), which people with the common kinds of colour
+blindness can tell apart; each is made darker for light paper and lighter for dark paper until it has a contrast of at
+least 3 to 1 there (WCAG 2.2, 1.4.11).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
+DARK: Final = ("#5ab4f0", "#ff9148", "#3ecba0", "#e79ac5", "#e6c34a", "#a5b4fc", "#ff8a80", "#b4bcc8")
+"""DARK[i] takes the place of LIGHT[i] on dark paper."""
+
+MARKERS: Final = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
+DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+PATTERNS: Final = ("", "/", ".", "\\", "x", "-", "|", "+")
+
+BOUND: Final = "#5f6b7a"
+BOUND_DARK: Final = "#9aa7b8"
+"""Of the vertical lines; grey, because they are not a series."""
+
+FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
+
+
+def colour(index: int) -> str:
+    """The colour of the host or series with this number, on light paper."""
+    return LIGHT[index % len(LIGHT)]
+
+
+def translucent(colour_hex: str) -> str:
+    """The same colour for the band of an interval."""
+    return colour_hex + "26"
+
+
+def substitutions() -> dict[str, str]:
+    """Light colour to dark colour, for the page."""
+    return {**dict(zip(LIGHT, DARK, strict=True)), BOUND: BOUND_DARK}
+
+
+def templates() -> dict[str, Any]:
+    """The plotly templates `light` and `dark`, shared by all figures of a page."""
+    return {
+        "light": _template(text="#1b222c", muted="#55606e", grid="#e3e7ec", line="#c3cad3", hover="#ffffff"),
+        "dark": _template(text="#e6eaf0", muted="#a3afbf", grid="#2a323d", line="#3d4754", hover="#1d242d"),
+    }
+
+
+def _template(text: str, muted: str, grid: str, line: str, hover: str) -> dict[str, Any]:
+    axis = {
+        "gridcolor": grid,
+        "linecolor": line,
+        "tickcolor": line,
+        "zeroline": False,
+        "showline": True,
+        "ticks": "outside",
+        "ticklen": 4,
+        "automargin": True,
+        "tickfont": {"color": muted, "size": 12},
+        "title": {"font": {"color": muted, "size": 13}, "standoff": 10},
+    }
+    return {
+        "layout": {
+            "font": {"family": FONT, "size": 13, "color": text},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "hoverlabel": {"bgcolor": hover, "bordercolor": line, "font": {"color": text, "family": FONT, "size": 13}},
+            "xaxis": {**axis, "showgrid": False},
+            "yaxis": axis,
+            "legend": {"bgcolor": "rgba(0,0,0,0)", "font": {"color": text, "size": 12}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": muted, "activecolor": text},
+            "annotationdefaults": {"font": {"color": muted, "size": 11}},
+        }
+    }
