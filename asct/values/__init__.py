@@ -1,0 +1,1 @@
+"""Values with units: text and number, both ways. Every parser raises BadValueError, a ValueError."""

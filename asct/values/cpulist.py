@@ -1,0 +1,68 @@
+"""Lists of CPUs and of whole numbers: `0-3,8`, with a stride `5-9:2` (5, 7, 9), as taskset and numactl read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from asct.values.problem import BadValueError, shown
+
+MAX_CPU: Final = 65_535
+MAX_ITEMS: Final = 100_000
+
+_PART: Final = re.compile(r"\s*([0-9]{1,18})(?:\s*-\s*([0-9]{1,18})(?::([0-9]{1,18}))?)?\s*", re.ASCII)
+_HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
+
+
+def parse_integers(text: str) -> list[int]:
+    """The numbers of `3000,900,5-9:2` in their order; at most 100,000. An empty text is an empty list.
+
+    Raises BadValueError (a ValueError) for anything else, a range that runs backwards or a stride of 0.
+    """
+    numbers: list[int] = []
+    if not text.strip():
+        return numbers
+    for part in text.split(","):
+        found = _PART.fullmatch(part)
+        if found is None:
+            raise BadValueError(f"`{shown(part)}` is not a number or a range", _HINT)
+        numbers.extend(_range(part, *(int(group) if group else None for group in found.groups())))
+        if len(numbers) > MAX_ITEMS:
+            raise BadValueError(f"`{shown(text)}` has more than {MAX_ITEMS} numbers", "write a shorter list")
+    return numbers
+
+
+def _range(part: str, first: int | None, last: int | None, step: int | None) -> range:
+    start = first or 0
+    end = start if last is None else last
+    if end < start:
+        raise BadValueError(f"range `{shown(part)}` runs backwards", f"write `{end}-{start}`")
+    if step == 0:
+        raise BadValueError(f"range `{shown(part)}` has a stride of 0", "write a stride of 1 or more")
+    stride = step or 1
+    if (end - start) // stride >= MAX_ITEMS:
+        raise BadValueError(f"range `{shown(part)}` has more than {MAX_ITEMS} numbers", "write a shorter range")
+    return range(start, end + 1, stride)
+
+
+def parse_cpulist(text: str) -> list[int]:
+    """CPU numbers of `0-3,8`, sorted, each once; an empty text is an empty list (a memory-only NUMA node).
+
+    Raises BadValueError (a ValueError) for anything else and for a CPU above 65,535.
+    """
+    cpus = sorted(set(parse_integers(text)))
+    if cpus and cpus[-1] > MAX_CPU:
+        raise BadValueError(f"CPU {cpus[-1]} in `{shown(text)}` does not exist", f"the highest is {MAX_CPU}")
+    return cpus
+
+
+def format_cpulist(cpus: Iterable[int]) -> str:
+    """`0-3,8` from CPU numbers in any order, as the kernel writes it; empty for none."""
+    runs: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1][1:] = [cpu]
+        else:
+            runs.append([cpu])
+    return ",".join("-".join(map(str, run)) for run in runs)

@@ -1,0 +1,117 @@
+"""Durations: seconds as a number, and as text with units (`30s`, `15m`, `1h30m`, `250ms`).
+
+A number is seconds: that is the canonical form, which comes back from JSON. What a person wrote goes through
+`require_unit` as well, so that `duration: 60` is refused and not guessed at.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from asct.values.problem import BadValueError, shown
+
+MAX_DURATION: Final = 1e9
+"""Seconds; about 31 years."""
+
+_UNITS: Final = {
+    "d": Fraction(86400),
+    "h": Fraction(3600),
+    "m": Fraction(60),
+    "min": Fraction(60),
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+    "\N{MICRO SIGN}s": Fraction(1, 10**6),
+    "\N{GREEK SMALL LETTER MU}s": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9),
+}
+_PART: Final = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,60})?)\s*([A-Za-z\u00b5\u03bc]*)\s*")
+_LONGEST: Final = 100
+_HINT: Final = "write a number and a unit: `30s`, `15m`, `1h30m`, `250ms`"
+
+
+def parse_duration(value: object) -> float:
+    """Seconds from text with units, or from a number, which is seconds.
+
+    Raises BadValueError (a ValueError) for a text without unit, units out of order, a negative or endless duration.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BadValueError(f"`{shown(value)}` is not a duration", _HINT)
+    if isinstance(value, str):
+        return _bounded(_read(value), shown(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadValueError(f"`{value}` is not a duration", _HINT)
+    return _bounded(value, shown(value))
+
+
+def require_unit(value: object) -> None:
+    """Refuse a duration written as a bare number other than 0; call it for what stands in a plan or after `--set`.
+
+    Raises BadValueError that offers the number with units.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
+        text = shown(value)
+        raise BadValueError(f"duration `{text}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`")
+
+
+def _bounded(seconds: float, text: str) -> float:
+    if seconds < 0:
+        raise BadValueError(f"duration `{text}` is below zero", "write a duration of 0s or more")
+    if seconds > MAX_DURATION:
+        raise BadValueError(f"duration `{text}` is too long", f"the longest is {MAX_DURATION:.0f}s, about 31 years")
+    return float(seconds)
+
+
+def _read(text: str) -> float:
+    """The sum of the parts, rounded once."""
+    if len(text) > _LONGEST or not text.strip():
+        raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
+    total, position, last = Fraction(0), 0, Fraction(10**9)
+    while position < len(text):
+        found = _PART.match(text, position)
+        if found is None:
+            raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
+        number, unit = found.groups()
+        factor = _factor(text.strip(), number, unit)
+        if factor >= last:
+            raise BadValueError(f"units out of order in duration `{shown(text)}`", "write the largest first: `1h30m`")
+        total, position, last = total + Fraction(number) * factor, found.end(), factor
+    return float(total)
+
+
+def _factor(text: str, number: str, unit: str) -> Fraction:
+    if unit in _UNITS:
+        return _UNITS[unit]
+    if not unit:
+        if text == number and Fraction(number) == 0:
+            return Fraction(1)
+        raise BadValueError(
+            f"duration `{shown(text)}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`", label="no unit"
+        )
+    known = next((name for name in _UNITS if name == unit.lower() or unit.lower().startswith(name + "in")), None)
+    known = known or {"sec": "s", "secs": "s", "seconds": "s", "second": "s", "hours": "h", "hour": "h"}.get(unit)
+    hint = f"did you mean `{number}{known}`?" if known else "units are d, h, m, s, ms, us, ns"
+    raise BadValueError(f"unknown unit `{shown(unit)}` in duration `{shown(text)}`", hint)
+
+
+def format_duration(seconds: float) -> str:
+    """The shortest usual text that reads back to the same number: `1h30m`, `90.5s`, `250ms`, `1.5us`, `0s`."""
+    if seconds == int(seconds):
+        return _whole(int(seconds))
+    exact = Decimal(repr(float(seconds)))
+    for unit, power in (("s", 0), ("ms", 3), ("us", 6), ("ns", 9)):
+        scaled = exact.scaleb(power)
+        if scaled >= 1 or unit == "ns":
+            return f"{scaled:f}{unit}" if "." not in f"{scaled:f}" else f"{scaled:f}".rstrip("0").rstrip(".") + unit
+    raise AssertionError("the loop ends at ns")
+
+
+def _whole(seconds: int) -> str:
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [f"{count}{unit}" for count, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if count]
+    return "".join(parts) or "0s"

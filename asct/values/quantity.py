@@ -1,0 +1,174 @@
+"""Quantities: a number in the base unit of a metric, and text with a unit (`130 ns`, `550k`, `12.5 GB/s`, `85%`).
+
+Base units: s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio) and %. Prefixes are decimal (SI), except in sizes
+and rates that say so (`KiB`, `GiB/s`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Final
+
+from asct.values.problem import BadValueError, shown
+from asct.values.size import parse_size
+
+_NUMBER: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(\S*(?: ?\S+)?)\s*")
+_LONGEST: Final = 100
+_SI: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_IEC: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_MICRO: Final = "\N{MICRO SIGN}"
+
+
+def _times(prefixes: dict[str, int], *units: str) -> dict[str, Fraction]:
+    return {prefix + unit: Fraction(factor) for prefix, factor in prefixes.items() for unit in units}
+
+
+_SECONDS: Final = {
+    "h": Fraction(3600), "m": Fraction(60), "min": Fraction(60), "s": Fraction(1), "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6), f"{_MICRO}s": Fraction(1, 10**6), "\N{GREEK SMALL LETTER MU}s": Fraction(1, 10**6),
+    "ns": Fraction(1, 10**9), "ps": Fraction(1, 10**12),
+}  # fmt: skip
+_UNITS: Final[dict[str, dict[str, Fraction]]] = {
+    "s": _SECONDS,
+    "B/s": _times(_SI | _IEC, "B/s"),
+    "ops/s": _times(_SI, "", "ops/s", "IOPS", "iops"),
+    "cycles": {"": Fraction(1), "cycles": Fraction(1), "cycle": Fraction(1)},
+    "B/cycle": {"": Fraction(1), "B/cycle": Fraction(1)},
+    "B": {},
+    "Hz": _times(_SI, "Hz"),
+    "1": {"": Fraction(1), "%": Fraction(1, 100), "x": Fraction(1)},
+    "%": {"%": Fraction(1)},
+}
+_FITTING: Final = {
+    "s": "ns, us, ms, s, m or h", "B/s": "B/s, MB/s, GB/s or GiB/s", "ops/s": "none, k, M or ops/s",
+    "cycles": "cycles", "B/cycle": "B/cycle", "B": "B, KiB, MiB, GiB or kB, MB, GB", "Hz": "Hz, MHz or GHz",
+    "1": "none or %", "%": "%",
+}  # fmt: skip
+_EXAMPLE: Final = {
+    "s": "130 ns", "B/s": "12.5 GB/s", "ops/s": "550k", "cycles": "4 cycles", "B/cycle": "16 B/cycle",
+    "B": "64 KiB", "Hz": "2.6 GHz", "1": "0.85", "%": "85%",
+}  # fmt: skip
+
+
+def parse_quantity(text: object, unit: str) -> float:
+    """The value of `text` in the base unit `unit` (see the module): `130 ns` in s is 1.3e-07.
+
+    A number without unit is taken where no unit is usual (ops/s, cycles, B/cycle, 1). Raises BadValueError
+    for another dimension, naming the units that fit; KeyError for an unknown base unit.
+    """
+    known = _UNITS[unit]
+    written = _as_text(text)
+    if unit == "B" and written is not None:
+        return float(parse_size(written))
+    found = _NUMBER.fullmatch(written) if written is not None and len(written) <= _LONGEST else None
+    if found is None:
+        raise BadValueError(f"`{shown(text)}` is not a quantity", f"write a number and a unit: `{_EXAMPLE[unit]}`")
+    number, suffix = found.groups()
+    if _spelt(suffix) not in known:
+        raise _wrong_unit(shown(written), number, suffix, unit)
+    return _finite(Fraction(number) * known[_spelt(suffix)], shown(written))
+
+
+def _spelt(suffix: str) -> str:
+    """`k ops/s` and `kops/s` are the same."""
+    return suffix.replace(" ", "")
+
+
+def _finite(exact: Fraction, text: str) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        raise BadValueError(f"`{text}` is too large", "write a number below 1e308") from None
+
+
+def _as_text(value: object) -> str | None:
+    """A number as text; None for what cannot be a quantity."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return repr(value)
+
+
+def _wrong_unit(text: str, number: str, suffix: str, unit: str) -> BadValueError:
+    fitting = f"units that fit: {_FITTING[unit]}, as in `{_EXAMPLE[unit]}`"
+    if not suffix:
+        return BadValueError(f"`{text}` needs a unit", fitting)
+    other = next((name for name, known in _UNITS.items() if name != unit and _spelt(suffix) in known), None)
+    if other is None and _is_size(number + suffix):
+        other = "B"
+    if other:
+        return BadValueError(f"`{text}` is in {_named(other)}, not in {_named(unit)}", fitting)
+    return BadValueError(f"unknown unit `{shown(suffix)}` in `{text}`", fitting)
+
+
+def _is_size(text: str) -> bool:
+    try:
+        parse_size(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _named(unit: str) -> str:
+    return {"s": "seconds", "B": "bytes", "1": "a plain ratio", "%": "percent"}.get(unit, unit)
+
+
+_COUNT: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([kKMGT]?)\s*", re.ASCII)
+
+
+def parse_count(value: object) -> int | float:
+    """A count or rate with decimal suffixes: `550k` = `550K` = 550,000, `1.5M`; a number passes as it is.
+
+    Whole results are int. Raises BadValueError (a ValueError) for anything else.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return value
+    found = _COUNT.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+    if found is None:
+        raise BadValueError(
+            f"`{shown(value)}` is not a count", "write a number, with k, M, G or T for thousands: `550k`"
+        )
+    exact = Fraction(found.group(1)) * _SI[found.group(2)]
+    return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+_SHOWN_SI: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
+    "s": ((1.0, " s"), (1e-3, " ms"), (1e-6, f" {_MICRO}s"), (1e-9, " ns")),
+    "B/s": tuple((factor, f" {prefix}B/s") for factor, prefix in _SHOWN_SI),
+    "ops/s": tuple((factor, f"{prefix} ops/s") for factor, prefix in _SHOWN_SI),
+    "Hz": tuple((factor, f" {prefix}Hz") for factor, prefix in _SHOWN_SI),
+    "B": ((2.0**40, " TiB"), (2.0**30, " GiB"), (2.0**20, " MiB"), (2.0**10, " KiB"), (1.0, " B")),
+    "cycles": ((1.0, " cycles"),),
+    "B/cycle": ((1.0, " B/cycle"),),
+    "1": ((1.0, ""),),
+    "%": ((1.0, "%"),),
+}
+
+
+def format_quantity(value: float, unit: str, digits: int = 3) -> str:
+    """For people: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `4 cycles`, `85%`; `digits` significant ones."""
+    if not math.isfinite(value):
+        return f"{value}"
+    scales = _SHOWN[unit]
+    magnitude = abs(value)
+    index = next((i for i, (factor, _) in enumerate(scales) if magnitude >= factor), len(scales) - 1)
+    text = _significant(value / scales[index][0], digits)
+    if index > 0 and abs(float(text)) * scales[index][0] >= scales[index - 1][0]:
+        index -= 1  # rounding reached the next unit: 999.96 ns is 1 us, not 1000 ns
+        text = _significant(value / scales[index][0], digits)
+    return text + scales[index][1]
+
+
+def _significant(value: float, digits: int) -> str:
+    """`digits` significant digits, all digits before the point kept, no trailing zeros, no exponent up to 1e15."""
+    if value == 0:
+        return "0"
+    whole = math.floor(math.log10(abs(value))) + 1
+    if not -digits - 4 < whole <= 15:
+        return f"{value:.{digits}g}"
+    text = f"{value:.{max(0, digits - whole)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,108 @@
+"""Sizes: bytes as a whole number, and as text with a unit.
+
+`K`, `Ki`, `KiB` (and M, G, T, P) are powers of 1024; `kB`, `KB`, `MB` ... are powers of 1000 (IEC 80000-13). A bare
+lower-case letter is refused: fio reads `4k` as 4096, SI as 4000.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Final
+
+from asct.values.problem import BadValueError, shown
+
+MAX_SIZE: Final = 2**63 - 1
+"""The largest size; what an off_t holds."""
+
+_LETTERS: Final = "KMGTP"
+_BINARY: Final = {letter: 1024 ** (power + 1) for power, letter in enumerate(_LETTERS)}
+_DECIMAL: Final = {letter: 1000 ** (power + 1) for power, letter in enumerate(_LETTERS)}
+_NUMBER: Final = r"([0-9]{1,30}(?:\.[0-9]{1,30})?)"
+_PATTERN: Final = re.compile(rf"\s*{_NUMBER}\s*([A-Za-z]*)\s*", re.ASCII)
+_LONGEST: Final = 80
+
+
+def _units() -> dict[str, int]:
+    units = {"": 1, "B": 1, "kB": 1000, "kiB": 1024}
+    for letter in _LETTERS:
+        units |= {letter: _BINARY[letter], f"{letter}i": _BINARY[letter], f"{letter}iB": _BINARY[letter]}
+        units[f"{letter}B"] = _DECIMAL[letter]
+    return units
+
+
+_UNITS: Final = _units()
+
+
+def parse_size(value: object) -> int:
+    """Bytes from `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K`, `512`; a whole number passes.
+
+    Raises BadValueError (a ValueError) for the rest: bool, float, a negative number, an unknown or ambiguous unit, a
+    fraction of a byte.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise BadValueError(
+            f"`{shown(value)}` is not a size", "write a whole number of bytes or one with a unit: `64KiB`"
+        )
+    if isinstance(value, int):
+        return _bounded(value, shown(value))
+    found = _PATTERN.fullmatch(value) if len(value) <= _LONGEST else None
+    if found is None:
+        raise BadValueError(f"`{shown(value)}` is not a size", "write a number and a unit: `64KiB`, `4K`, `10GB`")
+    number, unit = found.groups()
+    exact = Fraction(number) * _factor(number, unit)
+    if exact.denominator != 1:
+        raise BadValueError(f"`{shown(value)}` is not a whole number of bytes", f"the nearest is `{round(exact)}`")
+    return _bounded(exact.numerator, shown(value))
+
+
+def _bounded(number: int, text: str) -> int:
+    if number < 0:
+        raise BadValueError(f"size `{text}` is below zero", "write a size of 0 or more")
+    if number > MAX_SIZE:
+        raise BadValueError(f"size `{text}` is too large", f"the largest is {MAX_SIZE} bytes (8192 PiB less one)")
+    return number
+
+
+def _factor(number: str, unit: str) -> int:
+    """The factor of a unit; raises BadValueError for one that is unknown or has two readings."""
+    if unit in _UNITS:
+        return _UNITS[unit]
+    letter = unit.upper()[:1]
+    if unit in ("k", "m", "g", "t", "p"):
+        si, binary = Fraction(number) * _DECIMAL[letter], Fraction(number) * _BINARY[letter]
+        prefix = "k" if unit == "k" else letter
+        raise BadValueError(
+            f"ambiguous size `{number}{unit}`",
+            f"write `{number}{prefix}B` or `{number}{letter}iB`",
+            label=f"{_grouped(si)} (SI) or {_grouped(binary)} (fio)?",
+        )
+    spellings = {known.lower(): known for known in _UNITS if known.endswith("B")} | {"kb": "kB"}
+    known = spellings.get(unit.lower())
+    hint = f"did you mean `{number}{known}`?" if known else "units are B, K = KiB, kB, M = MiB, MB, G, GB, T, TB, P, PB"
+    raise BadValueError(f"unknown unit `{shown(unit)}` in size `{shown(number + unit)}`", hint)
+
+
+def _grouped(number: Fraction) -> str:
+    return f"{int(number):,}".replace(",", " ") if number.denominator == 1 else f"{float(number):g}"
+
+
+def _decimal(number: int, factor: int, places: int) -> str | None:
+    """`number / factor` written exactly with at most `places` decimals, or None."""
+    scaled, rest = divmod(number * 10**places, factor)
+    if rest:
+        return None
+    digits = str(scaled).rjust(places + 1, "0")
+    return f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+
+
+def format_size(n: int) -> str:
+    """The shortest exact text: `64K`, `32.0625K`, `400MB`, `1001`; `parse_size(format_size(n)) == n`."""
+    texts = [f"{_decimal(n, _BINARY[letter], 4)}{letter}" for letter in _LETTERS if n >= _BINARY[letter]]
+    texts += [
+        f"{_decimal(n, _DECIMAL[letter], 1)}{'k' if letter == 'K' else letter}B"
+        for letter in _LETTERS
+        if n >= _DECIMAL[letter]
+    ]
+    exact = [text for text in texts if not text.startswith("None")]
+    return min(exact, key=len, default=str(n))
