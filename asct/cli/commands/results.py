@@ -1,0 +1,146 @@
+"""`asct results list|show|verify`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asct.cli.options import Settings, shared_options
+from asct.cli.words import counted
+
+if TYPE_CHECKING:
+    from asct.sdk.record import Record
+    from asct.store.find import ListedRun
+    from asct.store.reader import StoredRun
+
+_results = click.option(
+    "--results", type=click.Path(file_okay=False), default="results", show_default=True, help="The results tree."
+)
+
+
+@click.group("results")
+def command() -> None:
+    """List, show and verify runs in the results tree.
+
+    RUN is a path, a run id or its start, a label, `latest`, or PLAN/latest.
+    """
+
+
+@command.command("list")
+@_results
+@shared_options
+def list_(settings: Settings, results: str) -> int:
+    """List the runs, oldest first."""
+    from asct.store.find import list_runs
+
+    runs = list_runs(Path(results))
+    if settings.json:
+        settings.console.document({"schema": "asct.results/1", "runs": [_as_json(item) for item in runs]})
+        return 0
+    if not runs:
+        settings.console.line(f"no run below {results}; `asct apply PLAN` makes one")
+        return 0
+    settings.console.table(("plan", "run", "status", "exit", "ok", "hosts", "label"), map(_row, runs), frozenset({3, 4}))
+    settings.console.diagnostics(finding for item in runs for finding in item.findings)
+    return 0
+
+
+def _row(item: ListedRun) -> tuple[str, ...]:
+    root, run = item.layout.root, item.run
+    if run is None:
+        return root.parent.name, root.name, "unreadable", "-", "-", "-", "-"
+    hosts = ",".join(host.name for host in run.hosts[:3]) + (",..." if len(run.hosts) > 3 else "")
+    code = "-" if run.exit_code is None else str(run.exit_code)
+    return run.plan, root.name, run.status, code, str(run.counts.get("ok", 0)), hosts, run.label or ""
+
+
+def _as_json(item: ListedRun) -> dict[str, Any]:
+    place = {"path": str(item.layout.root), "id": item.layout.root.name}
+    if item.run is None:
+        return {**place, "status": "unreadable", "findings": [finding.to_json() for finding in item.findings]}
+    run = item.run
+    return {
+        **place,
+        "plan": run.plan,
+        "status": run.status,
+        "exit_code": run.exit_code,
+        "started_at": run.started_at,
+        "label": run.label,
+        "hosts": [host.name for host in run.hosts],
+        "counts": run.counts,
+    }
+
+
+@command.command("show")
+@click.argument("run", default="latest")
+@_results
+@shared_options
+def show(settings: Settings, run: str, results: str) -> int:
+    """Show one run: hosts, jobs, verdicts and the values measured."""
+    from asct.store.find import open_run
+
+    stored = open_run(Path(results), run)
+    records = stored.records()
+    if settings.json:
+        document = stored.run.model_dump(mode="json", by_alias=True)
+        document["records"] = [record.model_dump(mode="json", by_alias=True) for record in records]
+        settings.console.document(document)
+        return 0
+    _show_head(settings, stored)
+    _show_values(settings, stored)
+    settings.console.diagnostics(stored.notes)
+    return 0
+
+
+def _show_head(settings: Settings, stored: StoredRun) -> None:
+    run, console = stored.run, settings.console
+    code = "" if run.exit_code is None else f", exit code {run.exit_code}"
+    console.result(f"{run.plan} {run.run}: {run.status}{code}")
+    console.result(f"  folder   {stored.layout.root}")
+    console.result(f"  started  {run.started_at}" + (f", ended {run.ended_at}" if run.ended_at else ""))
+    for host in run.hosts:
+        console.result(f"  host     {host.name}: {host.status}" + (f", {host.description or host.reason}").rstrip(", "))
+    for job in run.jobs:
+        counts = ", ".join(f"{number} {status}" for status, number in job.counts.items() if number)
+        console.result(f"  job      {job.host}/{job.id}: {counts or 'nothing measured'}")
+    for verdict in run.verdicts:
+        console.result(f"  expect   {verdict.outcome}: {verdict.text}" + (f" ({verdict.reason})" if verdict.reason else ""))
+    for finding in run.findings:
+        console.result(f"  {finding.get('severity', 'note'):8} {finding.get('message', '')}")
+
+
+def _show_values(settings: Settings, stored: StoredRun) -> None:
+    from asct.cli.recap import print_tables
+
+    print_tables(settings.console, stored)
+
+
+@command.command("verify")
+@click.argument("run", default="latest")
+@_results
+@shared_options
+def verify_(settings: Settings, run: str, results: str) -> int:
+    """Check every document of a run against its schema, its raw files and its counts. Exit code 3 when not whole."""
+    from asct.store.find import open_run
+    from asct.store.verify import verify
+
+    stored = open_run(Path(results), run)
+    findings = verify(stored)
+    bad = [item for item in findings if item.severity == "error"]
+    if settings.json:
+        document = {"schema": "asct.verify/1", "run": str(stored.layout.root), "ok": not bad}
+        settings.console.document({**document, "diagnostics": [item.to_json() for item in findings]})
+    else:
+        settings.console.diagnostics(findings)
+        if not bad:
+            settings.console.result(f"{stored.layout.root}: whole, {_summary(stored.records())}")
+    return 3 if bad else 0
+
+
+def _summary(records: Iterable[Record]) -> str:
+    kinds = Counter(record.benchmark for record in records)
+    return ", ".join(f"{counted(number, 'record')} of {name}" for name, number in sorted(kinds.items())) or "no records"

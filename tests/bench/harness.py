@@ -1,0 +1,93 @@
+"""What the harness itself costs: starting, checking large plans, and noop points locally and over ssh."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.measure import Cost, command, least_and_middle, rounds, show
+from tests.sshd import running_sshd
+
+POINTS = 1000
+
+
+def asct(*arguments: str) -> list[str]:
+    """The command line of this checkout."""
+    return [sys.executable, "-m", "asct", *arguments]
+
+
+def start() -> None:
+    """`asct version` against a bare interpreter, interleaved."""
+    bare, version = rounds(
+        15, lambda: command([sys.executable, "-c", "pass"]), lambda: command(asct("version"))
+    )
+    extra = [(after.wall_s - before.wall_s) * 1e3 for before, after in zip(bare, version, strict=True)]
+    show("asct version over a bare interpreter", *least_and_middle(extra), "ms", 60)
+
+
+def check() -> None:
+    """`asct check` of a plan of 10,000 points."""
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Path(folder) / "plan.yaml"
+        plan.write_text(
+            "plan: 1\nname: big\nlimits: {points: 20000}\nbenchmarks:\n  - uses: storage-fio\n    id: matrix\n"
+            "    sweep:\n      block_size: [4K, 8K, 16K, 32K, 64K, 128K, 256K, 512K, 1M, 2M]\n"
+            "      iodepth: {from: 1, to: 100, step: 1}\n      rwmixread: {from: 0, to: 90, step: 10}\n"
+            "    config: {rw: randrw}\n"
+        )
+        (costs,) = rounds(7, lambda: command(asct("check", str(plan))))
+    show("asct check of 10,000 points", *least_and_middle([cost.wall_s for cost in costs]), "s", 0.7)
+    show("asct check of 10,000 points, memory", *least_and_middle([cost.memory_mib for cost in costs]), "MiB", 95.4)
+
+
+def _noop_run(plan: str) -> Callable[[], Cost]:
+    def once() -> Cost:
+        folder = Path(tempfile.mkdtemp(prefix="asct-bench-"))
+        try:
+            (folder / "plan.yaml").write_text(plan)
+            return command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+        finally:
+            shutil.rmtree(folder)
+
+    return once
+
+
+def _noop_plan(points: int, host: str = "") -> str:
+    head = f"plan: 1\nname: noop\n{host}benchmarks:\n"
+    return head + f"  - uses: noop\n    id: noop\n    sweep: {{index: {{from: 1, to: {points}, step: 1}}}}\n"
+
+
+def _per_point(name: str, host: str, goal_ms: float) -> None:
+    """The cost of a point: a run of 1,000 points less a run of one, so that starting and reporting do not count twice."""
+    many, one = rounds(3, _noop_run(_noop_plan(POINTS, host)), _noop_run(_noop_plan(1, host)))
+    whole = [cost.wall_s * 1e3 / POINTS for cost in many]
+    net = [(big.wall_s - small.wall_s) * 1e3 / (POINTS - 1) for big, small in zip(many, one, strict=True)]
+    show(f"{name}, all included", *least_and_middle(whole), "ms", goal_ms)
+    show(f"{name}, without start and report", *least_and_middle(net), "ms", goal_ms)
+
+
+def noop_local() -> None:
+    """1,000 noop points on this machine."""
+    _per_point("a noop point, local", "", 3)
+
+
+def noop_ssh() -> None:
+    """1,000 noop points over ssh to loopback."""
+    with tempfile.TemporaryDirectory(prefix="asct-bench-sshd-") as folder, running_sshd(Path(folder)) as server:
+        spec = {
+            "transport": "ssh", "address": server.address, "port": server.port, "user": server.user,
+            "identity_file": str(server.identity_file), "known_hosts": str(server.known_hosts),
+        }  # fmt: skip
+        _per_point("a noop point, ssh to loopback", f"hosts: {json.dumps({'server': spec})}\n", 10)
+
+
+FIGURES: dict[str, Callable[[], None]] = {
+    "version": start,
+    "check": check,
+    "noop-local": noop_local,
+    "noop-ssh": noop_ssh,
+}
