@@ -7,7 +7,8 @@
       build/<host>/
       report.html  summary.md  junit.xml  asct.log
 
-The first step of a repeat lies in r<k>/ itself, each further step in r<k>/<step name>/. Warm-ups are w1, w2, ...
+The first step of a repeat lies in r<k>/ itself, each further step in r<k>/<number>-<step>/. Warm-ups are w1, w2, ...
+A repeat that was tried again leaves its earlier attempts in r<k>.try1/, r<k>.try2/, ... `.lock` is held by the writer.
 """
 
 from __future__ import annotations
@@ -64,6 +65,15 @@ class RunLayout:
         return self.root / "asct.log"
 
     @property
+    def lock(self) -> Path:
+        return self.root / ".lock"
+
+    @property
+    def reserve(self) -> Path:
+        """Room kept free so that a run that filled the disk can still write how it ended."""
+        return self.root / ".reserve"
+
+    @property
     def html(self) -> Path:
         return self.root / "report.html"
 
@@ -90,7 +100,38 @@ class RunLayout:
     def prepare(self, host: str, job_id: str) -> Path:
         return self.job(host, job_id) / "prepare"
 
+    def telemetry(self, host: str, job_id: str) -> Path:
+        return self.job(host, job_id) / "telemetry.json"
+
     def repeat(self, host: str, job_id: str, point_id: str, repeat: int) -> Path:
         """`repeat` 1, 2, ... are r1, r2, ...; 0, -1, ... are the warm-ups w1, w2, ..."""
         name = f"r{repeat}" if repeat > 0 else f"w{1 - repeat}"
         return self.job(host, job_id) / safe_name(point_id) / name
+
+    def command(self, repeat: Path) -> Path:
+        return repeat / "command.json"
+
+    def status(self, repeat: Path) -> Path:
+        return repeat / "status.json"
+
+    def step(self, repeat: Path, number: int, name: str) -> Path:
+        """The folder of step `number` (from 0) of a repeat or of `prepare`; further steps have one of their own."""
+        return repeat if number == 0 else repeat / f"{number + 1}-{safe_name(name)}"
+
+    def attempt(self, repeat: Path, number: int) -> Path:
+        """Where attempt `number` (from 1) goes when the repeat is tried again."""
+        return repeat.with_name(f"{repeat.name}.try{number}")
+
+    def relative(self, path: Path) -> str:
+        """`path` as documents of the tree write it: below the root, with forward slashes."""
+        return path.relative_to(self.root).as_posix()
+
+
+def plan_folder(results: Path, plan: str) -> Path:
+    """The folder of all runs of a plan; raises ValueError for a name that would leave `results`."""
+    return results / safe_name(plan)
+
+
+def latest_link(plan: Path) -> Path:
+    """The link to the newest run, in the folder of a plan."""
+    return plan / "latest"

@@ -1,4 +1,4 @@
-"""The documents of a results tree: run.json (asct.run/1), status.json (asct.status/1), command.json (asct.command/1)."""
+"""The documents of a results tree: run.json, status.json and command.json (asct.run/1, asct.status/1, ...)."""
 
 from __future__ import annotations
 
@@ -60,6 +60,10 @@ class JobEntry(_Document):
     reason: str = ""
     counts: dict[str, int] = Field(default_factory=dict)
     elapsed_s: float = 0.0
+    note: str = ""
+    """Why nothing, or not all, was measured."""
+    refused: bool = False
+    """Refused for safety; decides the exit code."""
 
 
 class Run(_Document):

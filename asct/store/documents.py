@@ -1,0 +1,119 @@
+"""Reading single documents: found out by their `schema`, checked against their model, never guessed at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+
+M = TypeVar("M", bound=BaseModel)
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
+
+VERSIONS: dict[str, int] = {"run": 1, "record": 1, "facts": 1, "status": 1, "command": 1, "event": 1}
+"""The version of each kind of document that this asct writes."""
+
+MIGRATIONS: dict[tuple[str, int], Migration] = {}
+"""(kind, version) to the function that lifts a document of that version to the next; version 1 is the first."""
+
+_NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
+_LARGEST_BYTES = 256 << 20
+
+
+def store_error(code: str, message: str, hint: str = "") -> StoreError:
+    """A StoreError of one finding."""
+    return StoreError(Diagnostic(code, message, hint=hint))
+
+
+def inside(root: Path, relative: str) -> Path:
+    """The path `relative` names below `root`; raises StoreError (E510) when it would leave it, through links too."""
+    candidate = root / relative
+    if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
+        raise store_error("E510", f"`{relative}` leaves the folder of the run", "the tree was changed by other hands")
+    if not candidate.resolve().is_relative_to(root.resolve()):
+        raise store_error("E510", f"`{relative}` leaves the folder of the run through a link", "remove the link")
+    return candidate
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of the tree; raises StoreError (E508, E515)."""
+    try:
+        if not path.is_file():
+            raise store_error("E508", f"{path}: there is no such file", "the run is incomplete or was moved in part")
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise store_error(
+                "E508", f"{path}: is larger than {_LARGEST_BYTES >> 20} MiB, which no document of asct is"
+            )
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise store_error(
+            "E508", f"{path}: is not text (byte {error.start})", "restore the file from a copy"
+        ) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise store_error("E515", f"{path}: cannot be read: {reason}", "check the permissions") from error
+
+
+def parse_object(text: str, place: str) -> dict[str, Any]:
+    """The JSON object of `text`; raises StoreError (E508) naming `place`, line and column."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        what = error.msg.lower() if isinstance(error, json.JSONDecodeError) else str(error)
+        message = f"{place}: is cut off or not JSON: {what}{where}" if text.strip() else f"{place}: is empty"
+        raise store_error("E508", message, "`asct resume` measures again what is missing") from error
+    if not isinstance(value, dict):
+        raise store_error("E507", f"{place}: holds a {type(value).__name__}, not an object of asct")
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:
+    """`document` in the present version of `kind`, migrated in memory when older.
+
+    Raises StoreError: E507 for something else than `asct.<kind>`, E509 for a newer version.
+    """
+    name = document.get("schema")
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if match is None or match[1] != kind:
+        found = f"`{name}`" if isinstance(name, str) else "none"
+        raise store_error("E507", f"{place}: schema asct.{kind}/{VERSIONS[kind]} is expected, found {found}")
+    version = int(match[2])
+    if version > VERSIONS[kind]:
+        message = f"{place}: has {name}, this asct reads up to asct.{kind}/{VERSIONS[kind]}"
+        raise store_error("E509", message, "read it with a newer asct")
+    lifted = dict(document)
+    while version < VERSIONS[kind]:
+        migration = MIGRATIONS.get((kind, version))
+        if migration is None:
+            raise store_error("E507", f"{place}: there never was an asct.{kind}/{version}")
+        lifted = migration(lifted)
+        version += 1
+    return lifted
+
+
+def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
+    """`document` as `model`; raises StoreError (E508) naming the first field that does not hold."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the document"
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        raise store_error("E508", f"{place}: {field}: {first['msg'].lower()}{more}") from error
+
+
+def load(model: type[M], kind: str, path: Path, place: str = "") -> M:
+    """Read, migrate and check one document file."""
+    place = place or str(path)
+    return validated(model, current(parse_object(read_text(path), place), kind, place), place)

@@ -1,0 +1,109 @@
+"""Finds runs below a results folder by path, id, label or `latest`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+from asct.store.documents import store_error
+from asct.store.layout import RUN_ID, RunLayout
+from asct.store.model import Run
+from asct.store.reader import StoredRun, read_run, readable
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """One folder of a run; `run` is None when `findings` say why it cannot be read."""
+
+    layout: RunLayout
+    run: Run | None
+    findings: tuple[Diagnostic, ...] = ()
+
+
+def list_runs(results: Path) -> list[ListedRun]:
+    """Every run below `results`, oldest first; a missing folder holds none."""
+    found = []
+    for root in _run_folders(results):
+        stored, findings = readable(root)
+        found.append(ListedRun(RunLayout(root), stored.run if stored else None, findings))
+    return sorted(found, key=_age)
+
+
+def _age(item: ListedRun) -> tuple[str, int, str]:
+    """By time, then by the number behind the id: a run of the same second."""
+    name = item.layout.root.name
+    stamp, _, rest = name.partition("-")
+    digits = rest.partition("-")[2]
+    return stamp, int(digits) if digits.isdigit() else 1, name
+
+
+def _run_folders(results: Path) -> list[Path]:
+    folders = []
+    for plan in _entries(results):
+        folders += [root for root in _entries(plan) if RUN_ID.fullmatch(root.name)]
+    return folders
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Real folders (links, such as `latest`, are left out)."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return []
+
+
+def open_run(results: Path, name: str = "latest") -> StoredRun:
+    """The run that `name` means: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a label.
+
+    Raises StoreError: E505 for none, E506 for several, and what `read_run` raises.
+    """
+    as_path = Path(name)
+    if as_path.name == "run.json" and as_path.is_file():
+        return read_run(as_path.parent)
+    if (as_path / "run.json").exists():
+        return read_run(as_path.resolve())
+    if name == "latest" or name.endswith("/latest"):
+        return _latest(results, name.removesuffix("latest").rstrip("/"))
+    runs = list_runs(results)
+    matches = [item for item in runs if _answers(item, name)]
+    if not matches and as_path.is_dir():
+        raise store_error("E505", f"{as_path}: is not the folder of a run: it has no run.json")
+    return read_run(_only(matches, name, results).layout.root)
+
+
+def _latest(results: Path, plan: str) -> StoredRun:
+    runs = [item for item in list_runs(results) if plan in ("", item.layout.root.parent.name)]
+    whole = [item for item in runs if item.run is not None]
+    if not whole:
+        where = results / plan if plan else results
+        raise _none(f"{where}: holds no run", runs)
+    return read_run(whole[-1].layout.root)
+
+
+def _answers(item: ListedRun, name: str) -> bool:
+    root = item.layout.root
+    if name in (root.name, f"{root.parent.name}/{root.name}"):
+        return True
+    if item.run is not None and name in (item.run.label, item.run.run):
+        return True
+    return len(name) >= 8 and root.name.startswith(name)
+
+
+def _only(matches: list[ListedRun], name: str, results: Path) -> ListedRun:
+    exact = [item for item in matches if item.layout.root.name == name]
+    matches = exact or matches
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise _none(f"no run below {results} answers to `{name}`", [])
+    candidates = ", ".join(f"{item.layout.root.parent.name}/{item.layout.root.name}" for item in matches[:5])
+    more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
+    raise store_error("E506", f"`{name}` means several runs: {candidates}{more}", "give the whole id or the path")
+
+
+def _none(message: str, damaged: list[ListedRun]) -> StoreError:
+    hint = "`asct results list` shows the runs; `--results DIR` says where they are"
+    findings = tuple(finding for item in damaged for finding in item.findings)
+    return StoreError(Diagnostic("E505", message, hint=hint), *findings)

@@ -1,0 +1,97 @@
+"""Making and clearing the folders that runs lie in."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+from asct.store.files import is_full, write_error
+from asct.store.layout import latest_link, plan_folder, run_id
+from asct.store.model import Run
+
+
+def new_folder(results: Path, run: Run) -> Path:
+    """Make results/<plan>/<run id>/, with `-2`, `-3` ... when that exists; raises StoreError (E501)."""
+    name = run.run or run_id(datetime.fromisoformat(run.started_at), run.plan_hash)
+    for number in range(1, 1000):
+        folder = plan_folder(results, run.plan) / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError as error:
+            if not folder.parent.is_dir():
+                raise _cannot_make(folder, error) from error
+        except OSError as error:
+            raise _cannot_make(folder, error) from error
+        else:
+            return folder
+    raise _cannot_make(folder, FileExistsError(errno.EEXIST, "a thousand runs have begun in this second"))
+
+
+def given_folder(folder: Path) -> Path:
+    """Make `folder`, or take it when it is empty; raises StoreError (E501, E516)."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        occupied = next(folder.iterdir(), None)
+    except OSError as error:
+        raise _cannot_make(folder, error) from error
+    if occupied is not None:
+        message = f"{folder}: the folder is not empty (`{occupied.name}`)"
+        raise StoreError(Diagnostic("E516", message, hint="give a new folder, or `--force` to replace an earlier run"))
+    return folder
+
+
+def _cannot_make(folder: Path, error: OSError) -> StoreError:
+    reason = (error.strerror or str(error)).lower()
+    hint = "choose another place with `--results DIR`, or make this one writable"
+    if is_full(error):
+        hint = f"free some space on the file system of {folder.parent}, or choose another place with `--results DIR`"
+    return StoreError(Diagnostic("E501", f"{folder}: the results folder cannot be made: {reason}", hint=hint))
+
+
+_OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
+        "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
+
+
+def clear_run(folder: Path) -> None:
+    """Remove an earlier run from `folder` (`--force`): only the entries of the layout, and only beside a run.json.
+
+    Raises StoreError when `folder` holds something else, which stays untouched.
+    """
+    if not (folder / "run.json").is_file():
+        if folder.is_dir() and any(folder.iterdir()):
+            message = f"{folder}: holds files but no run of asct, so nothing is replaced"
+            raise StoreError(Diagnostic("E516", message, hint="give a new or empty folder"))
+        return
+    try:
+        for name in _OWN:
+            path = folder / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise write_error(folder, error) from error
+
+
+def link_latest(root: Path) -> Diagnostic | None:
+    """Point `latest` beside `root` to it, replacing an older link at once; what went wrong as a warning."""
+    link = latest_link(root.parent)
+    temporary = link.with_name(f".latest.{os.getpid()}.tmp")
+    try:
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(root.name, target_is_directory=True)
+        temporary.replace(link)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        reason = (error.strerror or str(error)).lower()
+        message = f"{link}: the link to the newest run could not be made: {reason}"
+        return Diagnostic("E514", message, hint=f"name this run by its id, {root.name}", severity="warning")
+    return None

@@ -1,0 +1,143 @@
+"""Opens runs and reads what they hold. Nothing is written; damaged and foreign files are reported, never guessed at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+from asct.sdk.facts import HostFacts
+from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
+from asct.store.layout import RunLayout, safe_name
+from asct.store.model import Command, Record, Run, Status
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(slots=True)
+class StoredRun:
+    """A run on disk. Reading methods raise StoreError; what could be left out is noted in `notes` instead."""
+
+    layout: RunLayout
+    run: Run
+    notes: list[Diagnostic] = field(default_factory=list)
+
+    def records(self) -> list[Record]:
+        """All lines of records.jsonl; a cut-off last line is left out with a note."""
+        return list(self._lines(self.layout.records, "record", Record))
+
+    def journal(self) -> list[dict[str, Any]]:
+        """All events, oldest first; a cut-off last line is left out with a note."""
+        path = self.layout.journal
+        return [current(body, "event", place) for body, place in self._objects(path)]
+
+    def facts(self) -> dict[str, HostFacts]:
+        """Facts by host, of the hosts that gave some."""
+        found = {}
+        for host in self.run.hosts:
+            path = self.layout.facts(safe_host(host.name))
+            if path.exists():
+                found[host.name] = load(HostFacts, "facts", self.inside(path))
+        return found
+
+    def resolved(self) -> dict[str, Any]:
+        """plan.resolved.json as written; the planner thaws it."""
+        return parse_object(read_text(self.inside(self.layout.resolved)), str(self.layout.resolved))
+
+    def status(self, repeat: Path) -> Status | None:
+        """status.json of a repeat's folder; None when the repeat never ended."""
+        path = self.layout.status(repeat)
+        return load(Status, "status", self.inside(path)) if path.exists() else None
+
+    def command(self, repeat: Path) -> Command | None:
+        """command.json of a repeat's folder; None when it never ended."""
+        path = self.layout.command(repeat)
+        return load(Command, "command", self.inside(path)) if path.exists() else None
+
+    def repeats(self) -> Iterator[Path]:
+        """The folders of all repeats on disk (warm-ups and set-aside attempts left out), sorted."""
+        return repeat_folders(self.layout)
+
+    def raw(self, record: Record) -> Path:
+        """The folder a record was read from; raises StoreError when it leads out of the run."""
+        return inside(self.layout.root, record.raw)
+
+    def inside(self, path: Path) -> Path:
+        """`path` once it is sure that no link leads it out of the run's folder."""
+        return inside(self.layout.root, self.layout.relative(path))
+
+    def _lines(self, path: Path, kind: str, model: type[M]) -> Iterator[M]:
+        for body, place in self._objects(path):
+            yield validated(model, current(body, kind, place), place)
+
+    def _objects(self, path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+        if not path.exists():
+            raise store_error("E508", f"{path}: there is no such file", "the run is incomplete or was moved in part")
+        text = read_text(self.inside(path))
+        lines = text.split("\n")
+        torn = lines.pop()
+        for number, line in enumerate(lines, start=1):
+            place = f"{path}:{number}"
+            yield parse_object(line, place), place
+        if torn:
+            self._note_torn(path, len(lines) + 1)
+
+    def _note_torn(self, path: Path, number: int) -> None:
+        message = f"{path}:{number}: the last line is cut off and left out"
+        note = Diagnostic("E511", message, hint="`asct resume` measures again what it belonged to", severity="warning")
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+def safe_host(name: str) -> str:
+    """`name` if it can be a folder of the tree; raises StoreError (E510) for one that came from elsewhere."""
+    try:
+        return safe_name(name)
+    except ValueError as error:
+        raise store_error("E510", str(error)) from error
+
+
+def repeat_folders(layout: RunLayout) -> Iterator[Path]:
+    """jobs/<host>/<id>/<point>/r<k>, sorted; links are not followed."""
+    for host in _folders(layout.root / "jobs"):
+        for job in _folders(host):
+            for point in _folders(job):
+                yield from sorted(
+                    (path for path in _folders(point) if path.name[:1] == "r" and path.name[1:].isdigit()),
+                    key=lambda path: int(path.name[1:]),
+                )
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return []
+
+
+def read_run(root: Path) -> StoredRun:
+    """The run in the folder `root`; raises StoreError when there is none, or it is damaged, foreign or newer."""
+    layout = RunLayout(root)
+    if not root.is_dir():
+        raise store_error("E505", f"{root}: there is no such folder", "`asct results list` shows the runs")
+    if not layout.run.exists():
+        raise store_error("E505", f"{root}: is not the folder of a run: it has no run.json")
+    return StoredRun(layout, load(Run, "run", inside(root, "run.json")))
+
+
+def read_facts(path: Path) -> HostFacts:
+    """One asct.facts document; raises StoreError."""
+    return load(HostFacts, "facts", path)
+
+
+def readable(root: Path) -> tuple[StoredRun | None, tuple[Diagnostic, ...]]:
+    """The same as `read_run` for listings: the findings instead of an exception."""
+    try:
+        return read_run(root), ()
+    except StoreError as error:
+        return None, error.diagnostics

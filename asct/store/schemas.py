@@ -1,0 +1,88 @@
+"""The JSON Schemas of results_schema/, generated from the models. A test keeps the files equal to what this gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from pydantic import BaseModel
+
+from asct.diagnostics.model import Diagnostic
+from asct.resources import folder
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Record
+from asct.store.documents import VERSIONS
+from asct.store.kernel_stream import StreamLine
+from asct.store.model import Command, Run, Status
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_MODELS: dict[str, tuple[type[BaseModel], str]] = {
+    "run": (Run, "run.json: what was run, where, and how it ended"),
+    "record": (Record, "one line of records.jsonl: one measured value with its coordinates"),
+    "facts": (HostFacts, "facts/<host>.json: what is known of a host"),
+    "status": (Status, "status.json: how one repeat ended"),
+    "command": (Command, "command.json: what one repeat ran, literally"),
+    "kernel": (StreamLine, "one line that a kernel prints on standard output"),
+}
+
+
+def file_name(kind: str) -> str:
+    """`run.v1.json` for `run`."""
+    return f"{kind}.v{VERSIONS.get(kind, 1)}.json"
+
+
+def headed(kind: str, description: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with its dialect, name and description in front."""
+    rest = {key: value for key, value in body.items() if key not in ("title", "description")}
+    version = VERSIONS.get(kind, 1)
+    head = {"$schema": _DIALECT, "$id": f"urn:asct:{kind}:{version}", "title": f"asct.{kind}/{version}"}
+    return {**head, "description": description, **rest}
+
+
+def document_schemas() -> dict[str, dict[str, Any]]:
+    """Every schema of this package by kind. `schema` is required although the models fill it in."""
+    schemas = {}
+    for kind, (model, description) in _MODELS.items():
+        body = model.model_json_schema(by_alias=True, mode="validation")
+        if "schema" in body.get("properties", {}):
+            body["required"] = sorted({"schema", *body.get("required", ())})
+        schemas[kind] = headed(kind, description, body)
+    return schemas
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """As it stands in results_schema/."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+@cache
+def validator(kind: str) -> jsonschema.Draft202012Validator:
+    """A validator of the schema in results_schema/; raises FileNotFoundError for an incomplete installation."""
+    text = (folder("results_schema") / file_name(kind)).read_text(encoding="utf-8")
+    return jsonschema.Draft202012Validator(json.loads(text))
+
+
+def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
+    """Where `document` breaks the schema of its kind, at most `limit` findings (E508)."""
+    found = []
+    for error in validator(kind).iter_errors(document):
+        field = ".".join(str(part) for part in error.absolute_path) or "the document"
+        message = error.message if len(error.message) <= 200 else error.message[:200] + "…"
+        found.append(Diagnostic("E508", f"{place}: {field}: {message}"))
+        if len(found) == limit:
+            break
+    return found
+
+
+def write(target: Path, schemas: Mapping[str, Mapping[str, Any]]) -> list[Path]:
+    """Write each schema to `target`; returns the paths."""
+    paths = []
+    for kind, schema in sorted(schemas.items()):
+        path = target / file_name(kind)
+        path.write_text(schema_text(schema), encoding="utf-8")
+        paths.append(path)
+    return paths

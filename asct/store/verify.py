@@ -1,0 +1,143 @@
+"""Checks a whole run: every document against its schema, the raw files behind the records, the counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+from asct.store.documents import current, parse_object, read_text
+from asct.store.model import Status
+from asct.store.reader import StoredRun, repeat_folders
+from asct.store.schemas import violations
+
+_LIMIT = 50
+"""Findings of one kind; a tree damaged throughout need not list every file."""
+
+
+def verify(stored: StoredRun) -> list[Diagnostic]:
+    """Every finding about the run, worst kinds first; empty for a whole run."""
+    layout = stored.layout
+    findings = _document(layout.run, "run", stored)
+    findings += _plain(layout.resolved)
+    for host in stored.run.hosts:
+        path = layout.root / "facts" / f"{host.name}.json"
+        if host.status == "ok" or path.exists():
+            findings += _document(path, "facts", stored)
+    findings += list(_repeats(stored))[:_LIMIT]
+    records, damaged = _lines(stored, layout.records, "record")
+    events, torn = _lines(stored, layout.journal, "event")
+    findings += damaged[:_LIMIT] + torn[:_LIMIT]
+    findings += list(_raw(stored, records))[:_LIMIT]
+    findings += _counts(stored, records, events)
+    return findings + [note for note in stored.notes if note not in findings]
+
+
+def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
+    try:
+        body = parse_object(read_text(stored.inside(path)), str(path))
+        return violations(kind, current(body, kind, str(path)), str(path))
+    except (StoreError, ValueError) as error:
+        return list(error.diagnostics) if isinstance(error, StoreError) else [Diagnostic("E510", str(error))]
+
+
+def _plain(path: Path) -> list[Diagnostic]:
+    try:
+        parse_object(read_text(path), str(path))
+    except StoreError as error:
+        return list(error.diagnostics)
+    return []
+
+
+def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
+    for folder in repeat_folders(stored.layout):
+        path = stored.layout.status(folder)
+        if path.exists():
+            yield from _document(path, "status", stored)
+            yield from _document(stored.layout.command(folder), "command", stored)
+        elif stored.run.status == "complete":
+            message = f"{folder}: has no status.json although the run says it is complete"
+            yield Diagnostic("E513", message, hint="`asct resume` measures it again")
+
+
+def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any]], list[Diagnostic]]:
+    bodies: list[dict[str, Any]] = []
+    findings: list[Diagnostic] = []
+    try:
+        lines = read_text(stored.inside(path)).split("\n")
+    except StoreError as error:
+        return bodies, list(error.diagnostics)
+    if lines.pop():
+        message = f"{path}:{len(lines) + 1}: the last line is cut off and left out"
+        hint = "`asct resume` measures again what it belonged to"
+        findings.append(Diagnostic("E511", message, hint=hint, severity="warning"))
+    for number, line in enumerate(lines, start=1):
+        place = f"{path}:{number}"
+        try:
+            body = current(parse_object(line, place), kind, place)
+        except StoreError as error:
+            findings += error.diagnostics
+            continue
+        problems = violations(kind, body, place, limit=1)
+        findings += problems
+        bodies += [] if problems else [body]
+    return bodies, findings
+
+
+def _raw(stored: StoredRun, records: list[dict[str, Any]]) -> Iterator[Diagnostic]:
+    for raw in sorted({str(record["raw"]) for record in records}):
+        try:
+            folder = stored.inside(stored.layout.root / raw) if not Path(raw).is_absolute() else None
+        except StoreError as error:
+            yield from error.diagnostics
+            continue
+        if folder is None:
+            yield Diagnostic(
+                "E510", f"`{raw}` leaves the folder of the run", hint="the tree was changed by other hands"
+            )
+        elif not stored.layout.status(folder).exists():
+            yield Diagnostic("E512", f"{folder}: raw files that records point to are missing")
+
+
+def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[Diagnostic]:
+    """run.json against the status files, and records against the repeats that gave them."""
+    findings = [_wrong_run(stored, record) for record in records if record["run"] != stored.run.run][:1]
+    if stored.run.status == "running":
+        message = f"{stored.layout.run}: the run never ended (its process was killed, or still runs)"
+        return [*findings, Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")]
+    on_disk = Counter(status.status for status in _statuses(stored))
+    for name in ("ok", "noisy", "failed", "timeout"):
+        told = stored.run.counts.get(name, 0)
+        if told != on_disk[name]:
+            message = (
+                f"{stored.layout.run}: says {told} measurements ended `{name}`, the status files say {on_disk[name]}"
+            )
+            findings.append(Diagnostic("E513", message))
+    journal = {
+        (event["host"], event["id"], event["point_id"], event["repeat"])
+        for event in events
+        if event["t"] == "point-ended" and event["repeat"] > 0
+    }
+    strangers = {(r["host"], r["id"], r["point_id"], r["repeat"]) for r in records} - journal
+    if strangers:
+        first = "/".join(str(part) for part in sorted(strangers)[0])
+        message = f"{stored.layout.records}: {len(strangers)} repeats have records but no end in the journal ({first})"
+        findings.append(Diagnostic("E513", message))
+    return findings
+
+
+def _wrong_run(stored: StoredRun, record: dict[str, Any]) -> Diagnostic:
+    return Diagnostic("E507", f"{stored.layout.records}: holds records of another run, {record['run']}")
+
+
+def _statuses(stored: StoredRun) -> Iterator[Status]:
+    for folder in repeat_folders(stored.layout):
+        try:
+            status = stored.status(folder)
+        except StoreError:
+            continue
+        if status is not None:
+            yield status

@@ -1,0 +1,244 @@
+"""Writes one run: whole files atomically, the journal and the records by appending. One writer per run, any thread.
+
+Order of a repeat: its folder and raw files (by the transport), command.json, status.json, its lines of records.jsonl,
+then the journal line of its end, which is flushed to the disk. A repeat counts as over when status.json and the
+journal agree; anything torn before is measured again by a resume.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from pydantic import BaseModel
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import StoreError
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Record
+from asct.store.files import LineFile, write_atomic, write_error, writing
+from asct.store.folders import given_folder, link_latest, new_folder
+from asct.store.layout import RunLayout
+from asct.store.lock import RunLock
+from asct.store.model import Command, Run, Status
+
+_RESERVE_BYTES = 128 << 10
+
+
+def _document(model: BaseModel) -> str:
+    return model.model_dump_json(by_alias=True, indent=1) + "\n"
+
+
+class RunWriter:
+    """The run folder while it is written. Every method raises StoreError when the tree cannot be written."""
+
+    def __init__(self, layout: RunLayout, run: Run) -> None:
+        self.layout = layout
+        self.run = run
+        self.notes: list[Diagnostic] = []
+        """What is less than usual about this tree (no `latest` link)."""
+        self.failure: StoreError | None = None
+        """Set by the first write that failed; the run must end then."""
+        self._mutex = RLock()
+        self._lock = RunLock(layout.lock)
+        self._journal: LineFile | None = None
+        self._records: LineFile | None = None
+
+    @classmethod
+    def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
+        """Make results/<plan>/<run id>/ (or `folder`, which must be empty) and write what is known at the start.
+
+        `run.run` is replaced by the id of the folder made: a second run in the same second gets `-2`. Raises
+        StoreError before anything else happens when the place cannot be made or written.
+        """
+        layout = RunLayout(new_folder(results, run) if folder is None else given_folder(folder))
+        if folder is None:
+            run = run.model_copy(update={"run": layout.root.name})
+        writer = cls(layout, run)
+        try:
+            writer._begin(plan_text, resolved)
+            if folder is None:
+                note = link_latest(layout.root)
+                writer.notes.extend([note] if note is not None else [])
+        except StoreError:
+            writer.close()
+            raise
+        return writer
+
+    @classmethod
+    def reopen(cls, layout: RunLayout, run: Run) -> RunWriter:
+        """Go on writing a run that exists (resume); torn last lines are cut off. Raises SafetyError while locked."""
+        writer = cls(layout, run)
+        writer._open_streams()
+        return writer
+
+    def drop_records(self, repeats: Collection[tuple[str, str, str, int]]) -> None:
+        """Take repeats (host, job id, point id, repeat) that are measured again out of records.jsonl."""
+        with self._mutex, writing(self.layout.records):
+            lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [line for line in lines if _record_key(line) not in repeats]
+            if len(kept) < len(lines):
+                write_atomic(self.layout.records, "".join(kept))
+                if self._records is not None:
+                    self._records.close()
+                self._records = LineFile(self.layout.records)
+
+    def _begin(self, plan_text: str, resolved: str) -> None:
+        self._open_streams()
+        write_atomic(self.layout.plan, plan_text)
+        write_atomic(self.layout.resolved, resolved if resolved.endswith("\n") else resolved + "\n")
+        self.save()
+
+    def _open_streams(self) -> None:
+        self._lock.take()
+        self._journal = LineFile(self.layout.journal)
+        self._records = LineFile(self.layout.records)
+        with suppress(OSError):  # a convenience: without it a full disk costs the end of run.json, nothing else
+            self.layout.reserve.write_bytes(b"\1" * _RESERVE_BYTES)
+
+    # ---- documents of the whole run ----
+
+    def save(self) -> None:
+        """Replace run.json by `self.run`."""
+        with self._mutex:
+            self._put(self.layout.run, _document(self.run))
+
+    def facts(self, host: str, facts: HostFacts) -> None:
+        """facts/<host>.json."""
+        path = self.layout.facts(host)
+        self._make(path.parent)
+        self._put(path, _document(facts))
+
+    def facts_folder(self, host: str) -> Path:
+        """facts/<host>/, made."""
+        return self._make(self.layout.facts_raw(host))
+
+    def build_folder(self, host: str) -> Path:
+        """build/<host>/, made."""
+        return self._make(self.layout.build(host))
+
+    def json(self, path: Path, document: Mapping[str, Any]) -> None:
+        """Any further document (telemetry), as a whole; the folder is made."""
+        self._make(path.parent)
+        self._put(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+    # ---- one repeat ----
+
+    def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
+        """Make an empty folder for a repeat; what an earlier attempt (number `attempt` - 1) left is moved aside."""
+        self._check()
+        try:
+            folder.mkdir()
+        except FileNotFoundError:
+            return self._make(folder)
+        except FileExistsError:
+            self._set_aside(folder, attempt)
+            return self._make(folder)
+        except OSError as error:
+            raise self.fail(folder, error) from error
+        return folder
+
+    def _set_aside(self, folder: Path, attempt: int) -> None:
+        number = max(1, attempt - 1)
+        while (target := self.layout.attempt(folder, number)).exists():
+            number += 1
+        try:
+            folder.rename(target)
+        except OSError as error:
+            raise self.fail(target, error) from error
+
+    def finish_repeat(self, folder: Path, command: Command, status: Status, records: Sequence[Record]) -> None:
+        """command.json, the lines of records.jsonl, then status.json: its presence means the repeat is over."""
+        self._put(self.layout.command(folder), _document(command), sync=False)
+        if records and self._records is not None:
+            lines = "".join(record.model_dump_json(by_alias=True) + "\n" for record in records)
+            self._append(self._records, lines, sync=False)
+        self._put(self.layout.status(folder), _document(status), sync=False)
+
+    def journal(self, event: Mapping[str, Any], *, sync: bool) -> None:
+        """One line of journal.jsonl; `sync` flushes the records, then the journal, to the disk."""
+        line = json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n"
+        if self._journal is not None:
+            self._append(self._journal, line, sync=sync)
+
+    # ---- the end ----
+
+    def finish(self, **changes: Any) -> Run:
+        """Put `changes` (verdicts, exit_code, status ...) into run.json; works after a full disk too, if at all."""
+        with self._mutex:
+            self._release_reserve()
+            self.run = self.run.model_copy(update=changes)
+            write_atomic(self.layout.run, _document(self.run))
+            return self.run
+
+    def last_words(self, event: Mapping[str, Any]) -> None:
+        """A journal line after a failure: written if possible, never raises."""
+        if self._journal is not None:
+            with self._mutex, suppress(StoreError):
+                self._journal.append(json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n", sync=True)
+
+    def close(self) -> None:
+        """Close files and let go of the lock; closing twice is harmless, failures are ignored."""
+        with self._mutex:
+            self._release_reserve()
+            for stream in (self._journal, self._records):
+                if stream is not None:
+                    stream.close()
+            self._journal = self._records = None
+            self._lock.release()
+
+    def _release_reserve(self) -> None:
+        with suppress(OSError):
+            self.layout.reserve.unlink(missing_ok=True)
+
+    # ---- failures ----
+
+    def fail(self, path: Path, error: OSError) -> StoreError:
+        """Note that the tree cannot be written; gives room back so that the end can still be written."""
+        return self._failed(write_error(path, error))
+
+    def _failed(self, error: StoreError) -> StoreError:
+        with self._mutex:
+            if self.failure is None:
+                self.failure = error
+                self._release_reserve()
+            return self.failure
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    def _make(self, folder: Path) -> Path:
+        self._check()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self.fail(folder, error) from error
+        return folder
+
+    def _put(self, path: Path, text: str, *, sync: bool = True) -> None:
+        self._check()
+        try:
+            write_atomic(path, text, sync=sync)
+        except StoreError as error:
+            raise self._failed(error) from error
+
+    def _append(self, stream: LineFile, text: str, *, sync: bool) -> None:
+        self._check()
+        with self._mutex:
+            try:
+                stream.append(text, sync=sync)
+            except StoreError as error:
+                raise self._failed(error) from error
+
+
+def _record_key(line: str) -> tuple[str, str, str, int]:
+    try:
+        record = json.loads(line)
+        return record["host"], record["id"], record["point_id"], record["repeat"]
+    except (ValueError, KeyError, TypeError):
+        return "", "", "", 0
