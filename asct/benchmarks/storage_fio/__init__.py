@@ -1,0 +1,21 @@
+"""Storage: any point of fio; every setting can be an axis of a sweep."""
+
+from __future__ import annotations
+
+from asct.sdk.fio import FioBenchmark, FioParams
+
+
+class StorageFio(FioBenchmark[FioParams]):
+    """The shared settings as they are."""
+
+    name = "storage-fio"
+    title = "Storage, any fio point"
+    version = "1"
+    summary = "One fio measurement with typed settings, each of which can be swept"
+    aliases = ("sfio",)
+    keywords = ("storage", "fio", "io")
+    params_model = FioParams
+    table_title = "Storage performance"
+
+
+BENCHMARK = StorageFio()

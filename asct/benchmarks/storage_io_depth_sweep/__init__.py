@@ -1,0 +1,38 @@
+"""Storage: bandwidth, rate and latency over the number of requests in flight."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from asct.sdk.fio import Counts, FioBenchmark, FioParams
+from asct.sdk.params import setting
+
+
+class DepthSweepParams(FioParams):
+    """The shared settings and the list of depths."""
+
+    step_settings: ClassVar[dict[str, str]] = {"iodepth_sweep_steps": "iodepth"}
+
+    iodepth_sweep_steps: Counts = setting(
+        (1, 2, 4, 8, 16, 32, 64, 128),
+        "Values of iodepth, one point each; setting iodepth instead gives a single point",
+        aliases=("iodepth_steps",),
+        min_length=1,
+    )
+
+
+class StorageIoDepthSweep(FioBenchmark[DepthSweepParams]):
+    """One point per queue depth."""
+
+    name = "storage-io-depth-sweep"
+    title = "Storage queue depth sweep"
+    version = "1"
+    summary = "Bandwidth, I/O rate and latency of a drive over the number of requests in flight (fio)"
+    aliases = ("sids",)
+    keywords = ("storage", "dsweep", "io")
+    params_model = DepthSweepParams
+    axis = "iodepth"
+    table_title = "Storage performance by queue depth"
+
+
+BENCHMARK = StorageIoDepthSweep()

@@ -1,0 +1,6 @@
+"""The fio instrument that the storage benchmarks share: settings, job files, parsers, metrics, tables, figures."""
+
+from asct.sdk.fio.benchmark import FioBenchmark
+from asct.sdk.fio.params import Counts, FioParams
+
+__all__ = ["Counts", "FioBenchmark", "FioParams"]

@@ -1,0 +1,90 @@
+"""Settings that contradict one another, or that must not be carried out: found before any host is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from asct.sdk.fio.jobfile import refusal
+from asct.sdk.fio.params import SYNCHRONOUS, FioParams
+from asct.sdk.fio.span import slice_bytes
+from asct.values.size import format_size
+
+MAX_SCRATCH_BYTES: Final = 64 * 2**30
+"""The largest temporary file asct makes."""
+_SECTOR: Final = 512
+_NOT_FILES: Final = ("/proc", "/sys")
+
+
+def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
+    """Pairs of a setting and what is wrong with it, each with the way out."""
+    yield from _target(params)
+    for name in params.file_names:
+        yield from _named(name, params)
+    yield from _sizes(params)
+    if params.engine in SYNCHRONOUS and params.iodepth > 1:
+        yield (
+            "engine",
+            f"{params.engine} keeps one request in flight per job and cannot hold iodepth {params.iodepth}; "
+            "set iodepth to 1 and raise numjobs, or take io_uring, libaio, posixaio or auto",
+        )
+
+
+def _target(params: FioParams) -> Iterator[tuple[str, str]]:
+    if params.create_temp_file and params.file_names:
+        yield (
+            "create_temp_file",
+            "a temporary file and file_names cannot both be the target; leave one of the two settings out",
+        )
+    if params.create_temp_file is False and not params.file_names:
+        yield "create_temp_file", "switched off, and file_names names no target; name a file or device"
+    if len(set(params.file_names)) < len(params.file_names):
+        yield "file_names", "names a target twice; name each once"
+
+
+def _named(name: str, params: FioParams) -> Iterator[tuple[str, str]]:
+    path = PurePosixPath(name)
+    reason = refusal(name)
+    if reason:
+        yield "file_names", f"{reason} cannot stand in a job file of fio; rename the file or name it by a link"
+    elif not path.is_absolute() or ".." in path.parts:
+        yield "file_names", f"`{name}` is not an absolute path without `..`; write it from / on"
+    elif any(path.is_relative_to(folder) for folder in _NOT_FILES):
+        yield "file_names", f"`{name}` is not a file or device to measure; name one outside {', '.join(_NOT_FILES)}"
+    elif params.writes and path.is_relative_to("/dev"):
+        yield (
+            "file_names",
+            f"`{name}` is a device and `{params.rw}` writes to it; writing to a device needs its consent in "
+            "`safety.destroys`, which this version does not carry out: read it (read, randread) or use a file",
+        )
+
+
+def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
+    total = params.span_bytes
+    block = format_size(params.block_size)
+    if params.direct and params.block_size % _SECTOR:
+        yield "block_size", f"{block} is not a multiple of 512, which direct needs; round it or set direct to false"
+    if params.makes_file and total is not None and total > MAX_SCRATCH_BYTES:
+        cap = format_size(MAX_SCRATCH_BYTES)
+        yield (
+            "filesize",
+            f"a temporary file of {format_size(total)} is over the cap of {cap}; "
+            "lay out a file of that size yourself and name it in file_names",
+        )
+    if total is not None and total < params.block_size:
+        yield "filesize", f"{format_size(total)} holds no request of {block}; raise filesize or lower block_size"
+    elif params.sequential and params.numjobs > 1:
+        yield from _slices(params, total)
+
+
+def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
+    """Sequential jobs need a slice each."""
+    if total is None and params.numjobs > 100:
+        yield "filesize", f"must be set to cut a named target into {params.numjobs} slices for sequential jobs"
+    elif total is not None and slice_bytes(params, total) == 0:
+        yield (
+            "filesize",
+            f"{format_size(total)} cannot be cut into {params.numjobs} slices of whole requests for sequential jobs; "
+            "raise filesize or lower numjobs or block_size",
+        )

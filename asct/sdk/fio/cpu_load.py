@@ -1,0 +1,97 @@
+"""Read mpstat's JSON (sysstat 12) and average the part that lies inside fio's run.
+
+mpstat samples once a second and stamps each row with the whole second it ended in, so a row of 12:00:07 covers one
+second that ends somewhere in 12:00:07. The rows here are percentages of the time of all online CPUs together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
+ENOUGH_ROWS: Final = 3
+_BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "guest", "gnice")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One second: percent of time by kind, for all online CPUs, and the busy share of the busiest CPU."""
+
+    second: int
+    load: Mapping[str, float]
+    busiest: float
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLoad:
+    """The mean over `rows` rows."""
+
+    load: Mapping[str, float]
+    busiest: float
+    rows: int
+
+
+def read_rows(text: str) -> Sequence[Row]:
+    """The rows of `mpstat -o JSON -P ALL 1` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
+
+    Raises ValueError for anything else (mpstat leaves an unfinished document when it is not ended by SIGINT).
+    """
+    try:
+        host = json.loads(text)["sysstat"]["hosts"][0]
+        day = datetime.fromisoformat(host["date"]).replace(tzinfo=UTC)
+        rows: list[Row] = []
+        for sample in host["statistics"]:
+            if "cpu-load" not in sample:
+                continue
+            moment = day + _time_of_day(sample["timestamp"])
+            if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start
+                day, moment = day + timedelta(days=1), moment + timedelta(days=1)
+            rows.append(_row(int(moment.timestamp()), sample["cpu-load"]))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"not a whole JSON document of mpstat: {error!r}") from None
+    return rows
+
+
+def _time_of_day(text: str) -> timedelta:
+    moment = datetime.strptime(text, "%H:%M:%S").replace(tzinfo=UTC)
+    return timedelta(hours=moment.hour, minutes=moment.minute, seconds=moment.second)
+
+
+def _row(second: int, cpus: Sequence[Mapping[str, Any]]) -> Row:
+    together = next((cpu for cpu in cpus if cpu["cpu"] == "all"), {})
+    return Row(
+        second=second,
+        load={kind: float(together[kind]) for kind in KINDS},
+        busiest=max(sum(float(cpu.get(kind, 0.0)) for kind in _BUSY) for cpu in cpus),
+    )
+
+
+def load_within(rows: Sequence[Row], start_s: float, end_s: float) -> CpuLoad | None:
+    """The mean of the rows inside the window, or of the single nearest row if none fits; None without any overlap.
+
+    Rows that surely lie inside are taken when there are ENOUGH_ROWS of them. In a short run the fraction of the second
+    is assumed to be one half.
+    """
+    chosen = [row for row in rows if row.second - 1 >= start_s and row.second + 1 <= end_s]
+    if len(chosen) < ENOUGH_ROWS:
+        chosen = [row for row in rows if row.second - 0.5 >= start_s and row.second + 0.5 <= end_s]
+    if not chosen:
+        nearest = max(rows, key=lambda row: _overlap(row, start_s, end_s), default=None)
+        if nearest is None or _overlap(nearest, start_s, end_s) <= 0:
+            return None
+        chosen = [nearest]
+    count = len(chosen)
+    return CpuLoad(
+        load={kind: sum(row.load[kind] for row in chosen) / count for kind in KINDS},
+        busiest=sum(row.busiest for row in chosen) / count,
+        rows=count,
+    )
+
+
+def _overlap(row: Row, start_s: float, end_s: float) -> float:
+    """Seconds of the row inside the window, its fraction of a second assumed to be one half."""
+    return min(row.second + 0.5, end_s) - max(row.second - 0.5, start_s)

@@ -1,0 +1,31 @@
+"""Which fio engine a host allows, and what the engine makes of a queue depth."""
+
+from __future__ import annotations
+
+from asct.sdk.facts import HostFacts
+from asct.sdk.fio.params import SYNCHRONOUS, FioParams
+
+
+def chosen_engine(params: FioParams, facts: HostFacts) -> str:
+    """The engine of the settings, or for `auto` the first of io_uring, libaio, psync that fio and the kernel have.
+
+    `facts.tools["fio"].features` are the engines fio was built with. If they are not known, libaio is taken: fio on
+    Linux has it unless left out on purpose.
+    """
+    if params.engine != "auto":
+        return params.engine
+    tool = facts.tools.get("fio")
+    features = tool.features if tool else []
+    if facts.io_uring and (not features or "io_uring" in features):
+        return "io_uring"
+    return "libaio" if not features or "libaio" in features else "psync"
+
+
+def effective_depth(params: FioParams, engine: str) -> int:
+    """Requests that `engine` can keep in flight, all jobs together."""
+    return params.numjobs if engine in SYNCHRONOUS else params.requested_depth
+
+
+def depth_is_lost(params: FioParams, engine: str) -> bool:
+    """Whether the engine keeps fewer requests in flight than the settings ask for."""
+    return effective_depth(params, engine) < params.requested_depth

@@ -1,0 +1,128 @@
+"""The settings that every benchmark on fio shares, with the names of ASCT and fio's own as aliases."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator
+
+from asct.sdk.params import Count, Duration, Params, Size, setting
+
+Pattern = Literal["read", "write", "randread", "randwrite", "rw", "randrw"]
+Engine = Literal["auto", "io_uring", "libaio", "posixaio", "psync", "pvsync2", "sync"]
+
+DEFAULT_FILE_BYTES: Final = 1000 * 2**20
+"""Size of the temporary file when `filesize` is not set (ASCT's default)."""
+SCRATCH_NAME: Final = "scratch.dat"
+SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync"})
+"""Engines that keep one request in flight per job, whatever `iodepth` says."""
+
+
+def _pattern(value: object) -> object:
+    """fio's long spelling of a mixed sequential pattern."""
+    return "rw" if value == "readwrite" else value
+
+
+def listed(value: object) -> object:
+    """One value or a text with commas (the command line has no lists) as a list."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [value] if isinstance(value, int) else value
+
+
+def _paths(value: object) -> object:
+    """One path as a list of one. Colons and commas are parts of a name and separate nothing."""
+    return [value] if isinstance(value, str) else value
+
+
+Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
+"""A list of whole numbers; `4,5,6` as text."""
+
+
+class FioParams(Params):
+    """Settings of one point of fio. A benchmark derives from it and adds its `*_sweep_steps`."""
+
+    duration: Duration = setting(
+        60.0,
+        "Time that is measured, per point",
+        aliases=("runtime",),
+        gt=0,
+        le=30 * 86400,
+        pitfalls="Below 2s mpstat has no whole sample inside the run; p99_99 needs 100,000 requests.",
+    )
+    ramp_time: Duration = setting(
+        0.0, "Load before the measured time, per point", aliases=("ramp", "warmup_time"), le=86400
+    )
+    block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**30)
+    filesize: Size | None = setting(
+        None,
+        "Bytes of the target that are used: 1000 MiB of the temporary file, a named target whole, unless set",
+        aliases=("size",),
+        pitfalls="A file smaller than the caches of the drive measures these caches.",
+    )
+    file_names: Annotated[tuple[str, ...], BeforeValidator(_paths)] = setting(
+        (),
+        "Existing files or devices to measure, as absolute paths",
+        aliases=("filenames", "filename", "file_name"),
+        pitfalls="A sparse file is read from memory: fill it before.",
+    )
+    rw: Annotated[Pattern, BeforeValidator(_pattern)] = setting(
+        "randread", "Access pattern", aliases=("rw_pattern", "readwrite")
+    )
+    rwmixread: Count = setting(70, "Share of reads in a mixed pattern, in percent", le=100)
+    engine: Engine = setting(
+        "auto",
+        "How requests reach the kernel; auto takes io_uring, libaio or psync, as the host allows",
+        aliases=("ioengine",),
+        pitfalls="psync, pvsync2 and sync keep one request in flight per job.",
+    )
+    iodepth: Count = setting(16, "Requests in flight per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
+    iodepth_batch: Count = setting(
+        1, "Requests handed over at once, at most iodepth", aliases=("iodepth_batch_submit",), ge=1, le=65536
+    )
+    numjobs: Count = setting(4, "Processes that do the same at the same time", ge=1, le=1024)
+    direct: bool = setting(
+        True,
+        "Pass by the page cache (O_DIRECT)",
+        pitfalls="Without it memory is measured, not the drive.",
+    )
+    create_temp_file: bool | None = setting(
+        None, "Make and remove a file of its own in the work folder; on unless file_names is set"
+    )
+    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular files in file_names")
+    seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**32 - 1)
+
+    @property
+    def makes_file(self) -> bool:
+        """Whether the point works on the temporary file of its job."""
+        return self.create_temp_file if self.create_temp_file is not None else not self.file_names
+
+    @property
+    def span_bytes(self) -> int | None:
+        """Bytes used of the target, all jobs together; None: a named target whole."""
+        return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
+
+    @property
+    def writes(self) -> bool:
+        """Whether the pattern may write; a mixed one counts, also with 100 % reads."""
+        return self.rw not in ("read", "randread")
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the pattern reads and writes."""
+        return self.rw in ("rw", "randrw")
+
+    @property
+    def sequential(self) -> bool:
+        """Whether offsets ascend."""
+        return not self.rw.startswith("rand")
+
+    @property
+    def requested_depth(self) -> int:
+        """Requests in flight that the settings ask for, all jobs together."""
+        return self.iodepth * self.numjobs
+
+
+def settings_of(params: Any, *names: str) -> dict[str, Any]:
+    """Some settings by name, for messages and coordinates."""
+    return {name: getattr(params, name) for name in names}

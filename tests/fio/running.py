@@ -1,0 +1,91 @@
+"""Runs the steps of a benchmark on this machine, as a transport would, for tests with the real fio."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from asct.sdk import HostFacts, Output, Params, Step
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import ToolFact
+from asct.sdk.record import Measurement, Record
+
+ENGINES = ["io_uring", "libaio", "psync", "posixaio"]
+
+
+def facts_here(engines: Sequence[str] = ENGINES, **changes: Any) -> HostFacts:
+    """Facts of this machine as far as the storage benchmarks look at them."""
+    tools = {
+        name: ToolFact(path=path, features=list(engines) if name == "fio" else [])
+        for name in ("fio", "mpstat")
+        if (path := shutil.which(name))
+    }
+    known = {"tools": tools, "io_uring": True, "work_filesystem": "ext4"} | changes
+    return HostFacts(host="local", collected_at="2026-11-21T00:00:00Z", **known)
+
+
+def run_step(step: Step, folder: Path) -> Output:
+    """One step in a folder of its own; companions before it, SIGINT to them after it."""
+    folder.mkdir(parents=True)
+    for name, text in step.files.items():
+        (folder / name).write_text(text)
+    companions = []
+    for companion in step.companions:
+        with (folder / companion.stdout_file).open("w") as target:
+            argv = [companion.program.name, *companion.arguments]
+            companions.append(subprocess.Popen(argv, cwd=folder, stdout=target, env=_env(companion.env)))
+    done = subprocess.run(
+        [step.program.name, *step.arguments],
+        cwd=folder,
+        env=_env(step.env),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for process in companions:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+    files = {name: (folder / name).read_text() for name in step.collect if (folder / name).is_file()}
+    return Output(step, done.returncode, files | {"stdout": done.stdout, "stderr": done.stderr})
+
+
+def _env(extra: Any) -> dict[str, str]:
+    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **extra}
+
+
+def run_points(
+    benchmark: Benchmark[Any], points: Sequence[Params], work: Path, facts: HostFacts
+) -> list[tuple[list[Output], Sequence[Measurement]]]:
+    """Lay out, then run and parse every point."""
+    context = Context(facts, str(work))
+    for step in benchmark.prepare(points, context):
+        output = run_step(step, work / f"prepare-{step.name}")
+        assert output.status == 0, output.stderr
+    results = []
+    for index, point in enumerate(points):
+        outputs: list[Output] = []
+        while steps := benchmark.steps(point, Context(facts, str(work), outputs)):
+            outputs += [run_step(step, work / f"p{index}-{step.name}") for step in steps]
+        results.append((outputs, benchmark.parse(point, outputs, facts)))
+    return results
+
+
+def records_of(
+    benchmark: Benchmark[Any], measured: Sequence[tuple[dict[str, Any], Sequence[Measurement]]]
+) -> list[Record]:
+    """Records as the engine makes them: the swept settings of each point beside its measurements."""
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    return [
+        Record(
+            run="r", plan="p", host="local", benchmark=benchmark.name, id=benchmark.name, version=benchmark.version,
+            point=point, coords=one.coords, point_id=f"{index:012x}", repeat=1, metric=one.metric, value=one.value,
+            unit=metrics[one.metric].unit, better=metrics[one.metric].better, stats=one.stats, flags=list(one.flags),
+            raw="jobs/x",
+        )
+        for index, (point, measurements) in enumerate(measured)
+        for one in measurements
+    ]  # fmt: skip
