@@ -1,0 +1,129 @@
+"""What stands behind the numbers: the settings, the commands as they were run, the raw files, the failures."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asct.analysis.grid import Cell, Grid, Head, plain, shown, without_empty_columns
+from asct.analysis.view import JobView, RepeatView
+
+_TAIL_LINES = 20
+_TAIL_BYTES = 16384
+_MOST_FILES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """What was run for one repeat, ready for a shell, and the folder with its raw files."""
+
+    label: str
+    lines: tuple[str, ...]
+    folder: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A repeat that gave no value."""
+
+    label: str
+    status: str
+    message: str
+    hint: str
+    tail: str
+    folder: str
+
+
+def text_at(item: Mapping[str, Any], key: str) -> str:
+    """The text under `key` of a document, made safe to show; empty when there is none."""
+    return plain(str(item.get(key) or ""))
+
+
+def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> Grid:
+    """Every setting with its value and where it came from; the swept ones list their values."""
+    commands = [item.command for item in job.repeats if item.command is not None]
+    swept: dict[str, list[Any]] = {}
+    settings: dict[str, Any] = {}
+    for command in commands:
+        for key, value in command.settings.items():
+            settings.setdefault(key, value)
+        for key, value in command.swept.items():
+            values = swept.setdefault(key, [])
+            if value not in values:
+                values.append(value)
+    origins = _origins(resolved, job)
+    rows = []
+    for key in sorted({*settings, *swept}):
+        text = f"swept: {shown(swept[key])}" if key in swept else shown(settings[key])
+        rows.append((Cell(plain(key), key), Cell(text), Cell(origins.get(key, ""))))
+    heads = (Head("Setting"), Head("Value"), Head("From"))
+    return without_empty_columns(Grid(unique, f"Settings of {job.entry.id}", heads, tuple(rows)))
+
+
+def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:
+    """Setting to the layer its value came from, as plan.resolved.json tells it; empty when it does not."""
+    for item in resolved.get("jobs") or ():
+        if isinstance(item, dict) and (item.get("host"), item.get("id")) == (job.entry.host, job.entry.id):
+            origins = item.get("origins")
+            if isinstance(origins, dict):
+                return {str(key): _layer(value) for key, value in origins.items()}
+    return {}
+
+
+def _layer(origin: Any) -> str:
+    return plain(str(origin.get("layer") or "")) if isinstance(origin, dict) else plain(str(origin))
+
+
+def command_of(root: Path, item: RepeatView) -> CommandLine:
+    """What one repeat ran."""
+    lines = []
+    for step in item.command.steps if item.command else ():
+        for companion in step.get("companions") or ():
+            argv = companion.get("argv") if isinstance(companion, dict) else companion
+            lines.append(f"{_shell(argv)} &")
+        lines.append(_shell(step.get("argv")))
+    return CommandLine(item.label, tuple(lines), item.folder, tuple(_files(root / item.folder)))
+
+
+def _shell(argv: Any) -> str:
+    return plain(shlex.join(str(part) for part in argv)) if isinstance(argv, Sequence) else ""
+
+
+def _files(folder: Path) -> list[str]:
+    """The raw files of a repeat and of its further steps, relative to it, without hidden ones and links."""
+    found: list[str] = []
+    for pattern in ("*", "*/*"):
+        paths = (path for path in folder.glob(pattern) if path.is_file() and not path.is_symlink())
+        found += sorted(path.relative_to(folder).as_posix() for path in paths if not path.name.startswith("."))
+    return found[:_MOST_FILES]
+
+
+def failure_of(root: Path, item: RepeatView) -> Failure:
+    """Why one repeat gave no value, with the end of what it wrote to standard error."""
+    status = item.status
+    diagnostic = (status.diagnostic if status else None) or {}
+    return Failure(
+        label=item.label,
+        status=status.status if status else "not ended",
+        message=text_at(diagnostic, "message") or "; ".join(plain(note) for note in (status.notes if status else ())),
+        hint=text_at(diagnostic, "hint"),
+        tail=_tail(root / item.folder / "stderr"),
+        folder=item.folder,
+    )
+
+
+def _tail(path: Path) -> str:
+    """The last lines of a text file, or nothing when it cannot be read."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+            lines = stream.read().decode("utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return plain("\n".join(lines[-_TAIL_LINES:]), keep_lines=True).strip()

@@ -1,0 +1,84 @@
+"""The few numbers that stand at the top of a report, chosen from the records by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asct.analysis.expectations import Place, gather
+from asct.analysis.grid import place_text
+from asct.analysis.view import JobView
+from asct.sdk.metric import Metric
+from asct.values.quantity import format_quantity
+
+_UNITS = ("s", "B/s", "ops/s")
+"""What a headline is worth; cycles, percentages and sizes stand in the tables."""
+_MOST_LEVELS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """`value` (with `unit`) large, `label` above it, `detail` below it."""
+
+    host: str
+    id: str
+    label: str
+    value: str
+    unit: str
+    detail: str
+    doubt: bool = False
+
+
+def headlines(job: JobView) -> list[Headline]:
+    """For each unit the first metric that the benchmark declares in it: by level, or the best of all places."""
+    if job.benchmark is None:
+        return []
+    places = gather(job.records)
+    taken: set[str] = set()
+    result: list[Headline] = []
+    for metric in job.benchmark.metrics:
+        own = [place for place in places if place.metric == metric.name]
+        if metric.unit not in _UNITS or metric.unit in taken or metric.better == "neither" or not metric.comparable:
+            continue
+        if not own:
+            continue
+        taken.add(metric.unit)
+        result.extend(_of_metric(job, metric, own))
+    return result
+
+
+def _of_metric(job: JobView, metric: Metric, places: Sequence[Place]) -> list[Headline]:
+    by_level = [place for place in places if "level" in place.records[0].coords]
+    if 0 < len(by_level) <= _MOST_LEVELS:
+        return [_headline(job, metric, place, f"{place.at['level']} {_named(metric)}", "") for place in by_level]
+    pick = min if metric.better == "lower" else max
+    best = pick(places, key=lambda place: place.value)
+    if len(places) == 1:
+        return [_headline(job, metric, best, _named(metric).capitalize(), "")]
+    word = "Lowest" if metric.better == "lower" else "Highest"
+    return [_headline(job, metric, best, f"{word} {_named(metric)}", f"at {place_text(best.at)}")]
+
+
+def _named(metric: Metric) -> str:
+    name = metric.name.replace("_", " ")
+    return "IOPS" if name == "iops" else name
+
+
+def _headline(job: JobView, metric: Metric, place: Place, label: str, where: str) -> Headline:
+    number, _, unit = format_quantity(place.value, metric.unit).partition(" ")
+    details = [text for text in (where, _spread(place, metric)) if text]
+    return Headline(job.entry.host, job.entry.id, label, number, unit, "; ".join(details), doubt=bool(place.doubts))
+
+
+def _spread(place: Place, metric: Metric) -> str:
+    """The interval of a single repeat, or the range of several."""
+    values = [record.value for record in place.records]
+    if len(values) > 1:
+        low, high = min(values), max(values)
+        text = f"median of {len(values)}"
+        return text if not place.value else f"{text}, range {(high - low) / abs(place.value) * 100:.2g} %"
+    stats = place.records[0].stats
+    if stats is None or stats.ci95 is None or not place.value:
+        return ""
+    half = (stats.ci95[1] - stats.ci95[0]) / 2 / abs(place.value) * 100
+    return f"±{half:.2g} %" if half >= 0.005 else "±0.01 % or less"

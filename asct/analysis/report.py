@@ -1,0 +1,231 @@
+"""What a report says, in order and in words, before any format gives it a shape."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from asct.analysis.evidence import CommandLine, Failure, command_of, failure_of, settings_of, text_at
+from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
+from asct.analysis.headline import Headline, headlines
+from asct.analysis.machine import Row, host_rows, one_line
+from asct.analysis.overlay import overlaid
+from asct.analysis.verdict import Summary, summarise, verdict_grid
+from asct.analysis.view import JobView, RunView
+from asct.sdk.figure import Figure
+
+MOST_COMMANDS = 200
+MOST_FAILURES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """Something to know before believing the numbers; `hint` is the way out."""
+
+    severity: str
+    code: str
+    host: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostCard:
+    """One host: its line, its state and what is known of it."""
+
+    name: str
+    slug: str
+    status: str
+    reason: str
+    line: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostPart:
+    """One job inside a section: tables, settings, commands and failures on one host."""
+
+    host: str
+    slug: str
+    line: str
+    note: str
+    grids: tuple[Grid, ...]
+    settings: Grid
+    commands: tuple[CommandLine, ...]
+    commands_left: int
+    failures: tuple[Failure, ...]
+    failures_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One benchmark entry of the plan on all its hosts."""
+
+    slug: str
+    title: str
+    id: str
+    benchmark: str
+    version: str
+    summary: str
+    reason: str
+    figures: tuple[Figure, ...]
+    parts: tuple[HostPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole, from the verdict to the appendix."""
+
+    title: str
+    description: str
+    summary: Summary
+    expectations: Grid | None
+    warnings: tuple[Caution, ...]
+    hosts: tuple[HostCard, ...]
+    headlines: tuple[Headline, ...]
+    sections: tuple[Section, ...]
+    facts: tuple[Row, ...]
+    """When, what and with which asct: the line below the title and the appendix."""
+
+
+def build(view: RunView) -> Report:
+    """The content of a report on one run."""
+    run = view.run
+    slugs = distinct(slug(name) for name in view.ids())
+    sections = [_section(view, name, unique) for name, unique in zip(view.ids(), slugs, strict=True)]
+    found = [item for job in view.jobs for item in headlines(job)]
+    return Report(
+        title=plain(run.title or run.plan),
+        description=plain(run.description),
+        summary=summarise(view),
+        expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
+        warnings=tuple(_warnings(view)),
+        hosts=tuple(_hosts(view)),
+        headlines=tuple(found),
+        sections=tuple(sections),
+        facts=tuple(_run_rows(view)),
+    )
+
+
+def _warnings(view: RunView) -> Iterable[Caution]:
+    order = {"error": 0, "warning": 1, "note": 2}
+    findings = [
+        Caution(
+            text_at(item, "severity") or "warning",
+            text_at(item, "code"),
+            text_at(item, "host"),
+            text_at(item, "message"),
+            text_at(item, "hint"),
+        )
+        for item in view.run.findings
+    ]
+    findings += [
+        Caution(note.severity, note.code, "", _relative(note.message, view.root), plain(note.hint))
+        for note in view.notes
+    ]
+    return sorted(dict.fromkeys(findings), key=lambda item: order.get(item.severity, 1))
+
+
+def _relative(message: str, root: Path) -> str:
+    """The message without the place of the run on this machine: the same tree gives the same report anywhere."""
+    return plain(message.replace(f"{root}/", ""))
+
+
+def _hosts(view: RunView) -> Iterable[HostCard]:
+    slugs = distinct(f"host-{slug(host.name)}" for host in view.run.hosts)
+    for host, unique in zip(view.run.hosts, slugs, strict=True):
+        facts = view.facts.get(host.name)
+        yield HostCard(
+            plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
+            tuple(host_rows(host, facts)),
+        )  # fmt: skip
+
+
+def _section(view: RunView, job_id: str, unique: str) -> Section:
+    jobs = [job for job in view.jobs if job.entry.id == job_id]
+    first = jobs[0]
+    figures = overlaid({job.entry.host: job.figures for job in jobs})
+    names = distinct(f"{unique}-{slug(figure.slug)}" for figure in figures)
+    hosts = distinct(f"{unique}-on-{slug(job.entry.host)}" for job in jobs)
+    return Section(
+        slug=unique,
+        title=plain(first.title),
+        id=plain(job_id),
+        benchmark=plain(first.entry.benchmark),
+        version=plain(first.entry.version),
+        summary=first.benchmark.summary if first.benchmark else "",
+        reason=plain(first.entry.reason),
+        figures=tuple(replace(figure, slug=name) for figure, name in zip(figures, names, strict=True)),
+        parts=tuple(_part(view, job, name) for job, name in zip(jobs, hosts, strict=True)),
+    )
+
+
+def _part(view: RunView, job: JobView, unique: str) -> HostPart:
+    grids = [from_table(table) for table in job.tables]
+    names = distinct(f"{unique}-{grid.slug}" for grid in grids)
+    failed = [item for item in job.repeats if not item.measured]
+    told = [item for item in job.repeats if item.command is not None]
+    return HostPart(
+        host=plain(job.entry.host),
+        slug=unique,
+        line=_job_line(job),
+        note=plain(job.note),
+        grids=tuple(replace(grid, slug=name) for grid, name in zip(grids, names, strict=True)),
+        settings=settings_of(job, f"{unique}-settings", view.resolved),
+        commands=tuple(command_of(view.root, item) for item in told[:MOST_COMMANDS]),
+        commands_left=max(0, len(told) - MOST_COMMANDS),
+        failures=tuple(failure_of(view.root, item) for item in failed[:MOST_FAILURES]),
+        failures_left=max(0, len(failed) - MOST_FAILURES),
+    )
+
+
+def _job_line(job: JobView) -> str:
+    entry = job.entry
+    counts = ", ".join(f"{count} {status}" for status, count in entry.counts.items() if count)
+    points = f"{entry.points} point{'' if entry.points == 1 else 's'}"
+    repeats = f"{entry.repeats} repeat{'' if entry.repeats == 1 else 's'} each"
+    return "; ".join(text for text in (f"{points}, {repeats}", counts, duration_text(entry.elapsed_s)) if text)
+
+
+def duration_text(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 40 s`, `2 h 05 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _run_rows(view: RunView) -> Iterable[Row]:
+    run = view.run
+    commit = run.git_commit or ""
+    rows = [
+        ("Plan", f"{run.plan} ({run.plan_file})"),
+        ("Plan hash", run.plan_hash),
+        ("Plan's commit", f"{commit} with changes" if commit and run.git_dirty else commit),
+        ("Run", run.run),
+        ("Label", run.label or ""),
+        ("Started", run.started_at),
+        ("Ended", run.ended_at or ""),
+        ("Took", elapsed(run.started_at, run.ended_at)),
+        ("Status", run.status),
+        ("Exit code", "" if run.exit_code is None else str(run.exit_code)),
+        ("asct", run.tool_version),
+        ("Command", shlex.join(run.command)),
+    ]
+    return [(label, plain(text)) for label, text in rows if text]
+
+
+def elapsed(start: str, end: str | None) -> str:
+    """The time between two ISO 8601 times, for people; empty when either is missing or not a time."""
+    try:
+        first, last = datetime.fromisoformat(start), datetime.fromisoformat(end or "")
+        return duration_text(max(0.0, (last - first).total_seconds()))
+    except (ValueError, TypeError):
+        return ""

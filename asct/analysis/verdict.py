@@ -1,0 +1,129 @@
+"""The answer at the top of a report: one sentence, why, and the expectations as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from asct.analysis.expectations import NOT_MEASURED
+from asct.analysis.grid import Cell, Grid, Head, Tone, place_text, plain, quantity_cell
+from asct.analysis.view import RunView
+from asct.store.model import Run, Verdict
+from asct.values.quantity import format_quantity
+
+Outcome = Literal["good", "bad", "doubt"]
+
+_RANK = {"fail": 0, "unknown": 1, "pass": 2}
+_TONES: dict[str, Tone] = {"fail": "bad", "unknown": "doubt", "pass": "good"}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`sentence` is the answer, `details` what else to know, `tone` its colour."""
+
+    sentence: str
+    details: tuple[str, ...]
+    tone: Outcome
+
+
+def summarise(view: RunView) -> Summary:
+    """The answer of the run: failed expectations first, then what is not known, then what was not measured."""
+    run = view.run
+    counting = [verdict for verdict in run.verdicts if verdict.severity == "fail"]
+    failed = [verdict for verdict in counting if verdict.outcome == "fail"]
+    unknown = [item for item in counting if item.outcome == "unknown" and item.if_missing == "fail"]
+    lost = sum(run.counts.get(status, 0) for status in NOT_MEASURED)
+    total = sum(run.counts.values())
+    unusable = [host.name for host in run.hosts if host.status != "ok"]
+    sentences: list[tuple[Outcome, str]] = []
+    if failed:
+        sentences.append(("bad", f"{_of(len(failed), len(counting), 'expectation')} failed"))
+    if unknown:
+        sentences.append(("doubt", f"{_of(len(unknown), len(counting), 'expectation')} could not be judged"))
+    if unusable:
+        sentences.append(("doubt", f"{_of(len(unusable), len(run.hosts), 'host')} could not be used"))
+    if lost:
+        sentences.append(("doubt", f"{_of(lost, total, 'measurement')} {'is' if lost == 1 else 'are'} missing"))
+    if run.status in ("running", "interrupted"):
+        state = "has not ended" if run.status == "running" else "was interrupted"
+        sentences.append(("doubt", f"the run {state}"))
+    if not sentences:
+        return Summary(_all_good(counting, total), tuple(_remarks(run)), "good")
+    (tone, first), *rest = sentences
+    details = [_sentence(text) for _, text in rest]
+    return Summary(_sentence(first), (*details, *_remarks(run)), tone)
+
+
+def _of(part: int, whole: int, noun: str) -> str:
+    if part == whole:
+        return f"the only {noun}" if whole == 1 else f"all {whole} {noun}s"
+    return f"{part} of {whole} {noun}s"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _all_good(counting: Sequence[Verdict], total: int) -> str:
+    if counting:
+        return "The expectation held" if len(counting) == 1 else f"All {len(counting)} expectations held"
+    return "The measurement was made" if total == 1 else f"All {total} measurements were made"
+
+
+def _remarks(run: Run) -> list[str]:
+    remarks = []
+    noisy = run.counts.get("noisy", 0)
+    if noisy:
+        remarks.append(f"{noisy} noisy measurement{'' if noisy == 1 else 's'}")
+    mild = sum(1 for item in run.verdicts if item.severity != "fail" and item.outcome != "pass")
+    if mild:
+        remarks.append(f"{mild} expectation{'' if mild == 1 else 's'} of lower severity not met")
+    if not run.verdicts:
+        remarks.append("The plan sets no expectations")
+    return remarks
+
+
+def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Grid:
+    """All verdicts, failed ones first; columns that say nothing in any row are for the renderer to drop."""
+    ordered = sorted(verdicts, key=lambda item: _RANK[item.outcome])
+    heads = (
+        Head("Outcome"),
+        Head("Metric"),
+        Head("At"),
+        Head("Host"),
+        Head("Measured", "right"),
+        Head("Expected", "right"),
+        Head("Severity"),
+        Head("Note"),
+    )
+    return Grid(slug, "Expectations", heads, tuple(_verdict_row(item) for item in ordered))
+
+
+def _verdict_row(verdict: Verdict) -> tuple[Cell, ...]:
+    tone = _TONES[verdict.outcome]
+    if verdict.outcome == "fail" and verdict.severity != "fail":
+        tone = "doubt"
+    name = f"{verdict.id}.{verdict.metric}"
+    at = place_text(verdict.at)
+    return (
+        Cell(verdict.outcome, float(_RANK[verdict.outcome]), tone, verdict.text),
+        Cell(plain(name), name),
+        Cell(at, at),
+        Cell(plain(verdict.host or ""), verdict.host or ""),
+        quantity_cell(verdict.value, verdict.unit or "1"),
+        Cell(bound_text(verdict)),
+        Cell(verdict.severity, verdict.severity),
+        Cell(plain(verdict.reason)),
+    )
+
+
+def bound_text(verdict: Verdict) -> str:
+    """`at most 130 ns`, `at least 550k ops/s`, `150 to 200 ns`; the bound as written when the unit is not known."""
+    if (verdict.min is None and verdict.max is None) or not verdict.unit:
+        return plain(verdict.text.rpartition(": ")[2])
+    low = None if verdict.min is None else format_quantity(verdict.min, verdict.unit, 4)
+    high = None if verdict.max is None else format_quantity(verdict.max, verdict.unit, 4)
+    if low is not None and high is not None:
+        return f"{low} to {high}"
+    return f"at least {low}" if low is not None else f"at most {high}"
