@@ -1,0 +1,39 @@
+"""The spread behind a value in one object; `asct.sdk.samples.stats_of` makes the SDK's Stats of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asct.statistics.quantiles import median_interval
+from asct.statistics.robust import mad, median
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Number of values, median, MAD, order-statistic 95 % interval of the median (None below 6), extremes; one unit."""
+
+    n: int
+    median: float
+    mad: float
+    ci95: tuple[float, float] | None
+    min: float
+    max: float
+
+    def scaled(self, factor: float) -> Summary:
+        """The same in another unit; `factor` is positive."""
+        interval = None if self.ci95 is None else (self.ci95[0] * factor, self.ci95[1] * factor)
+        return Summary(self.n, self.median * factor, self.mad * factor, interval, self.min * factor, self.max * factor)
+
+
+def summarise(values: Sequence[float], *, independent: bool = True) -> Summary:
+    """Summary of at least one value; without independence there is no interval. Raises ValueError on none."""
+    middle = median(values)
+    return Summary(
+        n=len(values),
+        median=middle,
+        mad=mad(values, middle),
+        ci95=median_interval(values) if independent else None,
+        min=float(min(values)),
+        max=float(max(values)),
+    )
