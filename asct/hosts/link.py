@@ -1,0 +1,85 @@
+"""What `remote.RemoteHost` needs of a connection: commands with three streams, and files. ssh.py provides it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+
+class Channel(Protocol):
+    """One running command."""
+
+    def send(self, data: bytes) -> None:
+        """To its standard input. A command that has ended loses it silently."""
+        ...
+
+    def finish_input(self) -> None:
+        """End of its standard input."""
+        ...
+
+    def receive(self, timeout_s: float) -> bytes:
+        """From its standard output; empty at the end; raises TimeoutError when nothing came in time."""
+        ...
+
+    def receive_error(self) -> bytes:
+        """What is there of its standard error, without waiting."""
+        ...
+
+    def status(self) -> int:
+        """Its exit status once the output has ended; -1 when a signal ended it."""
+        ...
+
+    def close(self) -> None:
+        """Give it up."""
+        ...
+
+
+class FileTransfer(Protocol):
+    """Files by absolute path. A file that cannot be read or written raises HostError."""
+
+    def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
+        """Copy a file here; False when it is larger than `max_bytes`. A link or device raises HostError."""
+        ...
+
+    def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
+        """The same for a path that is known to be a regular file."""
+        ...
+
+    def store(self, source: Path, target: str, mode: int) -> None:
+        """Copy a file there under a temporary name, then rename. Missing folders are made with mode 0700."""
+        ...
+
+    def tail(self, path: str, offset: int) -> bytes:
+        """What stands in a growing file from `offset` on, at most 64 KiB; empty when it does not exist yet."""
+        ...
+
+
+class Link(Protocol):
+    """A connection to one host. All failures are HostError; `within` bounds what is done inside it."""
+
+    place: str
+    """How messages name it: `altra-01 (bench@10.0.0.7:2222)`."""
+
+    def connect(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def alive(self) -> bool: ...
+
+    def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
+        """Ends the connection and raises HostTimeout when the body takes longer; HostLost when the connection breaks."""
+        ...
+
+    def extend(self, seconds: float) -> None:
+        """Move the end of the current `within` to `seconds` from now."""
+        ...
+
+    def start(self, command: str) -> Channel:
+        """Run a command line of ours (no values in it) in the account's login shell."""
+        ...
+
+    @property
+    def files(self) -> FileTransfer:
+        """The connection's file transfer."""
+        ...

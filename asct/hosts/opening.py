@@ -1,0 +1,50 @@
+"""Find a transport by its name: a module of this package that defines `make`. Nothing is registered anywhere."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from asct.errors import UsageError
+from asct.hosts import problems
+from asct.hosts.base import Host
+from asct.plan.model import HostSpec
+
+PLANNED = ("slurm",)
+"""Transports of the plan language that this version does not have."""
+
+
+@cache
+def transports() -> tuple[tuple[str, str], ...]:
+    """(name, one line) of every transport, sorted; read from the files' text, so that none is loaded for it."""
+    found = []
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        if any(isinstance(node, ast.FunctionDef) and node.name == "make" for node in tree.body):
+            found.append((file.stem, (ast.get_docstring(tree) or "").partition("\n")[0]))
+    return tuple(found)
+
+
+def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
+    """The host of `spec`, not yet open. `transport` overrides the plan's (dryrun); relative paths start at `folder`.
+
+    Raises UsageError for a transport that does not exist.
+    """
+    name = transport or spec.transport
+    known = [one for one, _ in transports()]
+    if name in PLANNED:
+        raise UsageError(problems.planned_transport(name, spec.span))
+    if name not in known:
+        raise UsageError(problems.unknown_transport(name, known, spec.span))
+    module = importlib.import_module(f"asct.hosts.{name}")
+    return cast(Host, module.make(spec, folder or Path.cwd()))
+
+
+def open_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
+    """The host of `spec`, open. Raises UsageError, or ConnectError with the way out."""
+    host = make_host(spec, transport=transport, folder=folder)
+    host.open()
+    return host

@@ -1,0 +1,128 @@
+"""Tasks as lines for runner.sh, and what it answers. Pure text; quoting is the only thing between values and a shell."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGINT, SIGPIPE, SIGTERM
+
+from asct.errors import HostError
+from asct.hosts import problems
+from asct.hosts.base import Process, Task
+from asct.hosts.paths import inner_name
+
+RUNNER = Path(__file__).with_name("runner.sh")
+OPENER = Path(__file__).with_name("open.sh")
+HOST_GRACE_S = 3
+"""The host's own time limit comes this much after the one that is kept here."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def word(host: str, text: str) -> str:
+    """`text` as one word of a POSIX shell, on one line; `$nl` is a line feed (runner.sh sets it)."""
+    if "\0" in text:
+        raise HostError(host, problems.bad_argument(host, f"`{text[:60]!r}` has a NUL in it"))
+    quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
+    return f"'{quoted}'"
+
+
+def call(host: str, function: str, *values: str) -> str:
+    """A call of a function of the runner; `function` is a constant of ours, `values` are quoted."""
+    return " ".join([function, *(word(host, value) for value in values)])
+
+
+def environment(host: str, env: Mapping[str, str]) -> list[str]:
+    """`NAME=VALUE` items; a name no shell takes is a HostError."""
+    for name in env:
+        if not _NAME.fullmatch(name):
+            raise HostError(host, problems.bad_argument(host, f"`{name}` cannot be the name of a variable"))
+    return [f"{name}={value}" for name, value in env.items()]
+
+
+def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
+    """The paths of a process's output files as seen from `folder`, the main process's."""
+    names = (inner_name(host, process.stdout_file), inner_name(host, process.stderr_file))
+    if process.cwd == folder:
+        return names
+    return (f"{process.cwd}/{names[0]}", f"{process.cwd}/{names[1]}")
+
+
+def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
+    """What is fetched, as (path seen from the main folder, name in `into`), each once, outputs first."""
+    found: dict[str, str] = {}
+    for process in (task.main, *task.companions):
+        names = (process.stdout_file, process.stderr_file)
+        found.update(zip(output_names(host, process, task.main.cwd), names, strict=True))
+    found.update((inner_name(host, name), name) for name in task.collect)
+    return list(found.items())
+
+
+def _launch(host: str, process: Process) -> list[str]:
+    stdout, stderr = inner_name(host, process.stdout_file), inner_name(host, process.stderr_file)
+    return [process.cwd, stdout, stderr, *environment(host, process.env), "--", *process.argv]
+
+
+def task_line(host: str, task: Task) -> str:
+    """The line that makes runner.sh run `task`."""
+    calls = [call(host, "enter", "1" if task.fresh else "0", task.main.cwd)]
+    calls += [call(host, "file", inner_name(host, name), text) for name, text in task.files.items()]
+    calls += [call(host, "companion", *_launch(host, companion)) for companion in task.companions]
+    limit = str(math.ceil(task.timeout_s) + HOST_GRACE_S)
+    calls.append(call(host, "main", limit, *_launch(host, task.main)))
+    calls.append(call(host, "report", *(path for path, _ in wanted_files(host, task))))
+    return "; ".join(calls) + "\n"
+
+
+def opening(host: str, base: str, token: str) -> str:
+    """The text for `sh -s` that makes a run's folder below `base` and puts the runner there."""
+    nl = "nl='\n'\n"
+    names = {"base": base, "token": token, "runner": RUNNER.read_text(encoding="utf-8")}
+    return nl + "".join(f"{name}={word(host, value)}\n" for name, value in names.items()) + OPENER.read_text("utf-8")
+
+
+def exit_status(shell_status: int, message: bool) -> int:
+    """The program's own status from the shell's: negative for a signal.
+
+    A shell says 128+n for death by signal n and for a program that exits so. It prints a message for a death by most
+    signals; for INT, PIPE and TERM, where shells are silent, 128+n is read as the signal, as is the custom.
+    """
+    number = shell_status - 128
+    if 0 < number <= 64 and (message or number in (SIGINT, SIGPIPE, SIGTERM)):
+        return -number
+    return shell_status
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The runner's last line: a flag per wanted file (- missing, e empty, f file, x other), companions' statuses."""
+
+    flags: str
+    companions: tuple[int, ...]
+
+
+def read_report(text: str) -> Report:
+    """From the words after `done`; raises ValueError for anything else."""
+    flags, *statuses = text.split(" ")
+    if set(flags) - set("-efx"):
+        raise ValueError(f"`{text}` is not a report")
+    return Report(flags, tuple(int(one) for one in statuses))
+
+
+def answers(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """(first word, rest) of the lines that are ours; what a login script prints is passed over."""
+    for line in lines:
+        if line.startswith("asct:"):
+            first, _, rest = line.removeprefix("asct:").partition(" ")
+            yield first, rest
+
+
+def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
+    """What to know of companions: those that could not be started (126 and 127 are the shell's own statuses)."""
+    return [
+        f"companion {process.argv[0]} could not be started (status {status})"
+        for process, status in zip(task.companions, statuses, strict=False)
+        if status in (126, 127)
+    ]

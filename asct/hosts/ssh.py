@@ -1,0 +1,294 @@
+"""Over ssh, with Fabric: strict host keys, jump hosts, agent and keys; the host needs a POSIX shell and sftp."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fabric
+import paramiko
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import ConnectError, HostError, HostLost, HostTimeout
+from asct.hosts import hostkeys, problems
+from asct.hosts.base import Host
+from asct.hosts.link import Channel
+from asct.hosts.remote import RemoteHost
+from asct.hosts.transfer import Files
+from asct.hosts.watch import Watch
+from asct.plan.model import HostSpec
+
+CONNECT_S = 10.0
+KEEPALIVE_S = 15
+
+
+def make(spec: HostSpec, folder: Path) -> Host:
+    """The host of `spec`; its relative paths (known_hosts, identity_file) start at `folder`."""
+    return RemoteHost(spec.name, "ssh", spec.workdir, SshLink(spec, folder))
+
+
+class SshLink:
+    """Link over a Fabric connection and its paramiko transport; one sftp channel, opened once."""
+
+    def __init__(self, spec: HostSpec, folder: Path, connect_s: float = CONNECT_S) -> None:
+        self.place = spec.name
+        self._spec = spec
+        self._folder = folder
+        self._connect_s = float(spec.options.get("connect_timeout", connect_s))
+        self._hops: list[fabric.Connection] = []
+        self._files: Files | None = None
+        self._watch: Watch | None = None
+        self._allowed_s = 0.0
+
+    def connect(self) -> None:
+        self._hops = []
+        try:
+            self._connect_hops()
+        except BaseException:
+            self.close()
+            raise
+        self._watch = Watch(self._cut)
+        self._watch.start()
+        with self.within(self._connect_s, "opening sftp"):
+            try:
+                self._files = Files(self._spec.name, self._transport().open_sftp_client(), self.alive)
+            except (paramiko.SSHException, EOFError) as error:
+                if self._watch.fired or not self.alive():
+                    raise
+                self.close()
+                raise ConnectError(self._spec.name, problems.no_sftp(self.place)) from error
+
+    def _connect_hops(self) -> None:
+        spec = self._spec
+        target = Hop(spec, self._folder, spec.address or spec.name, self._connect_s)
+        for one in target.jumps():
+            hop = Hop(spec, self._folder, one, self._connect_s, is_jump=True)
+            self._hops.append(hop.open(self._hops[-1] if self._hops else None))
+        self.place = target.place
+        self._hops.append(target.open(self._hops[-1] if self._hops else None))
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.stop()
+        for connection in reversed(self._hops):
+            with contextlib.suppress(Exception):
+                connection.client.close()
+        self._hops, self._files = [], None
+
+    def alive(self) -> bool:
+        transport = self._hops[-1].transport if self._hops else None
+        return transport is not None and bool(transport.is_active())
+
+    def _cut(self) -> None:
+        for connection in self._hops[:1]:
+            connection.transport.sock.close()
+        for connection in self._hops:
+            connection.transport.stop_thread()
+
+    def _transport(self) -> paramiko.Transport:
+        transport = self._hops[-1].transport if self._hops else None
+        if transport is None or not transport.is_active():
+            raise HostLost(self._spec.name, problems.connection_lost(self.place, "idle"))
+        return transport
+
+    @contextlib.contextmanager
+    def within(self, seconds: float, doing: str) -> Iterator[None]:
+        watch = self._watch
+        if watch is None:
+            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, "not connected"))
+        before, self._allowed_s = watch.deadline, seconds
+        watch.deadline = time.monotonic() + seconds
+        try:
+            yield
+        except HostLost as error:
+            if watch.fired:
+                raise self._late(doing) from error
+            raise
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            if isinstance(error, TimeoutError) and not watch.fired:
+                raise  # the caller's own limit
+            if watch.fired:
+                raise self._late(doing) from error
+            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, str(error))) from error
+        finally:
+            watch.deadline = before
+
+    def _late(self, doing: str) -> HostTimeout:
+        return HostTimeout(self._spec.name, problems.no_answer(self.place, doing, self._allowed_s))
+
+    def extend(self, seconds: float) -> None:
+        if self._watch is not None:
+            self._watch.deadline = time.monotonic() + seconds
+
+    def start(self, command: str) -> Channel:
+        channel = self._transport().open_session()
+        channel.exec_command(command.encode("utf-8", "surrogateescape"))
+        return SshChannel(channel)
+
+    @property
+    def files(self) -> Files:
+        self._transport()
+        assert self._files is not None
+        return self._files
+
+
+class SshChannel:
+    """Channel over a paramiko channel."""
+
+    def __init__(self, channel: paramiko.Channel) -> None:
+        self._channel = channel
+
+    def send(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._channel.sendall(data)
+
+    def finish_input(self) -> None:
+        with contextlib.suppress(OSError, EOFError):
+            self._channel.shutdown_write()
+
+    def receive(self, timeout_s: float) -> bytes:
+        self._channel.settimeout(timeout_s)
+        return bytes(self._channel.recv(65536))
+
+    def receive_error(self) -> bytes:
+        found = bytearray()
+        while self._channel.recv_stderr_ready():
+            found += self._channel.recv_stderr(65536)
+        return bytes(found)
+
+    def status(self) -> int:
+        return int(self._channel.recv_exit_status())
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+class _KeyUnknown(Exception):
+    def __init__(self, key: paramiko.PKey) -> None:
+        self.key = key
+
+
+class _Refuse(paramiko.MissingHostKeyPolicy):
+    """Like paramiko.RejectPolicy, but keeps the key for the message."""
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        raise _KeyUnknown(key)
+
+
+class Hop:
+    """One ssh server on the way: the host itself, or a jump host before it. Its key is checked either way."""
+
+    def __init__(self, spec: HostSpec, folder: Path, text: str, connect_s: float, is_jump: bool = False) -> None:
+        self._spec = spec
+        self._connect_s = connect_s
+        self._known_hosts = hostkeys.known_hosts_file(spec.known_hosts, folder)
+        self._identity = str(hostkeys.resolve(spec.identity_file, folder)) if spec.identity_file else None
+        own = None if is_jump else spec.user
+        port = None if is_jump or spec.port == 22 else spec.port
+        try:
+            config = fabric.Config(lazy=True)
+            config.load_ssh_config()
+            self._connection = fabric.Connection(
+                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
+            )
+        except (paramiko.SSHException, ValueError, OSError) as error:
+            raise ConnectError(spec.name, problems.bad_ssh_config(spec.name, str(error))) from error
+        link = self._connection
+        via = "jump host " if is_jump else ""
+        self.place = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
+
+    def jumps(self) -> list[str]:
+        """The jump hosts, first to be reached first: the plan's, else ProxyJump of ~/.ssh/config."""
+        known: dict[str, Any] = self._connection.ssh_config
+        if not self._spec.jump and "proxycommand" in known:
+            detail = "ProxyCommand of ~/.ssh/config is not supported"
+            raise ConnectError(self._spec.name, problems.bad_ssh_config(self.place, detail))
+        text = self._spec.jump or known.get("proxyjump", "none")
+        return [] if text == "none" else [one.strip() for one in text.split(",")]
+
+    def open(self, through: fabric.Connection | None) -> fabric.Connection:
+        """Connect; raises ConnectError."""
+        connection = self._connection
+        connection.client.set_missing_host_key_policy(_Refuse())
+        self._load_known_hosts()
+        connection.connect_kwargs = self._login_arguments()
+        try:
+            connection.connect_kwargs["sock"] = self._socket(through)
+            connection.open()
+        except Exception as error:  # noqa: BLE001 - paramiko lets many types through; each gets its message
+            connection.client.close()
+            raise ConnectError(self._spec.name, self._finding(error)) from error
+        connection.transport.set_keepalive(KEEPALIVE_S)
+        return connection
+
+    def _load_known_hosts(self) -> None:
+        for file in (self._known_hosts, Path("/etc/ssh/ssh_known_hosts")):
+            try:
+                self._connection.client.load_host_keys(str(file))
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError, paramiko.SSHException) as error:
+                raise ConnectError(self._spec.name, problems.bad_known_hosts(str(file), str(error))) from error
+
+    def _login_arguments(self) -> dict[str, Any]:
+        found: list[str] = self._connection.connect_kwargs.get("key_filename", [])
+        files = [self._identity] if self._identity else [file for file in found if Path(file).expanduser().is_file()]
+        return {
+            "key_filename": files,
+            "look_for_keys": not files,
+            "allow_agent": True,
+            "timeout": self._connect_s,
+            "banner_timeout": self._connect_s,
+            "auth_timeout": self._connect_s,
+            "channel_timeout": self._connect_s,
+        }
+
+    def _socket(self, through: fabric.Connection | None) -> Any:
+        address = (self._connection.host, self._connection.port)
+        if through is not None:
+            return through.transport.open_channel("direct-tcpip", address, ("", 0), timeout=self._connect_s)
+        sock = socket.create_connection(address, self._connect_s)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 60_000)
+        return sock
+
+    def _finding(self, error: Exception) -> Diagnostic:
+        user, host, port = self._connection.user, self._connection.host, self._connection.port
+        file = str(self._known_hosts)
+        match error:
+            case _KeyUnknown(key=key):
+                kind, blob = key.get_name(), key.asbytes()
+                line = hostkeys.line_to_add(host, port, kind, blob)
+                return problems.unknown_key(self.place, line, hostkeys.fingerprint(kind, blob), file)
+            case paramiko.BadHostKeyException(key=key, expected_key=expected):
+                shown = hostkeys.fingerprint(key.get_name(), key.asbytes())
+                known = hostkeys.fingerprint(expected.get_name(), expected.asbytes())
+                return problems.changed_key(self.place, shown, known, file)
+            case paramiko.PasswordRequiredException() | FileNotFoundError() | PermissionError():
+                return problems.bad_identity(self.place, self._identity or "~/.ssh", str(error))
+            case paramiko.AuthenticationException():
+                return problems.login_refused(self.place, user, str(error).rstrip("."))
+        return self._network_finding(error)
+
+    def _network_finding(self, error: Exception) -> Diagnostic:
+        match error:
+            case socket.gaierror():
+                return problems.unresolved(self.place, error.strerror or str(error))
+            case ConnectionRefusedError():
+                return problems.port_refused(self.place)
+            case paramiko.ChannelException():
+                return problems.unreachable(self.place, f"the jump host says: {error.text}")
+            case ConnectionResetError() | EOFError():
+                return problems.no_agreement(self.place, "the server hung up")
+            case OSError():
+                return problems.unreachable(self.place, error.strerror or str(error) or "timed out")
+        text = str(error)
+        if "banner" in text:
+            return problems.silent_server(self.place, self._connect_s)
+        if "authentication methods" in text:
+            return problems.login_refused(self.place, self._connection.user, "no key to offer")
+        return problems.no_agreement(self.place, text or type(error).__name__)

@@ -1,0 +1,96 @@
+"""Files over an sftp client (paramiko's, handed in by ssh.py): bounded fetches, atomic stores."""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from asct.errors import HostError
+from asct.hosts import problems
+
+READ_BYTES = 32768
+"""One sftp read; a file that fits is fetched with a single one."""
+
+
+class Files:
+    """`client` is a paramiko.SFTPClient; `alive` tells a failing file from a failing connection."""
+
+    def __init__(self, name: str, client: Any, alive: Callable[[], bool]) -> None:
+        self._name = name
+        self._client = client
+        self._alive = alive
+
+    @contextlib.contextmanager
+    def _errors(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if isinstance(error, TimeoutError) or not self._alive():
+                raise
+            detail = error.strerror or str(error) or type(error).__name__
+            raise HostError(self._name, problems.file_failed(self._name, path, detail)) from error
+
+    def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
+        """Copy a regular file here; False when it is larger than `max_bytes`."""
+        with self._errors(source):
+            if not stat.S_ISREG(self._client.lstat(source).st_mode or 0):
+                raise HostError(self._name, problems.not_regular(self._name, source))
+            return self.fetch_regular(source, target, max_bytes)
+
+    def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
+        """The same for a path that is known to be a regular file."""
+        with self._errors(source), self._client.open(source, "rb") as file:
+            size = file.stat().st_size or 0
+            if size > max_bytes:
+                return False
+            if size > READ_BYTES:
+                file.prefetch(size)
+            with target.open("wb") as out:
+                left = size
+                while left and (block := file.read(min(READ_BYTES, left))):
+                    left -= len(block)
+                    out.write(block)
+        return True
+
+    def store(self, source: Path, target: str, mode: int) -> None:
+        """Copy a file there under a temporary name, then rename it; missing folders are made with mode 0700."""
+        partial = f"{target}.{secrets.token_hex(6)}.part"
+        with self._errors(target):
+            try:
+                file = self._client.open(partial, "wbx")
+            except FileNotFoundError:
+                self._make_folder(posixpath.dirname(partial))
+                file = self._client.open(partial, "wbx")
+            try:
+                with file, source.open("rb") as data:
+                    file.set_pipelined(True)
+                    while block := data.read(1 << 18):
+                        file.write(block)
+                    file.chmod(mode)
+                self._client.posix_rename(partial, target)
+            except BaseException:
+                with contextlib.suppress(OSError, EOFError):
+                    self._client.remove(partial)
+                raise
+
+    def _make_folder(self, path: str) -> None:
+        parent = posixpath.dirname(path)
+        try:
+            self._client.stat(parent)
+        except FileNotFoundError:
+            self._make_folder(parent)
+        self._client.mkdir(path, 0o700)
+
+    def tail(self, path: str, offset: int) -> bytes:
+        """What stands in a growing file from `offset` on, at most 64 KiB; empty when it does not exist yet."""
+        try:
+            with self._client.open(path, "rb") as file:
+                file.seek(offset)
+                return bytes(file.read(2 * READ_BYTES))
+        except FileNotFoundError:
+            return b""

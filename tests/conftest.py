@@ -1,0 +1,3 @@
+"""Fixtures that several folders of tests share."""
+
+pytest_plugins = ["tests.sshd"]

@@ -1,0 +1,198 @@
+"""Fixtures: a real sshd on a free loopback port, ended by its pid.
+
+As root it serves a plain account of its own (`asct-bench`, made when missing), else the account of the tests.
+Every worker of pytest-xdist starts its own server with its own keys in its own folder.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from asct.plan.model import HostSpec
+
+SSHD = "/usr/sbin/sshd"
+ACCOUNT = "asct-bench"
+CONFIG = """\
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host
+PidFile {folder}/sshd.pid
+AuthorizedKeysFile {folder}/authorized_keys
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin no
+StrictModes no
+UseDNS no
+PrintMotd no
+MaxStartups 200:30:400
+MaxSessions 100
+{subsystem}
+"""
+
+
+@dataclass
+class Sshd:
+    """A running server: who may log in, with which key, and what proves the host."""
+
+    folder: Path
+    port: int
+    user: str
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def identity(self) -> Path:
+        return self.folder / "client"
+
+    @property
+    def known_hosts(self) -> Path:
+        return self.folder / "known_hosts"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "sshd.log"
+
+    def spec(self, name: str = "peer", **changes: object) -> HostSpec:
+        """A host of a plan that reaches this server; its work folder lies below the account's reach."""
+        spec = HostSpec(
+            name=name,
+            transport="ssh",
+            address="127.0.0.1",
+            port=self.port,
+            user=self.user,
+            identity_file=str(self.identity),
+            known_hosts=str(self.known_hosts),
+            workdir=str(self.folder / "account" / "work"),
+        )
+        return replace(spec, **changes)  # type: ignore[arg-type]
+
+    def start(self) -> None:
+        """Start and wait until it accepts connections."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [SSHD, "-D", "-e", "-f", str(self.folder / "sshd_config")], stdin=subprocess.DEVNULL, stderr=log
+            )
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+            except OSError:
+                time.sleep(0.02)
+            else:
+                return
+        raise RuntimeError(f"sshd did not start: {self.log.read_text()[-2000:]}")
+
+    def stop(self) -> None:
+        """End it; its sessions end with their connections."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(20)
+            self.process = None
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def make_account() -> str:
+    """The account that the tests log in as; as root a plain one without start-up files."""
+    if os.geteuid() != 0:
+        return getpass.getuser()
+    Path("/run/sshd").mkdir(exist_ok=True)
+    with open("/run/asct-bench.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            pwd.getpwnam(ACCOUNT)
+        except KeyError:
+            subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", ACCOUNT], check=True)
+            subprocess.run(["usermod", "-p", "*", ACCOUNT], check=True)
+    return ACCOUNT
+
+
+def keygen(path: Path) -> None:
+    """A new ed25519 key without a passphrase."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)
+
+
+def serve(folder: Path, subsystem: str = "Subsystem sftp internal-sftp") -> Sshd:
+    """Make keys and configuration in `folder` and start a server."""
+    user = make_account()
+    server = Sshd(folder, free_port(), user)
+    keygen(folder / "host")
+    keygen(server.identity)
+    shutil.copy(folder / "client.pub", folder / "authorized_keys")
+    (folder / "authorized_keys").chmod(0o644)
+    (folder / "sshd_config").write_text(CONFIG.format(port=server.port, folder=folder, subsystem=subsystem))
+    kind, blob = (folder / "host.pub").read_text().split()[:2]
+    server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {kind} {blob}\n")
+    account = folder / "account"
+    account.mkdir(mode=0o755)
+    if os.geteuid() == 0:
+        shutil.chown(account, user)
+    server.start()
+    return server
+
+
+def _open_folder() -> Path:
+    """A folder below the temporary one that other accounts may pass (pytest's own they may not)."""
+    folder = Path(tempfile.mkdtemp(prefix="asct-sshd-"))
+    folder.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sshd() -> Iterator[Sshd]:
+    """One server for all tests of this process; a test that breaks servers takes `own_sshd`."""
+    folder = _open_folder()
+    try:
+        server = serve(folder)
+        yield server
+        server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def own_sshd() -> Iterator[Sshd]:
+    """A server for one test, which may stop or harm it."""
+    folder = _open_folder()
+    server = None
+    try:
+        server = serve(folder)
+        yield server
+    finally:
+        if server is not None:
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def sshd_without_sftp() -> Iterator[Sshd]:
+    """A server that offers no sftp."""
+    folder = _open_folder()
+    server = None
+    try:
+        server = serve(folder, subsystem="")
+        yield server
+    finally:
+        if server is not None:
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
