@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -36,7 +37,9 @@ def select(words: Sequence[str], benchmarks: Sequence[Benchmark[Any]]) -> list[B
     chosen -= {item.name for word in unwanted for item in _matching(word, benchmarks)}
     if not chosen:
         said = " ".join(words)
-        raise UsageError(Diagnostic("E913", f"`{said}` selects no benchmark", hint="`asct list` shows names and keywords"))
+        raise UsageError(
+            Diagnostic("E913", f"`{said}` selects no benchmark", hint="`asct list` shows names and keywords")
+        )
     return [item for item in benchmarks if item.name in chosen]
 
 
@@ -158,15 +161,32 @@ def plan_text(
     return text
 
 
-def settings_file(text: str, name: str) -> dict[str, dict[str, Any]]:
+def file_settings(name: str, benchmarks: Sequence[Benchmark[Any]]) -> dict[str, dict[str, Any]]:
     """Settings of a JSON file as ASCT's `config save` writes it: {benchmark: {setting: value}}. Raises UsageError."""
+    hint = 'the file maps benchmarks to settings: {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError as problem:
-        place = f"{name}:{problem.lineno}:{problem.colno}"
-        hint = "the file maps benchmarks to settings"
-        raise UsageError(Diagnostic("E910", f"{place}: not JSON: {problem.msg}", hint=hint)) from problem
+        found = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise UsageError(Diagnostic("E910", f"cannot read {name}: {problem.strerror}", hint=hint)) from problem
+    except ValueError as problem:
+        raise UsageError(Diagnostic("E910", f"{name} is not JSON: {problem}", hint=hint)) from problem
     if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
-        hint = 'write {"benchmark": {"setting": value}}'
         raise UsageError(Diagnostic("E910", f"{name}: benchmarks with their settings are expected", hint=hint))
-    return found
+    values: dict[str, dict[str, Any]] = {}
+    problems: list[Diagnostic] = []
+    for owner, settings in found.items():
+        benchmark = next((one for one in benchmarks if owner == one.name or owner in one.aliases), None)
+        if benchmark is None:
+            problems.append(_bad_setting(owner, owner, benchmarks))
+            continue
+        values[benchmark.name] = {key: _from_json(benchmark, key, value) for key, value in settings.items()}
+    if problems:
+        raise UsageError(*problems)
+    return values
+
+
+def _from_json(benchmark: Benchmark[Any], name: str, value: Any) -> Any:
+    """A bare number for a duration means seconds, as in ASCT's files."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _scalar(_schema(benchmark, name), str(value)) if _schema(benchmark, name).get("unit") == "s" else value
+    return value

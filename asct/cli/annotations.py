@@ -6,7 +6,7 @@ from asct.diagnostics.model import Diagnostic
 
 
 def github_line(item: Diagnostic) -> str:
-    """`::error file=plans/x.yaml,line=5,col=5,title=E104::message`; `%`, CR, LF, and `:` and `,` in properties escaped."""
+    """`::error file=x.yaml,line=5,col=5,title=E104::message`; `%`, CR, LF, and `:` and `,` in properties escaped."""
     kind = {"error": "error", "warning": "warning", "note": "notice"}[item.severity]
     properties = {"title": item.code}
     if item.span is not None:

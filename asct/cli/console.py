@@ -1,7 +1,7 @@
 """The only part that prints. stdout carries what was asked for; stderr carries progress, warnings and errors.
 
-Colour: `--color`, then NO_COLOR and FORCE_COLOR (any non-empty value), then whether the stream is a terminal that is not
-TERM=dumb. Width: COLUMNS, or the terminal's, or 80.
+Colour: `--color`, then NO_COLOR and FORCE_COLOR (any non-empty value), then whether the stream is a terminal that is
+not TERM=dumb. Width: COLUMNS, or the terminal's, or 80.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Console:
             self.err.print(_coloured(render(item, self.files, width=self.err.width)))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
-        """Left-aligned columns two spaces apart; columns in `right` are right-aligned. The last column is not padded."""
+        """Columns two spaces apart, left-aligned, or right-aligned where `right` says so."""
         body = [list(map(str, row)) for row in rows]
         widths = [max([len(title), *(len(row[i]) for row in body)]) for i, title in enumerate(header)]
         self.result(Text(_aligned(header, widths, right), style="bold"))

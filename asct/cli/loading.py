@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,10 +40,18 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
 
 
 def choice_options(command: F) -> F:
-    """Give a command `--host --benchmark --tag --profile --set`."""
+    """Give a command `--host --benchmark --tag --profile --set`; it receives them as `choice`, a `Choice`."""
+
+    @functools.wraps(command)
+    def with_choice(*arguments: Any, **values: Any) -> Any:
+        names = ("hosts", "benchmarks", "tags", "profile", "sets")
+        return command(*arguments, choice=Choice(**{name: values.pop(name) for name in names}), **values)
+
+    wrapped: Any = with_choice
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        wrapped = option(wrapped)
+    result: F = wrapped
+    return result
 
 
 def load(settings: Settings, path: str, choice: Choice, *, text: str | None = None) -> ResolvedPlan:

@@ -45,7 +45,9 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("-v", "--verbose", "verbosity", count=True, help="Say more; twice for debugging."),
     click.option("-q", "--quiet", is_flag=True, help="Print results and errors only."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
-    click.option("--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
+    click.option(
+        "--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True
+    ),
     click.option("--no-progress", "--no-progress-bar", "no_progress", is_flag=True, help="No progress display."),
     click.option("--log-file", type=click.Path(dir_okay=False), help="Write a log to this file."),
     click.option("-L", "--log-level", type=_LEVELS, default="info", show_default=True, help="Of the log file."),
@@ -85,7 +87,9 @@ def start_log(settings: Settings) -> None:
     try:
         handler = logging.FileHandler(settings.log_file, encoding="utf-8")
     except OSError as problem:
-        raise click.BadParameter(f"cannot write {settings.log_file}: {problem.strerror}", param_hint="--log-file") from problem
+        raise click.BadParameter(
+            f"cannot write {settings.log_file}: {problem.strerror}", param_hint="--log-file"
+        ) from problem
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     log = logging.getLogger(PROGRAM)
     log.addHandler(handler)

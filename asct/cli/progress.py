@@ -1,4 +1,4 @@
-"""How a run is shown while it goes on: a live line per host on a terminal, plain lines otherwise, JSON Lines with --json.
+"""How a run is shown while it goes on: live lines on a terminal, plain ones otherwise, JSON Lines with --json.
 
 All three listen to the engine's events and know nothing else of the run.
 """
@@ -84,7 +84,9 @@ class Progress(AbstractContextManager["Progress"]):
     def show(self, event: events.Event) -> None:
         """Draw what changed."""
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         return None
 
 
@@ -118,7 +120,9 @@ class Lines(Progress):
                 for name, state in self.hosts.items():
                     self.console.line(f"{name}  still at {state.doing}  {state.done}/{state.measurements}")
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -145,14 +149,15 @@ class Live(Progress):
         return Text("\n".join(rows), no_wrap=True, overflow="ellipsis")
 
     def show(self, event: events.Event) -> None:
-        if isinstance(event, (events.HostReady, events.JobEnded)):
-            self.console.line(describe(event))
-        elif isinstance(event, events.PointEnded) and event.status not in ("ok", "noisy"):
+        failed = isinstance(event, events.PointEnded) and event.status not in ("ok", "noisy")
+        if failed or isinstance(event, (events.HostReady, events.JobEnded)):
             self.console.line(describe(event))
         elif isinstance(event, events.Notice) and event.diagnostic:
             self.console.diagnostics([event.diagnostic])
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._live.stop()
 
 

@@ -16,22 +16,12 @@ from asct.errors import PlanError
 
 @click.command("check")
 @click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
-@choice_options
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
 @shared_options
-def command(
-    settings: Settings,
-    plans: tuple[str, ...],
-    form: str,
-    hosts: tuple[str, ...],
-    benchmarks: tuple[str, ...],
-    tags: tuple[str, ...],
-    profile: str | None,
-    sets: tuple[str, ...],
-) -> int:
+@choice_options
+def command(settings: Settings, plans: tuple[str, ...], form: str, choice: Choice) -> int:
     """Validate plans and say everything that is wrong. Touches no host."""
     settings.json = settings.json or form == "json"
-    choice = Choice(hosts, benchmarks, tags, profile, sets)
     findings: list[Diagnostic] = []
     sizes: dict[str, tuple[int, int]] = {}
     for name in plans:

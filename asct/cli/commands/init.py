@@ -135,7 +135,9 @@ def _storage_part(facts: HostFacts) -> str:
     from asct.values.size import format_size
 
     if "fio" not in facts.tools:
-        return "# Storage benchmarks need fio, which this host lacks (Debian: apt-get install fio). Then:\n#   asct list\n"
+        return (
+            "# Storage benchmarks need fio, which this host lacks (Debian: apt-get install fio). Then:\n#   asct list\n"
+        )
     free = facts.work_free_bytes or 0
     size = 4 << 30
     while size > max(free // _KEEP_FREE, 1 << 20) and size > 64 << 20:
@@ -145,10 +147,9 @@ def _storage_part(facts: HostFacts) -> str:
     uses: storage-io-depth-sweep
     config:
       duration: "${{vars.runtime}}"
-      filesize: {format_size(size)}            # a temporary file below the work folder ({facts.work_filesystem or "unknown"}), removed afterwards
+      filesize: {format_size(size)}            # a temporary file in the work folder, removed afterwards
+      # that folder is on {facts.work_filesystem or "an unknown file system"}
       # file_names: /dev/disk/by-id/...   # read a device instead
       numjobs: 1
       iodepth_sweep_steps: [1, 2, 4, 8, 16, 32, 64, 128]
 """
-
-

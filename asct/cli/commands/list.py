@@ -30,7 +30,9 @@ class Listing:
 @click.command("list")
 @click.argument("what", type=click.Choice(_WHAT), default="benchmarks")
 @click.argument("benchmark", required=False)
-@click.option("-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True)
+@click.option(
+    "-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True
+)
 @click.option("-o", "--output-dir", type=click.Path(file_okay=False), help="Write benchmark_list.csv/.json there.")
 @click.option("--force", is_flag=True, help="Use an output folder that exists.")
 @shared_options
@@ -122,7 +124,9 @@ def _kernels() -> Listing:
 def _formats() -> Listing:
     from asct.export import formats
 
-    rows = [{"name": name, "file": module.FILE, "summary": module.SUMMARY} for name, module in sorted(formats().items())]
+    rows = [
+        {"name": name, "file": module.FILE, "summary": module.SUMMARY} for name, module in sorted(formats().items())
+    ]
     return Listing("formats", ("name", "file", "summary"), rows, ("name", "file", "summary"))
 
 

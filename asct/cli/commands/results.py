@@ -44,7 +44,9 @@ def list_(settings: Settings, results: str) -> int:
     if not runs:
         settings.console.line(f"no run below {results}; `asct apply PLAN` makes one")
         return 0
-    settings.console.table(("plan", "run", "status", "exit", "ok", "hosts", "label"), map(_row, runs), frozenset({3, 4}))
+    settings.console.table(
+        ("plan", "run", "status", "exit", "ok", "hosts", "label"), map(_row, runs), frozenset({3, 4})
+    )
     settings.console.diagnostics(finding for item in runs for finding in item.findings)
     return 0
 
@@ -108,7 +110,9 @@ def _show_head(settings: Settings, stored: StoredRun) -> None:
         counts = ", ".join(f"{number} {status}" for status, number in job.counts.items() if number)
         console.result(f"  job      {job.host}/{job.id}: {counts or 'nothing measured'}")
     for verdict in run.verdicts:
-        console.result(f"  expect   {verdict.outcome}: {verdict.text}" + (f" ({verdict.reason})" if verdict.reason else ""))
+        console.result(
+            f"  expect   {verdict.outcome}: {verdict.text}" + (f" ({verdict.reason})" if verdict.reason else "")
+        )
     for finding in run.findings:
         console.result(f"  {finding.get('severity', 'note'):8} {finding.get('message', '')}")
 

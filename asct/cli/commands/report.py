@@ -1,0 +1,45 @@
+"""`asct report RUN...`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from asct.cli.options import Settings, shared_options
+
+
+@click.command("report")
+@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.option(
+    "-f", "--format", "names", multiple=True, metavar="FORMAT", help="May be given again; `asct list formats`."
+)
+@click.option("-o", "--output-dir", type=click.Path(file_okay=False), help="Write there instead of into the run.")
+@click.option("--results", type=click.Path(file_okay=False), default="results", show_default=True)
+@shared_options
+def command(
+    settings: Settings, runs: tuple[str, ...], names: tuple[str, ...], output_dir: str | None, results: str
+) -> int:
+    """Render reports again from what is on disk (default: html and markdown of the latest run).
+
+    RUN is a path, a run id or its start, a label, `latest`, or PLAN/latest.
+    """
+    from asct.cli.reporting import write_reports
+    from asct.store.find import open_run
+
+    written: dict[str, dict[str, str]] = {}
+    for name in runs or ("latest",):
+        stored = open_run(Path(results), name)
+        root = stored.layout.root
+        target = Path(output_dir) if output_dir else root
+        if output_dir and len(runs) > 1:
+            target = target / root.name
+        reports = write_reports(root, names or ("html", "markdown"), target)
+        written[str(root)] = {form: str(path) for form, path in reports.items()}
+    if settings.json:
+        settings.console.document({"schema": "asct.reports/1", "reports": written})
+    else:
+        for reports_of_run in written.values():
+            for path in reports_of_run.values():
+                settings.console.result(path)
+    return 0

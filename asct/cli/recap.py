@@ -1,0 +1,94 @@
+"""The end of a run on the terminal: tables, expectations, what went wrong, and where the report is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from asct.cli.console import Console
+from asct.cli.words import counted
+
+if TYPE_CHECKING:
+    from asct.store.model import Run
+    from asct.store.reader import StoredRun
+
+_SHOWN = ("ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted")
+_COLOURS = {"pass": "green", "fail": "red", "unknown": "yellow"}
+
+
+def print_tables(console: Console, stored: StoredRun) -> None:
+    """The tables of every job, as the benchmarks lay them out."""
+    from asct.analysis.view import open_view
+    from asct.export.text import render
+    from asct.registry import installed
+
+    text = render(open_view(stored.layout.root, installed()), width=console.out.width)
+    console.result(text.rstrip("\n"))
+
+
+def recap(console: Console, run: Run, folder: Path, reports: Mapping[str, Path]) -> None:
+    """Hosts with their counts and the verdicts on stderr, then the paths of the reports on stdout."""
+    if console.settings.json:
+        return
+    console.line()
+    _hosts(console, run)
+    _verdicts(console, run)
+    console.line(_last_line(run, folder))
+    for name, path in reports.items():
+        if name in ("html", "markdown") or console.settings.verbosity:
+            console.result(f"{name + ':':<10}{path}")
+
+
+def _hosts(console: Console, run: Run) -> None:
+    totals: dict[str, Counter[str]] = {host.name: Counter() for host in run.hosts}
+    for job in run.jobs:
+        totals.setdefault(job.host, Counter()).update(job.counts)
+    present = [status for status in _SHOWN if status == "ok" or any(count[status] for count in totals.values())]
+    names = max([4, *(len(name) for name in totals)])
+    console.line(Text("host".ljust(names) + "".join(f"  {status:>6}" for status in present), style="bold"))
+    for name, count in totals.items():
+        cells = "".join(f"  {count[status]:>{max(6, len(status))}}" for status in present)
+        console.line(name.ljust(names) + cells + _state(run, name))
+
+
+def _state(run: Run, name: str) -> str:
+    entry = next((host for host in run.hosts if host.name == name), None)
+    return "" if entry is None or entry.status == "ok" else f"  {entry.status}"
+
+
+def _verdicts(console: Console, run: Run) -> None:
+    if not run.verdicts:
+        return
+    outcomes = Counter(verdict.outcome for verdict in run.verdicts)
+    console.line(f"expectations: {outcomes['pass']} passed, {outcomes['fail']} failed, {outcomes['unknown']} unknown")
+    for verdict in run.verdicts:
+        if verdict.outcome == "pass":
+            continue
+        line = Text(verdict.outcome.ljust(8), style=_COLOURS[verdict.outcome])
+        line.append(f"{verdict.host or ''} {verdict.text}".strip(), style="")
+        line.append(_measured(verdict.value, verdict.unit) + (f" ({verdict.reason})" if verdict.reason else ""))
+        console.line(line)
+
+
+def _measured(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    from asct.values.quantity import format_quantity
+
+    return f": measured {format_quantity(value, unit)}"
+
+
+def _last_line(run: Run, folder: Path) -> Text:
+    colour = {0: "green", 1: "red"}.get(run.exit_code or 0, "yellow")
+    measured = sum(number for status, number in run.counts.items() if status in ("ok", "noisy"))
+    missing = sum(number for status, number in run.counts.items() if status not in ("ok", "noisy"))
+    text = Text(f"{run.status}: ", style=f"bold {colour}")
+    text.append(f"{counted(measured, 'measurement')}", style="")
+    if missing:
+        text.append(f", {missing:,} missing")
+    text.append(f", exit code {run.exit_code}; results in {folder}")
+    return text

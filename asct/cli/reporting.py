@@ -1,0 +1,36 @@
+"""Writing reports of a run that is on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asct.cli.options import Settings
+
+
+def write_reports(root: Path, names: Sequence[str], target: Path) -> dict[str, Path]:
+    """Render the run below `root` in each format into `target`; returns the main file of each format.
+
+    Raises UsageError for an unknown format and StoreError when a file cannot be written.
+    """
+    from asct.analysis.view import open_view
+    from asct.export import write_all
+    from asct.registry import installed
+
+    written = write_all(open_view(root, installed()), names, target)
+    return {name: paths[0] for name, paths in written.items() if paths}
+
+
+def write_ad_hoc(settings: Settings, folder: Path, form: str) -> None:
+    """What `asct run --format` asks for: tables on stdout, or the files of the documents that users of ASCT know."""
+    if form == "stdout":
+        if not settings.json:
+            from asct.cli.recap import print_tables
+            from asct.store.reader import read_run
+
+            print_tables(settings.console, read_run(folder))
+        return
+    for path in write_reports(folder, ("csv", "json"), folder).values():
+        settings.console.line(str(path))

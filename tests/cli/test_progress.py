@@ -1,0 +1,63 @@
+"""What the progress display makes of events; drawing itself is rich's."""
+
+from __future__ import annotations
+
+import pytest
+
+from asct.cli.progress import HostProgress, Progress, describe, live_line, short_time
+from asct.diagnostics.model import Diagnostic
+from asct.engine import events
+
+
+def state_after(*happened: events.Event) -> Progress:
+    progress = Progress(console=None)  # type: ignore[arg-type]  # nothing is drawn by the base class
+    for event in happened:
+        progress(event)
+    return progress
+
+
+START = events.RunStarted("r", "p", "/tmp/r", ("a", "b"), 2, 8, {"a": 40.0, "b": 40.0})
+
+
+def test_counts_and_estimates_follow_the_points() -> None:
+    progress = state_after(
+        START,
+        events.PointStarted("a", "sweep", "0" * 12, 1, "iodepth=4", 10.0),
+        events.PointEnded("a", "sweep", "0" * 12, 1, "ok", 10.0, "57.9k ops/s"),
+    )
+    assert progress.hosts["a"].done == 1
+    assert progress.hosts["a"].estimated_done_s == 10.0
+    assert progress.hosts["a"].last == "57.9k ops/s"
+    assert progress.hosts["b"].done == 0
+
+
+def test_eta_is_corrected_by_how_the_estimates_held() -> None:
+    state = HostProgress(4, done=2, estimated_s=40.0, estimated_done_s=20.0, started=0.0, point_started=40.0)
+    assert state.eta_s(now=40.0) == pytest.approx(40.0)  # twice as slow as estimated: 20 s of estimate are 40 s
+    state.point_estimate_s = 10.0
+    assert state.eta_s(now=50.0) == pytest.approx(30.0)
+
+
+def test_eta_is_not_invented_without_an_estimate() -> None:
+    assert HostProgress(4).eta_s(now=1.0) is None
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_live_line_fits(columns: int) -> None:
+    state = HostProgress(14, done=9, estimated_s=100.0, doing="latency " + "x" * 200, last="98.1 ns")
+    line = live_line("n1", state, now=state.started + 1, columns=columns)
+    assert len(line) <= columns
+    assert "9/14" in line
+    assert "ETA" in line
+
+
+def test_a_failed_point_is_a_line_with_its_cause_and_a_good_one_is_silent() -> None:
+    problem = Diagnostic("E601", "fio ended with exit status 1")
+    bad = events.PointEnded("a", "depth", "c0ffee", 1, "failed", 1.0, diagnostic=problem)
+    assert describe(bad) == "a  depth c0ffee failed: fio ended with exit status 1"
+    assert describe(events.PointEnded("a", "depth", "c0ffee", 1, "ok", 1.0)) == ""
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0s"), (59.6, "1m00s"), (220, "3m40s"), (7500, "2h05m")])
+def test_short_time(seconds: float, text: str) -> None:
+    assert short_time(seconds) == text
