@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.measure import Cost, command, least_and_middle, rounds, show
-from tests.sshd import running_sshd
+from tests.sshd import serve
 
 POINTS = 1000
 
@@ -22,9 +22,7 @@ def asct(*arguments: str) -> list[str]:
 
 def start() -> None:
     """`asct version` against a bare interpreter, interleaved."""
-    bare, version = rounds(
-        15, lambda: command([sys.executable, "-c", "pass"]), lambda: command(asct("version"))
-    )
+    bare, version = rounds(15, lambda: command([sys.executable, "-c", "pass"]), lambda: command(asct("version")))
     extra = [(after.wall_s - before.wall_s) * 1e3 for before, after in zip(bare, version, strict=True)]
     show("asct version over a bare interpreter", *least_and_middle(extra), "ms", 60)
 
@@ -62,7 +60,7 @@ def _noop_plan(points: int, host: str = "") -> str:
 
 
 def _per_point(name: str, host: str, goal_ms: float) -> None:
-    """The cost of a point: a run of 1,000 points less a run of one, so that starting and reporting do not count twice."""
+    """The cost of a point: a run of 1,000 points less a run of one, so that starting and reporting do not count."""
     many, one = rounds(3, _noop_run(_noop_plan(POINTS, host)), _noop_run(_noop_plan(1, host)))
     whole = [cost.wall_s * 1e3 / POINTS for cost in many]
     net = [(big.wall_s - small.wall_s) * 1e3 / (POINTS - 1) for big, small in zip(many, one, strict=True)]
@@ -77,12 +75,23 @@ def noop_local() -> None:
 
 def noop_ssh() -> None:
     """1,000 noop points over ssh to loopback."""
-    with tempfile.TemporaryDirectory(prefix="asct-bench-sshd-") as folder, running_sshd(Path(folder)) as server:
+    with tempfile.TemporaryDirectory(prefix="asct-bench-sshd-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        server = serve(folder)
         spec = {
-            "transport": "ssh", "address": server.address, "port": server.port, "user": server.user,
-            "identity_file": str(server.identity_file), "known_hosts": str(server.known_hosts),
-        }  # fmt: skip
-        _per_point("a noop point, ssh to loopback", f"hosts: {json.dumps({'server': spec})}\n", 10)
+            "transport": "ssh",
+            "address": "127.0.0.1",
+            "port": server.port,
+            "user": server.user,
+            "identity_file": str(server.identity),
+            "known_hosts": str(server.known_hosts),
+            "workdir": str(folder / "account" / "work"),
+        }
+        try:
+            _per_point("a noop point, ssh to loopback", f"hosts: {json.dumps({'server': spec})}\n", 10)
+        finally:
+            server.stop()
 
 
 FIGURES: dict[str, Callable[[], None]] = {
