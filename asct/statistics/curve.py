@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, robust_sigma, running_median
 
@@ -43,16 +44,19 @@ def curve_of(latencies: Mapping[int, float]) -> Curve:
     return Curve(sizes, tuple(math.log2(s) for s in sizes), tuple(math.log(latencies[s]) for s in sizes))
 
 
-def suspects(curve: Curve) -> dict[int, str]:
-    """Sizes that do not belong to the curve, with the reason.
+Suspicion = Literal["outlier", "disturbed"]
+
+
+def suspects(curve: Curve) -> dict[int, Suspicion]:
+    """Sizes that do not belong to the curve: `outlier` (off its neighbours), `disturbed` (slower than larger sizes).
 
     A running median of five leaves a rising curve as it is, whatever its steps, so only one or two bad sizes side by
     side stand out against it. A longer disturbance shows as larger sets being faster than a smaller one: no memory is.
     """
     smooth = running_median(curve.y)
     spread = max(OUTLIER, 4.0 * noise(curve))
-    found = {
-        size: f"{_percent(value - level)} off its neighbours"
+    found: dict[int, Suspicion] = {
+        size: "outlier"
         for size, value, level in zip(curve.sizes, curve.y, smooth, strict=True)
         if abs(value - level) > spread
     }
@@ -62,7 +66,7 @@ def suspects(curve: Curve) -> dict[int, str]:
     for index in reversed(kept):
         value = curve.y[index]
         if value > floor + max(DISTURBED, spread):
-            found[curve.sizes[index]] = "slower than larger sizes: something else ran"
+            found[curve.sizes[index]] = "disturbed"
             continue
         later.append(value)
         if len(later) >= 3:
@@ -118,7 +122,3 @@ def residual_sigma(y: Sequence[float]) -> float:
     if len(y) < 5:
         return 0.0
     return robust_sigma([value - level for value, level in zip(y, running_median(y), strict=True)])
-
-
-def _percent(log_difference: float) -> str:
-    return f"{(math.exp(log_difference) - 1.0) * 100.0:+.0f} %"

@@ -41,17 +41,14 @@ def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequ
     return [*names, "DRAM"] if dram else names
 
 
-def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence[CacheHint]) -> tuple[str, ...]:
-    """Notes on caches that the host reports and the curve does not show as a plateau."""
+def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence[CacheHint]) -> str:
+    """What to say of caches that the host reports and the curve does not show as a plateau; empty if there are none."""
     caches = [upper for upper, name in zip(uppers, names, strict=True) if name != "DRAM"]
     matched = _match(caches, hints)
     if not matched:
-        return ()
-    return tuple(
-        f"the L{hint.level} cache of {hint.size} B that the host reports shows no plateau of its own"
-        for hint in sorted(hints, key=lambda item: item.size)
-        if hint not in matched
-    )
+        return ""
+    left = [hint for hint in sorted(hints, key=lambda item: item.size) if hint not in matched]
+    return "; ".join(f"no plateau for the L{hint.level} of {hint.size} B that the host reports" for hint in left)
 
 
 def _reaches_dram(plateaus: int, largest: int, hints: Sequence[CacheHint]) -> bool:

@@ -23,8 +23,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from asct.statistics.curve import Curve, curve_of, local_slopes, noise, residual_sigma, suspects, thinned
+from asct.statistics.curve import Curve, Suspicion, curve_of, local_slopes, noise, residual_sigma, suspects, thinned
 from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
 from asct.statistics.robust import median, median_slope
 
@@ -58,14 +59,25 @@ class Level:
     upper_gap: float | None = None
 
 
+Cause = Literal[
+    "", "flat-curve", "steady-rise", "one-plateau", "too-many-plateaus", "few-sizes", "disturbed", "scattered"
+]
+"""Why there are no levels, as a word; empty when there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The levels found, smallest first, or none and the `reason`. `suspects` maps sizes left out to why."""
+    """The levels found, smallest first, or none with the `cause` and the `reason` in words.
+
+    `notes` maps a word (`shoulder`, `open-end`, `cache-without-plateau`) to what it says here. `suspects` are the sizes
+    that were left out.
+    """
 
     levels: tuple[Level, ...]
+    cause: Cause = ""
     reason: str = ""
-    notes: tuple[str, ...] = ()
-    suspects: Mapping[int, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    suspects: Mapping[int, Suspicion] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,44 +104,48 @@ def find_levels(
     trusted = [i for i, size in enumerate(curve.sizes) if size not in uncertain]
     bad = suspects(curve.take(trusted))
     clean = curve.take([i for i in trusted if curve.sizes[i] not in bad])
-    reason = _unfit(clean, len(trusted))
-    if reason:
-        return LevelSearch((), reason, suspects=bad)
+    unfit = _unfit(clean, len(trusted))
+    if unfit is not None:
+        return LevelSearch((), *unfit, suspects=bad)
     thin = clean.take(thinned(clean))
     plateaus, shoulders = _plateaus(thin)
     if len(plateaus) < 2:
-        return LevelSearch((), _why_none(thin, plateaus), suspects=bad)
+        return LevelSearch((), *_why_none(thin, plateaus), suspects=bad)
     if len(plateaus) > MAX_LEVELS:
-        return LevelSearch((), f"{len(plateaus)} plateaus, more than a memory hierarchy has", suspects=bad)
+        reason = f"{len(plateaus)} plateaus, more than a memory hierarchy has"
+        return LevelSearch((), "too-many-plateaus", reason, suspects=bad)
     plateaus, open_end = _with_tail(thin, plateaus)
     shoulders = [s for s in shoulders if not any(p.first <= s.last and s.first <= p.last for p in plateaus)]
     usable = curve.take([i for i, size in enumerate(curve.sizes) if size not in bad])
     bounds = [_bounds(usable, thin, plateau) for plateau in plateaus]
     names = name_levels([bound[1] for bound in bounds], curve.sizes[-1], open_end, hints)
     levels = tuple(_level(name, bound, usable, thin, granule) for name, bound in zip(names, bounds, strict=True))
-    notes = _notes(thin, shoulders, open_end) + unmatched_hints([level.upper for level in levels], names, hints)
-    return LevelSearch(levels, "", notes, bad)
+    notes = _notes(thin, shoulders, open_end)
+    missing = unmatched_hints([level.upper for level in levels], names, hints)
+    if missing:
+        notes["cache-without-plateau"] = missing
+    return LevelSearch(levels, notes=notes, suspects=bad)
 
 
-def _unfit(curve: Curve, trusted: int) -> str:
+def _unfit(curve: Curve, trusted: int) -> tuple[Cause, str] | None:
     if len(curve) < MIN_SIZES:
-        return f"{len(curve)} usable sizes are too few to find levels; {MIN_SIZES} are needed"
+        return "few-sizes", f"{len(curve)} usable sizes are too few to find levels; {MIN_SIZES} are needed"
     if len(curve) < 0.75 * trusted:
-        return f"{trusted - len(curve)} of {trusted} sizes were disturbed"
+        return "disturbed", f"{trusted - len(curve)} of {trusted} sizes were disturbed"
     spread = noise(curve)
     if spread > MAX_NOISE:
-        return f"latencies scatter by {spread:.0%} from size to size"
-    return ""
+        return "scattered", f"latencies scatter by {spread:.0%} from size to size"
+    return None
 
 
-def _why_none(thin: Curve, plateaus: Sequence[_Stretch]) -> str:
+def _why_none(thin: Curve, plateaus: Sequence[_Stretch]) -> tuple[Cause, str]:
     ratio = math.exp(max(thin.y) - min(thin.y))
     if ratio < math.exp(MIN_STEP):
-        return f"the curve is flat: the largest latency is {ratio:.2f} times the smallest"
+        return "flat-curve", f"the curve is flat: the largest latency is {ratio:.2f} times the smallest"
     if not plateaus:
-        return "the latency grows steadily: no stretch of sizes has a steady latency"
+        return "steady-rise", "the latency grows steadily: no stretch of sizes has a steady latency"
     low, high = thin.sizes[plateaus[0].first], thin.sizes[plateaus[0].last]
-    return f"only one plateau, from {low} to {high} B; the rest of the curve is a slope"
+    return "one-plateau", f"only one plateau, from {low} to {high} B; the rest of the curve is a slope"
 
 
 def _stretches(slopes: Sequence[float]) -> list[_Stretch]:
@@ -244,12 +260,13 @@ def _level(name: str, bound: _Bound, usable: Curve, thin: Curve, granule: int) -
     return Level(name, lower, upper, optimum, median(values), sizes, values, lower_gap, upper_gap)
 
 
-def _notes(thin: Curve, shoulders: Sequence[_Stretch], open_end: bool) -> tuple[str, ...]:
-    notes = [
-        f"around {thin.sizes[(s.first + s.last) // 2]} B the latency rises more slowly but has no plateau: not a level"
-        for s in shoulders
-        if s.last - s.first >= 1
-    ]
+def _notes(thin: Curve, shoulders: Sequence[_Stretch], open_end: bool) -> dict[str, str]:
+    notes = {}
+    middles = [thin.sizes[(s.first + s.last) // 2] for s in shoulders if s.last > s.first]
+    if middles:
+        notes["shoulder"] = (
+            f"around {', '.join(map(str, middles))} B the latency rises more slowly without a plateau: not a level"
+        )
     if open_end:
-        notes.append("the latency still rises at the largest size: the sweep ends before the next level")
-    return tuple(notes)
+        notes["open-end"] = "the latency still rises at the largest size: the sweep ends before the next level"
+    return notes

@@ -1,0 +1,67 @@
+"""noop: the time that asct itself takes for one point. Runs a kernel that does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Column, Table
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs
+from asct.sdk.params import Params, setting
+from asct.sdk.record import Measurement, Record
+from asct.sdk.samples import read_kernel
+from asct.sdk.step import Kernel, Output, Step
+
+_STEP = Step("noop", Kernel("noop"))
+
+
+class NoopParams(Params):
+    """One number, so that any count of points can be swept."""
+
+    index: int = setting(0, "Number of the point; changes nothing but its identity", ge=0, le=1_000_000)
+
+
+class Noop(Benchmark[NoopParams]):
+    """Starts a program that ends at once; what is left is the cost of the harness."""
+
+    name = "noop"
+    title = "The harness itself"
+    version = "1"
+    summary = "Runs a kernel that does nothing, to measure what a point costs"
+    hidden = True
+    params_model = NoopParams
+    metrics = (Metric("elapsed", "s", "lower", "From the start of the kernel to its end, as the transport saw it"),)
+
+    def needs(self, params: NoopParams, facts: HostFacts | None) -> Needs:
+        """One kernel, no memory, a few milliseconds."""
+        return Needs(kernels=("noop",), seconds=0.003)
+
+    def steps(self, params: NoopParams, context: Context) -> Sequence[Step]:
+        """One step, the same for every point."""
+        return () if context.done else (_STEP,)
+
+    def parse(self, params: NoopParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """The elapsed time of the step; raises ValueError if the kernel did not end well."""
+        for output in outputs:
+            read_kernel(output)
+        return (Measurement("elapsed", sum(output.elapsed_ns for output in outputs) / 1e9),)
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """Count and times of all points in one row."""
+        values = [record.value for record in records if record.metric == "elapsed"]
+        if not values:
+            return ()
+        columns = (
+            Column("points", "Points", format="integer"),
+            Column("median", "Median [ms]", scale=1e-3, digits=2),
+            Column("min", "Least [ms]", scale=1e-3, digits=2),
+            Column("max", "Most [ms]", scale=1e-3, digits=2),
+        )
+        row = {"points": len(values), "median": median(values), "min": min(values), "max": max(values)}
+        return (Table("noop", "Time of a point that does nothing", columns, (dict(row),)),)
+
+
+BENCHMARK = Noop()

@@ -1,0 +1,126 @@
+"""What every kernel writes: JSON Lines `meta`, `ready`, `sample`..., `end`. Read here once for all benchmarks.
+
+A stream without `end` is of a kernel that failed or was killed, whatever else is in it; it is refused with the exit
+status or signal and the end of its stderr, never guessed at.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asct.sdk.record import Stats
+from asct.sdk.step import Kernel, Output
+from asct.statistics.summary import Summary, summarise
+
+ABI = 1
+_STDERR_LINES = 5
+_STDERR_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRun:
+    """One run of a kernel: its `meta` and `end` objects and every `sample` in the order written."""
+
+    meta: Mapping[str, Any]
+    samples: tuple[Mapping[str, Any], ...]
+    end: Mapping[str, Any]
+
+
+def read_kernel(output: Output) -> KernelRun:
+    """The whole stream of a kernel that ended well.
+
+    Raises ValueError with a message for people: it did not end, ended with an error, wrote something else, or speaks a
+    newer version of the format.
+    """
+    name = _name(output)
+    objects = _objects(output, name)
+    end = objects[-1] if objects and objects[-1].get("t") == "end" else None
+    if end is None or output.status != 0 or end.get("ok") is not True:
+        raise ValueError(f"the kernel {name} {_how_it_ended(output, end)}{_last_words(output)}")
+    meta = objects[0]
+    if meta.get("t") != "meta":
+        raise ValueError(f"the kernel {name} did not begin with a `meta` line")
+    if meta.get("abi", ABI) != ABI:
+        raise ValueError(f"the kernel {name} writes format {meta['abi']}, this asct reads {ABI}")
+    return KernelRun(meta, tuple(item for item in objects if item.get("t") == "sample"), end)
+
+
+def number(sample: Mapping[str, Any], key: str) -> float:
+    """A number of a sample; raises ValueError naming the key when it is missing or something else."""
+    value = sample.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"a sample has no number `{key}`: {_short(json.dumps(dict(sample)))}")
+    return float(value)
+
+
+def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
+    """Stats of at least one value, in its unit; no interval below 6 or when the values are not independent."""
+    return stats_from(summarise(values, independent=independent))
+
+
+def stats_from(summary: Summary) -> Stats:
+    """The SDK's Stats with the figures of a summary."""
+    return Stats(
+        n=summary.n,
+        median=summary.median,
+        mad=summary.mad,
+        ci95=summary.ci95,
+        min=summary.min,
+        max=summary.max,
+    )
+
+
+def _name(output: Output) -> str:
+    program = output.step.program
+    return program.name if isinstance(program, Kernel) else output.step.name
+
+
+def _objects(output: Output, name: str) -> list[dict[str, Any]]:
+    """Every line as an object. A last line without its newline was cut off and is left out."""
+    text = output.stdout
+    lines = text.split("\n")
+    cut = lines.pop()
+    if cut.endswith("}"):
+        lines.append(cut)
+    objects = []
+    for number_of_line, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise ValueError(
+                f"line {number_of_line} of the output of the kernel {name} is not a JSON object: {_short(line)}"
+            )
+        objects.append(value)
+    return objects
+
+
+def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:
+    if output.status < 0:
+        try:
+            return f"was killed by {signal.Signals(-output.status).name}"
+        except ValueError:
+            return f"was killed by signal {-output.status}"
+    meaning = {2: " (wrong usage)", 3: " (the host cannot do it)", 4: " (a self-check failed)"}.get(output.status, "")
+    if output.status:
+        return f"failed with exit status {output.status}{meaning}"
+    if end is None:
+        return "ended without its `end` line: its output is cut off"
+    return "says itself that it failed"
+
+
+def _last_words(output: Output) -> str:
+    lines = [line.strip() for line in output.stderr.splitlines() if line.strip()]
+    tail = " / ".join(lines[-_STDERR_LINES:])[-_STDERR_CHARS:]
+    return f": {tail}" if tail else ", and said nothing on stderr"
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:77] + "...")
