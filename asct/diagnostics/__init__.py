@@ -1,0 +1,1 @@
+"""What is wrong, where, and the way out: findings as data, their codes, suggestions and their text form."""

@@ -1,0 +1,183 @@
+"""Findings as plain text: place, source line, caret, label, hint. Pure: texts in, text out, nothing is printed.
+
+    error[E112]: ambiguous size `64k`
+      ┌ plans/lab.yaml:4:12
+    4 │     array: 64k
+      │            ^^^ 64 000 (SI) or 65 536 (fio)?
+      └
+    hint: write `64kB` or `64KiB`
+
+Nothing of a hostile file reaches the terminal as it is: what is not printable becomes U+FFFD. Each line keeps to
+`width` columns where words allow it; a long source line is cut around the caret.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+from asct.diagnostics.model import Diagnostic, Span
+
+_BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+"""Line breaks as libyaml counts them, so that line numbers agree."""
+_TAB = 4
+_NARROWEST = 40
+_MORE = "…"
+_STYLES = {"error": "31", "warning": "33", "note": "36", "caret": "31", "hint": "36", "gutter": "34"}
+_RANK = {"error": 0, "warning": 1, "note": 2}
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sorted by place; findings without a place first."""
+
+    def key(item: Diagnostic) -> tuple[str, int, int, int, str, str]:
+        span = item.span or Span("", 0, 0)
+        return span.file, span.line, span.column, _RANK[item.severity], item.code, item.message
+
+    return sorted(diagnostics, key=key)
+
+
+def render_all(
+    diagnostics: Iterable[Diagnostic], files: Mapping[str, str], *, width: int = 80, colour: bool = False
+) -> str:
+    """Every finding in order, a blank line between them, and the summary line last. Empty for none."""
+    ordered = in_order(diagnostics)
+    blocks = [render(item, files, width=width, colour=colour) for item in ordered]
+    return "\n\n".join([*blocks, summary(ordered)]) if blocks else ""
+
+
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """`2 errors and 1 warning in plans/lab.yaml`; several files are counted."""
+    counts = [(sum(item.severity == kind for item in diagnostics), kind) for kind in _RANK]
+    parts = [f"{number} {kind}{'s' if number > 1 else ''}" for number, kind in counts if number]
+    places = sorted({item.span.file for item in diagnostics if item.span})
+    where = f" in {printable(places[0])}" if len(places) == 1 else f" in {len(places)} files" if places else ""
+    return (" and ".join(parts) or "no errors") + where
+
+
+def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80, colour: bool = False) -> str:
+    """One finding. `files` maps the file of a span to its text; without the text only the place is shown."""
+    width = max(width, _NARROWEST)
+    head = f"{diagnostic.severity}[{diagnostic.code}]"
+    lines = _wrapped(f"{head}: ", printable(diagnostic.message), width, indent="  ")
+    lines[0] = _paint(head, diagnostic.severity, colour) + lines[0][len(head) :]
+    if diagnostic.span:
+        lines += _excerpt(diagnostic.span, files, printable(diagnostic.label), width, colour)
+    for text, span in diagnostic.notes:
+        lines += _wrapped("note: ", printable(text), width)
+        if span:
+            lines += _excerpt(span, files, "", width, colour)
+    if diagnostic.hint:
+        hint = _wrapped("hint: ", printable(diagnostic.hint), width)
+        lines += [_paint("hint:", "hint", colour) + hint[0][5:], *hint[1:]]
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """`text` on one line without control, format and surrogate characters: each becomes U+FFFD."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
+
+
+def _wrapped(first: str, text: str, width: int, indent: str | None = None) -> list[str]:
+    rest = " " * len(first) if indent is None else indent
+    lines = textwrap.wrap(
+        first + text,
+        width,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return lines or [first.rstrip()]
+
+
+def _paint(text: str, style: str, colour: bool) -> str:
+    return f"\x1b[1;{_STYLES[style]}m{text}\x1b[0m" if colour and text else text
+
+
+def _excerpt(span: Span, files: Mapping[str, str], label: str, width: int, colour: bool) -> list[str]:
+    """The place, the source line and the caret below it."""
+    number = str(span.line)
+    margin = " " * len(number)
+    lines = [f"{margin} {_paint('┌', 'gutter', colour)} {printable(span.file)}:{span.line}:{span.column}"]
+    source = _source_line(files.get(span.file), span.line)
+    bar = _paint("│", "gutter", colour)
+    if source is not None:
+        shown, start, stop = _window(source, span, width - len(number) - 3)
+        caret, *rest = _caret(start, stop, label, width - len(number) - 3)
+        lines.append(f"{number} {bar} {shown}".rstrip())
+        lines.append(f"{margin} {bar} {' ' * start}{_paint(caret, 'caret', colour)}")
+        lines += [f"{margin} {bar} {line}" for line in rest]
+    elif label:
+        lines.append(f"{margin} {bar} {label}")
+    return [*lines, f"{margin} {_paint('└', 'gutter', colour)}"]
+
+
+def _caret(start: int, stop: int, label: str, room: int) -> list[str]:
+    """`^^^ label`, the label on a line of its own when there is no room beside the caret."""
+    carets = "^" * max(1, stop - start)
+    if start + len(carets) + 1 + columns(label) <= room or not label:
+        return [f"{carets} {label}".rstrip()]
+    return [carets, *textwrap.wrap(label, room, break_on_hyphens=False)]
+
+
+def _source_line(text: str | None, line: int) -> str | None:
+    if text is None:
+        return None
+    start = 0
+    for _ in range(line - 1):
+        found = _BREAKS.search(text, start)
+        if found is None:
+            return None
+        start = found.end()
+    found = _BREAKS.search(text, start)
+    return text[start : found.start() if found else len(text)]
+
+
+def columns(text: str) -> int:
+    """How many terminal columns printable text takes."""
+    return sum(map(_cells, text))
+
+
+def _cells(mark: str) -> int:
+    if unicodedata.combining(mark):
+        return 0
+    return 2 if unicodedata.east_asian_width(mark) in "WF" else 1
+
+
+def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
+    """The part of a line that fits into `room` columns, and the columns (from 0) where the caret begins and ends."""
+    first = min(span.column - 1, len(source))
+    last = min(first + span.length, len(source))
+    low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
+    marks = [_shown(mark) for mark in source[low:high]]
+    first, last = first - low, max(last - low, first - low)
+    widths = [columns(mark) for mark in marks]
+    if low == 0 and high == len(source) and sum(widths) <= room:
+        begin = sum(widths[:first])
+        return "".join(marks), begin, begin + sum(widths[first:last])
+    return _cut(marks, widths, first, last, room)
+
+
+def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) -> tuple[str, int, int]:
+    """Cut on both sides so that the caret stands about a third into the line."""
+    begin, before = first, 0
+    while begin > 0 and before + widths[begin - 1] <= room // 3:
+        begin -= 1
+        before += widths[begin]
+    lead = _MORE if begin > 0 else ""
+    end, used = begin, len(lead) + 1
+    while end < len(marks) and used + widths[end] <= room:
+        used += widths[end]
+        end += 1
+    tail = _MORE if end < len(marks) else ""
+    start = len(lead) + before
+    return lead + "".join(marks[begin:end]) + tail, start, start + sum(widths[first : max(first, min(last, end))])
+
+
+def _shown(mark: str) -> str:
+    return " " * _TAB if mark == "\t" else mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}"

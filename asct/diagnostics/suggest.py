@@ -1,0 +1,36 @@
+"""Did you mean: the nearest known name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_LONGEST = 64
+_LISTED = 12
+
+
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name most like `word` (case and `_` or `-` aside), or None when none is close."""
+    names = sorted(set(known))
+    if len(word) > _LONGEST:
+        return None
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(_fold(name), name)
+    close = get_close_matches(_fold(word), list(folded), n=1, cutoff=cutoff)
+    return folded[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """A hint: the nearest name, else `otherwise`, else the names themselves when they are few."""
+    names = sorted(set(known))
+    close = nearest(word, names)
+    if close is not None:
+        return f"did you mean `{close}`?"
+    if otherwise:
+        return otherwise
+    return f"known: {', '.join(names)}" if 0 < len(names) <= _LISTED else ""
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("_", "-")
