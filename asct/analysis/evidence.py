@@ -102,14 +102,32 @@ def _files(folder: Path) -> list[str]:
     return found[:_MOST_FILES]
 
 
-def failure_of(root: Path, item: RepeatView) -> Failure:
-    """Why one repeat gave no value, with the end of what it wrote to standard error."""
+def failures_of(root: Path, job: JobView) -> list[Failure]:
+    """The repeats that gave no value, those of one point with the same outcome together."""
+    groups: dict[tuple[str, str, str], list[RepeatView]] = {}
+    for item in job.repeats:
+        if not item.measured:
+            state = item.status.status if item.status else ""
+            groups.setdefault((item.point_id, state, _message(item)), []).append(item)
+    return [_failure(root, group) for group in groups.values()]
+
+
+def _message(item: RepeatView) -> str:
     status = item.status
     diagnostic = (status.diagnostic if status else None) or {}
+    return text_at(diagnostic, "message") or "; ".join(plain(note) for note in (status.notes if status else ()))
+
+
+def _failure(root: Path, group: Sequence[RepeatView]) -> Failure:
+    """The first of the group stands for all, with the end of what it wrote to standard error."""
+    item = group[0]
+    status = item.status
+    diagnostic = (status.diagnostic if status else None) or {}
+    label = item.label if len(group) == 1 else f"{item.label} and {len(group) - 1} more"
     return Failure(
-        label=item.label,
+        label=label,
         status=status.status if status else "not ended",
-        message=text_at(diagnostic, "message") or "; ".join(plain(note) for note in (status.notes if status else ())),
+        message=_message(item),
         hint=text_at(diagnostic, "hint"),
         tail=_tail(root / item.folder / "stderr"),
         folder=item.folder,

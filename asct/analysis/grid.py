@@ -73,12 +73,15 @@ def cell(column: Column, value: Any) -> Cell:
 
 
 def size_text(size: float) -> str:
-    """Bytes with a binary suffix and at most four decimals: `128`, `32.0625K`, `288K`, `1G`."""
+    """Bytes with a binary suffix, exact when four decimals are enough: `128`, `32.0625K`, `1G`; else `24.99M`."""
     power = 0
     while abs(size) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
         power += 1
-    text = f"{size / 1024**power:.4f}" if power else f"{size:.0f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text) + _BINARY[power]
+    if not power:
+        return f"{size:.0f}"
+    scaled = size / 1024**power
+    exact = f"{scaled:.4f}".rstrip("0").rstrip(".")
+    return (exact if float(exact) == scaled else f"{scaled:.4g}") + _BINARY[power]
 
 
 def quantity_cell(value: float | None, unit: str, digits: int = 4, tone: Tone = "") -> Cell:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from asct.analysis.evidence import CommandLine, Failure, command_of, failure_of, settings_of, text_at
+from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of, settings_of, text_at
 from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import Headline, headlines
 from asct.analysis.machine import Row, host_rows, one_line
@@ -166,7 +166,7 @@ def _section(view: RunView, job_id: str, unique: str) -> Section:
 def _part(view: RunView, job: JobView, unique: str) -> HostPart:
     grids = [from_table(table) for table in job.tables]
     names = distinct(f"{unique}-{grid.slug}" for grid in grids)
-    failed = [item for item in job.repeats if not item.measured]
+    failed = failures_of(view.root, job)
     told = [item for item in job.repeats if item.command is not None]
     return HostPart(
         host=plain(job.entry.host),
@@ -177,7 +177,7 @@ def _part(view: RunView, job: JobView, unique: str) -> HostPart:
         settings=settings_of(job, f"{unique}-settings", view.resolved),
         commands=tuple(command_of(view.root, item) for item in told[:MOST_COMMANDS]),
         commands_left=max(0, len(told) - MOST_COMMANDS),
-        failures=tuple(failure_of(view.root, item) for item in failed[:MOST_FAILURES]),
+        failures=tuple(failed[:MOST_FAILURES]),
         failures_left=max(0, len(failed) - MOST_FAILURES),
     )
 

@@ -84,20 +84,29 @@ def _remarks(run: Run) -> list[str]:
     return remarks
 
 
+def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Failed ones first, then unknown, then passed; in the order of the plan within each."""
+    return sorted(verdicts, key=lambda item: _RANK[item.outcome])
+
+
 def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Grid:
-    """All verdicts, failed ones first; columns that say nothing in any row are for the renderer to drop."""
-    ordered = sorted(verdicts, key=lambda item: _RANK[item.outcome])
+    """All verdicts, failed ones first. The host stands there when there are several, the severity when it is mixed."""
     heads = (
         Head("Outcome"),
         Head("Metric"),
         Head("At"),
         Head("Host"),
         Head("Measured", "right"),
-        Head("Expected", "right"),
+        Head("Expected"),
         Head("Severity"),
         Head("Note"),
     )
-    return Grid(slug, "Expectations", heads, tuple(_verdict_row(item) for item in ordered))
+    several = len({item.host for item in verdicts if item.host}) > 1
+    mixed = any(item.severity != "fail" for item in verdicts)
+    left_out = {name for name, shown in (("Host", several), ("Severity", mixed)) if not shown}
+    kept = [i for i, head in enumerate(heads) if head.title not in left_out]
+    rows = [_verdict_row(item) for item in by_outcome(verdicts)]
+    return Grid(slug, "Expectations", tuple(heads[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
 
 
 def _verdict_row(verdict: Verdict) -> tuple[Cell, ...]:

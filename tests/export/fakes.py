@@ -7,8 +7,26 @@ from statistics import median
 from typing import Any
 
 from asct.sdk import (
-    Axis, Bars, Benchmark, Column, Context, Figure, HostFacts, Line, Marker, Measurement, Metric, Needs, Output,
-    Params, Record, Series, Size, Step, Table, setting,
+    Axis,
+    Bars,
+    Benchmark,
+    Column,
+    Context,
+    Figure,
+    HostFacts,
+    Line,
+    Marker,
+    Measurement,
+    Metric,
+    Needs,
+    Output,
+    Params,
+    Record,
+    Series,
+    Size,
+    Step,
+    Table,
+    setting,
 )  # fmt: skip
 
 
@@ -93,7 +111,7 @@ class FakeLatency(_Fake):
             Line(
                 "curve",
                 "Latency against data size",
-                "Flat steps are levels of cache; the solid lines mark where one ends, dotted ones what the host reports.",
+                "Flat steps are levels of cache; solid lines mark where one ends, dotted ones what the host reports.",
                 Axis("Data size", "B", "log2"),
                 Axis("Latency", "s", "log10"),
                 (series,),
@@ -158,13 +176,13 @@ class FakeDepth(_Fake):
         percentiles = tuple(series(name, f"read_clat_{key}") for name, key in names)
         cpu = tuple(series(name, f"cpu_{name}") for name in ("usr", "sys", "iowait", "irq", "soft"))
         return (
-            Bars("bandwidth", "Bandwidth", "Higher is better; it stops rising where the device is full.",
+            Bars("bandwidth", "Bandwidth", "Stops rising where the device is full.",
                  Axis("Queue depth", "", "category"), Axis("Bandwidth", "B/s"), (series("read", "read_bandwidth"),),
                  better="higher"),
-            Line("iops", "Request rate", "Higher is better.", x, Axis("Rate", "ops/s"), (series("read", "read_iops"),),
-                 better="higher"),
-            Line("percentiles", "Read latency percentiles", "Lower is better; a tail that leaves the median is queueing.",
-                 x, Axis("Latency", "s", "log10"), percentiles, better="lower"),
+            Line("iops", "Request rate", "Rises with the depth until the device is busy.", x, Axis("Rate", "ops/s"),
+                 (series("read", "read_iops"),), better="higher"),
+            Line("percentiles", "Read latency percentiles", "A tail that leaves the median is queueing.", x,
+                 Axis("Latency", "s", "log10"), percentiles, better="lower"),
             Bars("cpu", "Processor time", "Shares of all processors while the point ran.",
                  Axis("Queue depth", "", "category"), Axis("Share", "%"), cpu, stacked=True),
         )  # fmt: skip

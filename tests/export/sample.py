@@ -1,15 +1,24 @@
-"""Writes a whole run as the engine leaves it: two benchmarks on one or more hosts, with failures and odd names on demand."""
+"""Writes a whole run as the engine leaves it: two benchmarks, one or more hosts, failures and odd texts on demand."""
 
 from __future__ import annotations
 
 import json
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from asct.sdk.facts import (
-    Cache, Cpu, HostFacts, HugePages, Load, Memory, Node, System, ToolFact,
+    Cache,
+    Cpu,
+    HostFacts,
+    HugePages,
+    Load,
+    Memory,
+    Node,
+    System,
+    ToolFact,
 )  # fmt: skip
 from asct.sdk.record import Record, Stats
 from asct.store.model import Command, HostEntry, JobEntry, Run, Status, Verdict
@@ -45,7 +54,7 @@ class Sample:
     status: str = "complete"
 
 
-def write_sample(results: Path, sample: Sample = Sample()) -> Path:  # noqa: B008 - frozen
+def write_sample(results: Path, sample: Sample = Sample()) -> Path:
     """A run below `results`; returns its folder."""
     run = _run(sample)
     writer = RunWriter.create(results, run, PLAN + f"# {sample.text}\n", json.dumps(_resolved(sample)))
@@ -184,7 +193,7 @@ def _resolved(sample: Sample) -> dict[str, Any]:
 def _record(host: str, job: str, point: dict[str, Any], repeat: int, metric: str, value: float, **more: Any) -> Record:
     units = {"lat": "s", "cycles": "cycles", "bound": "B", "size": "B", "bandwidth": "B/s", "iops": "ops/s", "cpu": "%"}
     unit = next((u for key, u in reversed(units.items()) if key in metric.replace("latency_", "")), "s")
-    number = 0 if not point else list(point.values())[0]
+    number = 0 if not point else next(iter(point.values()))
     point_id = f"{number:012x}"
     return Record(
         run=RUN, plan="quickstart", host=host, benchmark=job, id=job, version="1", point=point, repeat=repeat,
@@ -197,7 +206,7 @@ def _record(host: str, job: str, point: dict[str, Any], repeat: int, metric: str
 def _curve(size: int) -> float:
     """Seconds: steps at the level bounds, softened as TLB and replacement do."""
     value = LEVELS[0][4]
-    for (_, _, upper, _, low, _), (_, _, _, _, high, _) in zip(LEVELS, LEVELS[1:], strict=False):
+    for (_, _, upper, _, low, _), (_, _, _, _, high, _) in pairwise(LEVELS):
         share = 1 / (1 + math.exp(-6 * (math.log2(size) - math.log2(upper * 1.15))))
         value += (high - low) * share
     return value * 1e-9

@@ -1,0 +1,110 @@
+"""Records as tidy rows: one value a row, one column a coordinate. pandas is loaded by `to_frame` only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from asct.analysis.view import JobView, RunView
+from asct.sdk.figure import Table
+from asct.sdk.record import Record, Scalar
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FIRST = ("run", "plan", "host", "id", "benchmark", "version", "point_id", "repeat")
+LAST = (
+    "metric", "value", "unit", "better", "n", "median", "mad", "ci95_low", "ci95_high", "min", "max", "flags", "raw",
+)  # fmt: skip
+
+
+def tidy_columns(records: Iterable[Record]) -> list[str]:
+    """The columns of `tidy_rows`: fixed ones around `point.<setting>` and `at.<coordinate>` in order of appearance."""
+    points: dict[str, None] = {}
+    places: dict[str, None] = {}
+    for record in records:
+        points.update(dict.fromkeys(f"point.{key}" for key in record.point))
+        places.update(dict.fromkeys(f"at.{key}" for key in record.coords))
+    return [*FIRST, *points, *places, *LAST]
+
+
+def tidy_rows(records: Iterable[Record]) -> Iterable[dict[str, Scalar | None]]:
+    """One flat row per record; values in base units, lists and flags joined by spaces."""
+    for record in records:
+        row: dict[str, Scalar | None] = {name: getattr(record, name) for name in FIRST}
+        row.update({f"point.{key}": _flat(value) for key, value in record.point.items()})
+        row.update({f"at.{key}": value for key, value in record.coords.items()})
+        row.update({name: getattr(record, name) for name in ("metric", "value", "unit", "better", "raw")})
+        row["flags"] = " ".join(record.flags)
+        if record.stats is not None:
+            stats = record.stats
+            row.update({"n": stats.n, "median": stats.median, "mad": stats.mad, "min": stats.min, "max": stats.max})
+            if stats.ci95 is not None:
+                row["ci95_low"], row["ci95_high"] = stats.ci95
+        yield row
+
+
+def _flat(value: Scalar | list[Scalar] | None) -> Scalar | None:
+    return " ".join(str(item) for item in value) if isinstance(value, list) else value
+
+
+def to_frame(records: Sequence[Record]) -> DataFrame:
+    """The tidy rows as a pandas frame, columns as in `tidy_columns`."""
+    import pandas as pd
+
+    return pd.DataFrame(list(tidy_rows(records)), columns=tidy_columns(records))
+
+
+def document(view: RunView) -> dict[str, Any]:
+    """The run as one JSON document (asct.report/1): run, facts, tables by entry and host, records in columns."""
+    return {
+        "schema": "asct.report/1",
+        "run": view.run.model_dump(mode="json", by_alias=True),
+        "facts": {host: facts.model_dump(mode="json", by_alias=True) for host, facts in sorted(view.facts.items())},
+        "benchmarks": {
+            name: {job.entry.host: _tables(job) for job in view.jobs if job.entry.id == name} for name in view.ids()
+        },
+        "records": compact(view.records),
+    }
+
+
+def _tables(job: JobView) -> dict[str, Any]:
+    return {
+        "benchmark": job.entry.benchmark,
+        "version": job.entry.version,
+        "counts": dict(job.entry.counts),
+        "tables": {table.slug: titled_rows(table) for table in job.tables},
+    }
+
+
+def titled_rows(table: Table) -> list[dict[str, Scalar | None]]:
+    """The rows with the titles of the columns as keys and the values in the units that the titles name."""
+    return [{column.title: scaled(row.get(column.key), column.scale) for column in table.columns} for row in table.rows]
+
+
+def scaled(value: Scalar | None, scale: float) -> Scalar | None:
+    """`value / scale` at ten significant digits, which hides the noise of division; sizes and texts as they are."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if scale == 1.0:
+        return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+    return float(f"{value / scale:.10g}")
+
+
+def compact(records: Sequence[Record]) -> dict[str, Any]:
+    """Tidy records without repetition: `columns` and `rows`, points and metrics written once."""
+    points: dict[str, Mapping[str, Any]] = {}
+    metrics: dict[str, dict[str, str]] = {}
+    rows = []
+    for record in records:
+        points.setdefault(record.point_id, record.point)
+        metrics.setdefault(f"{record.benchmark}.{record.metric}", {"unit": record.unit, "better": record.better})
+        ci95 = record.stats.ci95 if record.stats else None
+        rows.append(
+            [
+                record.host, record.id, record.point_id, record.repeat, record.coords, record.metric, record.value,
+                list(ci95) if ci95 else None, record.flags,
+            ]
+        )  # fmt: skip
+    columns = ["host", "id", "point_id", "repeat", "coords", "metric", "value", "ci95", "flags"]
+    return {"columns": columns, "points": points, "metrics": metrics, "rows": rows}

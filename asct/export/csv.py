@@ -1,0 +1,87 @@
+"""CSV: per benchmark its own table and its tidy records; per host what the machine is."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from asct.analysis.tidy import scaled, tidy_columns, tidy_rows
+from asct.analysis.view import JobView, RunView
+from asct.sdk.figure import Table
+from asct.store.files import write_atomic
+
+NAME = "csv"
+SUFFIX = ".csv"
+FILE = "<benchmark>.csv"
+SUMMARY = "a table per benchmark, its tidy records and the host's facts as CSV files"
+
+
+def write(view: RunView, folder: Path) -> list[Path]:
+    """`<benchmark>.csv` (further tables `<benchmark>.<table>.csv`), `<benchmark>.records.csv`, `system_info.csv`.
+
+    The columns are the benchmark's own. With several hosts or several entries of one benchmark, `host` and `id` stand
+    before them. A machine of several is `system_info.<host>.csv`.
+    """
+    texts: dict[str, str] = {}
+    for name in dict.fromkeys(job.entry.benchmark for job in view.jobs):
+        jobs = [job for job in view.jobs if job.entry.benchmark == name]
+        texts.update(_tables(name, jobs))
+        records = [record for job in jobs for record in job.records]
+        if records:
+            columns = tidy_columns(records)
+            rows = ([row.get(column) for column in columns] for row in tidy_rows(records))
+            texts[f"{name}.records.csv"] = _text(columns, rows)
+    for host, facts in sorted(view.facts.items()):
+        file = "system_info.csv" if len(view.facts) == 1 else f"system_info.{host}.csv"
+        texts[file] = _text(None, _dotted(facts.model_dump(mode="json", by_alias=True)))
+    paths = [folder / file for file in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        write_atomic(path, text)
+    return paths
+
+
+def _tables(name: str, jobs: Sequence[JobView]) -> Mapping[str, str]:
+    several_hosts = len({job.entry.host for job in jobs}) > 1
+    several_ids = len({job.entry.id for job in jobs}) > 1
+    by_slug: dict[str, list[tuple[JobView, Table]]] = {}
+    for job in jobs:
+        for table in job.tables:
+            by_slug.setdefault(table.slug, []).append((job, table))
+    texts = {}
+    for number, (slug, found) in enumerate(by_slug.items()):
+        titles = list(dict.fromkeys(column.title for _, table in found for column in table.columns))
+        extra = ["host"] * several_hosts + ["id"] * several_ids
+        rows = []
+        for job, table in found:
+            own = [job.entry.host] * several_hosts + [job.entry.id] * several_ids
+            columns = {column.title: column for column in table.columns}
+            rows += [
+                [*own, *(scaled(row.get(columns[t].key), columns[t].scale) if t in columns else None for t in titles)]
+                for row in table.rows
+            ]
+        texts[f"{name}.csv" if number == 0 else f"{name}.{slug}.csv"] = _text([*extra, *titles], rows)
+    return texts
+
+
+def _text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    if header is not None:
+        writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def _dotted(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
+    """`cpu.cpus,8`: leaves by their dotted path; lists of plain values stay on one line."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _dotted(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for number, item in enumerate(value):
+            yield from _dotted(item, f"{path}.{number}")
+    else:
+        yield path, " ".join(str(item) for item in value) if isinstance(value, list) else value

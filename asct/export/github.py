@@ -1,0 +1,99 @@
+"""GitHub workflow commands: failed expectations and points as annotations on the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from asct.analysis.evidence import failures_of
+from asct.analysis.grid import place_text, plain
+from asct.analysis.report import build
+from asct.analysis.verdict import bound_text
+from asct.analysis.view import RunView
+from asct.store.model import Verdict
+from asct.values.quantity import format_quantity
+
+NAME = "github"
+SUFFIX = ".txt"
+FILE = "annotations.txt"
+SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
+
+MOST = 10
+"""GitHub shows at most ten errors and ten warnings of a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    level: str
+    title: str
+    message: str
+    file: str = ""
+    line: int | None = None
+
+
+def render(view: RunView) -> str:
+    """At most ten errors and ten warnings, the gravest first; a last notice counts what was left out."""
+    notes = [*_expectations(view), *_points(view), *_findings(view)]
+    lines: list[str] = []
+    left = 0
+    for level in ("error", "warning"):
+        found = [note for note in notes if note.level == level]
+        lines += [_command(note) for note in found[:MOST]]
+        left += max(0, len(found) - MOST)
+    if left:
+        lines.append(_command(_Note("notice", "asct", f"{left} more findings stand in summary.md")))
+    return "".join(line + "\n" for line in lines)
+
+
+def _expectations(view: RunView) -> Iterable[_Note]:
+    for verdict in view.run.verdicts:
+        if verdict.outcome == "pass" or verdict.severity == "info":
+            continue
+        grave = verdict.severity == "fail" and (verdict.outcome == "fail" or verdict.if_missing == "fail")
+        word = "failed" if verdict.outcome == "fail" else "unknown"
+        title = f"expectation {word}: {verdict.id}.{verdict.metric}"
+        yield _Note("error" if grave else "warning", title, _verdict_text(verdict), verdict.file or "", verdict.line)
+
+
+def _verdict_text(verdict: Verdict) -> str:
+    where = ", ".join(text for text in (place_text(verdict.at), f"host {verdict.host}" if verdict.host else "") if text)
+    value = "not measured"
+    if verdict.value is not None and verdict.unit:
+        value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"
+    parts = (f"{value}, expected {bound_text(verdict)}", where, verdict.reason)
+    return "; ".join(text for text in parts if text)
+
+
+def _points(view: RunView) -> Iterable[_Note]:
+    for job in view.jobs:
+        for failure in failures_of(view.root, job):
+            message = failure.message or failure.status
+            yield _Note("error", f"not measured: {job.key}", f"{failure.label}: {message}", view.run.plan_file)
+
+
+def _findings(view: RunView) -> Iterable[_Note]:
+    for item in build(view).warnings:
+        level = "error" if item.severity == "error" else "warning"
+        host = f"{item.host}: " if item.host else ""
+        hint = f" ({item.hint})" if item.hint else ""
+        if item.severity != "note":
+            yield _Note(level, item.code or "asct", f"{host}{item.message}{hint}", view.run.plan_file)
+
+
+def _command(note: _Note) -> str:
+    properties: list[str] = []
+    if note.file:
+        properties.append(f"file={_property(note.file)}")
+    if note.line:
+        properties.append(f"line={note.line}")
+    properties.append(f"title={_property(note.title)}")
+    return f"::{note.level} {','.join(properties)}::{_data(note.message)}"
+
+
+def _data(text: str) -> str:
+    """Escaped as the runner reads it back (actions/toolkit, command.ts)."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")

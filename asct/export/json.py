@@ -1,0 +1,18 @@
+"""JSON: the whole run as one document."""
+
+from __future__ import annotations
+
+import json
+
+from asct.analysis.tidy import document
+from asct.analysis.view import RunView
+
+NAME = "json"
+SUFFIX = ".json"
+FILE = "report.json"
+SUMMARY = "run, facts, tables, verdicts and records as one document"
+
+
+def render(view: RunView) -> str:
+    """`asct.report/1`; no NaN, keys in the order of the models."""
+    return json.dumps(document(view), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

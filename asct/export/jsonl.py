@@ -1,0 +1,15 @@
+"""JSON Lines: one record a line, as in the results tree."""
+
+from __future__ import annotations
+
+from asct.analysis.view import RunView
+
+NAME = "jsonl"
+SUFFIX = ".jsonl"
+FILE = "report.jsonl"
+SUMMARY = "one record (asct.record/1) a line"
+
+
+def render(view: RunView) -> str:
+    """All records in the order of measuring."""
+    return "".join(record.model_dump_json(by_alias=True) + "\n" for record in view.records)

@@ -1,0 +1,31 @@
+"""Parquet: the tidy records as a columnar file. Needs pyarrow, which the extra `query` brings."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+
+from asct.analysis.tidy import to_frame
+from asct.analysis.view import RunView
+from asct.diagnostics.model import Diagnostic
+from asct.errors import UsageError
+
+NAME = "parquet"
+SUFFIX = ".parquet"
+FILE = "records.parquet"
+SUMMARY = "tidy records as a columnar file (needs the extra `query`)"
+
+
+def render(view: RunView) -> bytes:
+    """The file; columns that mix texts and numbers become texts. Raises UsageError (E704) without pyarrow."""
+    if importlib.util.find_spec("pyarrow") is None:
+        message = "`parquet` needs the Python package `pyarrow`, which is not installed"
+        raise UsageError(Diagnostic("E704", message, hint="pip install 'asct[query]'"))
+    frame = to_frame(view.records)
+    for column in frame.columns:
+        kinds = {type(value) for value in frame[column].dropna()}
+        if str in kinds and len(kinds) > 1:
+            frame[column] = frame[column].map(lambda value: value if value is None else str(value))
+    stream = io.BytesIO()
+    frame.to_parquet(stream, index=False)
+    return stream.getvalue()

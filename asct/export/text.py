@@ -1,0 +1,133 @@
+"""Plain text for a terminal: the verdict, then a table per job, in 80 columns where the columns allow it."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from asct.analysis.grid import Cell, Grid, Head, place_text, plain, without_empty_columns
+from asct.analysis.report import HostPart, Report, build
+from asct.analysis.verdict import bound_text, by_outcome
+from asct.analysis.view import RunView
+from asct.store.model import Verdict
+from asct.values.quantity import format_quantity
+
+NAME = "stdout"
+SUFFIX = ".txt"
+FILE = "report.txt"
+SUMMARY = "plain tables for a terminal of 80 columns"
+
+WIDTH = 80
+_NARROWEST = 6
+
+
+def render(view: RunView, width: int = WIDTH) -> str:
+    """Verdict, expectations, warnings, tables and failures; no colour, no escape codes, lines up to `width`."""
+    report = build(view)
+    blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
+    blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
+    for item in report.warnings:
+        host = f"{item.host}: " if item.host else ""
+        hint = f"\n    {item.hint}" if item.hint else ""
+        blocks.append(_wrapped(f"{item.severity}[{item.code}] {host}{item.message}", width) + hint)
+    for section in report.sections:
+        for part in section.parts:
+            blocks += _part(report, section.id, part, width)
+    return "\n\n".join(block.rstrip() for block in blocks if block) + "\n"
+
+
+def _verdict(verdict: Verdict, width: int) -> str:
+    """`fail     id.metric at level DRAM: 140 ns, expected at most 130 ns`, the reason below it."""
+    value = "not measured"
+    if verdict.value is not None:
+        value = format_quantity(verdict.value, verdict.unit or "1", 4)
+    at = f" at {place_text(verdict.at)}" if verdict.at else ""
+    host = f" on {verdict.host}" if verdict.host else ""
+    reason = f" ({verdict.reason})" if verdict.reason else ""
+    text = f"{verdict.id}.{verdict.metric}{at}{host}: {value}, expected {bound_text(verdict)}{reason}"
+    lead = f"{verdict.outcome:<9}"
+    wrapped = textwrap.wrap(plain(text), width - len(lead), break_on_hyphens=False)
+    return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
+
+
+def _part(report: Report, job_id: str, part: HostPart, width: int) -> list[str]:
+    several = len(report.hosts) > 1 or len(report.sections) > 1
+    where = f"{job_id} on {part.host}: " if several else ""
+    blocks = [_wrapped(f"{where}{part.line}", width)]
+    if part.note:
+        blocks.append(_wrapped(part.note, width))
+    for grid in part.grids:
+        title = grid.caption
+        rule = "-" * min(width, display_width(title))
+        notes = "".join(f"\n{_wrapped(note, width)}" for note in grid.notes)
+        blocks.append(f"{title}\n{rule}\n{table(grid, width)}{notes}")
+    for failure in part.failures:
+        lines = [_wrapped(f"{failure.status}: {failure.label}: {failure.message}", width)]
+        lines += [f"    {line}" for line in failure.tail.splitlines()[-3:]]
+        blocks.append("\n".join([*lines, f"    {failure.folder}"]))
+    return blocks
+
+
+def table(grid: Grid, width: int = WIDTH) -> str:
+    """Aligned columns; titles wrap first, then texts, so that the table fits into `width` when that is possible."""
+    full = without_empty_columns(grid)
+    sizes = _sizes(full, width)
+    lines = _cells([head.title for head in full.heads], full.heads, sizes, bottom=True)
+    for row in full.rows:
+        lines += _cells([cell.text for cell in row], full.heads, sizes)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def display_width(text: str) -> int:
+    """Columns that `text` takes on a terminal: two for wide East Asian letters, none for combining marks."""
+    return sum(
+        0 if unicodedata.combining(mark) else 2 if unicodedata.east_asian_width(mark) in "WF" else 1 for mark in text
+    )
+
+
+def _sizes(grid: Grid, width: int) -> list[int]:
+    """Widths of the columns: what the values need, wider for titles as far as there is room, narrower for texts."""
+    columns: Sequence[Sequence[Cell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
+    values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
+    words = [max((display_width(word) for word in head.title.split()), default=1) for head in grid.heads]
+    titles = [display_width(head.title) for head in grid.heads]
+    sizes = [max(value, word) for value, word in zip(values, words, strict=True)]
+    room = width - 2 * (len(sizes) - 1)
+    _shrink(sizes, grid.heads, room)
+    for index, title in sorted(enumerate(titles), key=lambda item: item[1]):
+        if title > sizes[index] and sum(sizes) + title - sizes[index] <= room:
+            sizes[index] = title
+    return sizes
+
+
+def _shrink(sizes: list[int], heads: Sequence[Head], room: int) -> None:
+    """Take from the widest left-aligned column until the table fits or none can give more; numbers never wrap."""
+    while sum(sizes) > room:
+        texts = [index for index, head in enumerate(heads) if head.align == "left" and sizes[index] > 2 * _NARROWEST]
+        if not texts:
+            return
+        sizes[max(texts, key=lambda index: sizes[index])] -= 1
+
+
+def _cells(texts: Sequence[str], heads: Sequence[Head], sizes: Sequence[int], bottom: bool = False) -> list[str]:
+    wrapped = [
+        textwrap.wrap(text, size, break_on_hyphens=False) or [""] for text, size in zip(texts, sizes, strict=True)
+    ]
+    height = max(len(lines) for lines in wrapped)
+    padded = [
+        [""] * (height - len(lines)) + lines if bottom else lines + [""] * (height - len(lines)) for lines in wrapped
+    ]
+    return [
+        "  ".join(_padded(lines[row], size, head) for lines, size, head in zip(padded, sizes, heads, strict=True))
+        for row in range(height)
+    ]
+
+
+def _padded(text: str, size: int, head: Head) -> str:
+    space = " " * max(0, size - display_width(text))
+    return space + text if head.align == "right" else text + space
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)) or ""
