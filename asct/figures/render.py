@@ -31,7 +31,7 @@ def plotly_javascript() -> str:
     return str(get_plotlyjs())
 
 
-def render(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
+def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     """`{"data": [...], "layout": {...}}` of one figure.
 
     `hosts` are all hosts of the run in order: with more than one, a host keeps its colour in every figure, and series

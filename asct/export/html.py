@@ -1,0 +1,139 @@
+"""One HTML file: works without network, prints, and keeps its tables when JavaScript is off.
+
+plotly.js comes from the installed plotly, compressed (gzip, base64) and inflated by the page. A Content-Security-Policy
+lets only the scripts of this file run, each known by its SHA-256; what a plan, a host or a program wrote is escaped
+besides.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from asct.analysis.overlay import figure_grid
+from asct.analysis.report import Report, build
+from asct.analysis.tidy import compact
+from asct.analysis.view import RunView
+from asct.figures.render import plotly_javascript, render_figure
+from asct.figures.theme import substitutions, templates
+from asct.resources import folder as resource
+from asct.store.files import write_atomic
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+NAME = "html"
+SUFFIX = ".html"
+FILE = "report.html"
+SUMMARY = "one page with figures and tables that works offline"
+
+_MOST_RESOLVED = 200_000
+"""Characters of plan.resolved.json that the page repeats; a longer one is only linked."""
+_MOST_RECORDS = 50_000
+"""Records that the page embeds as data; with more, records.jsonl is named instead."""
+
+
+def render(view: RunView, base: str = "") -> str:
+    """The page. `base` leads from the page to the run's folder ("" when it lies there), for links to raw files."""
+    report = build(view)
+    figures = {
+        figure.slug: render_figure(figure, [host.name for host in view.run.hosts])
+        for section in report.sections
+        for figure in section.figures
+    }
+    scripts = {name: _asset(name) for name in ("theme.js", "report.js")}
+    library = _library() if figures else None
+    sources = [*scripts.values(), *([plotly_javascript()] if library else [])]
+    return _environment().get_template("report.html.j2").render(
+        report=report,
+        run=view.run,
+        base=base,
+        css=_asset("report.css"),
+        scripts=scripts,
+        policy=" ".join(f"'{_digest(text)}'" for text in sources),
+        library=library,
+        page_data=script_json({"figures": figures, "templates": templates(), "dark": substitutions()}),
+        run_data=script_json(_run_data(view)),
+        plan_text=view.plan_text,
+        resolved_text=_resolved_text(view),
+        figure_grid=figure_grid,
+        tables=_table_count(report),
+    )  # fmt: skip
+
+
+def write(view: RunView, folder: Path) -> list[Path]:
+    """`report.html` in `folder`, its links leading to the run wherever that is."""
+    base = os.path.relpath(view.root, folder)
+    path = folder / FILE
+    write_atomic(path, render(view, "" if base == "." else f"{base}/"))
+    return [path]
+
+
+def script_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in, nor open a comment there."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+def _run_data(view: RunView) -> Mapping[str, Any]:
+    run = view.run
+    body: dict[str, Any] = {"schema": "asct.report/1", "run": run.run, "plan": run.plan}
+    body["verdicts"] = [item.model_dump(mode="json") for item in run.verdicts]
+    if len(view.records) <= _MOST_RECORDS:
+        return {**body, "records": compact(view.records)}
+    return {**body, "records": None, "note": f"{len(view.records)} records stand in records.jsonl"}
+
+
+def _resolved_text(view: RunView) -> str:
+    text = json.dumps(view.resolved, indent=1, ensure_ascii=False) if view.resolved else ""
+    return text if len(text) <= _MOST_RESOLVED else ""
+
+
+def _table_count(report: Report) -> int:
+    return sum(len(part.grids) for section in report.sections for part in section.parts)
+
+
+@cache
+def _library() -> str:
+    """plotly.js as gzip in base64; without a time stamp, so that it is the same each time."""
+    return base64.b64encode(gzip.compress(plotly_javascript().encode(), 9, mtime=0)).decode()
+
+
+def _digest(script: str) -> str:
+    """The source expression of Content Security Policy Level 3, 2.3.1."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resource("templates") / name).read_text(encoding="utf-8").strip()
+
+
+def _raw_link(path: str) -> str:
+    """A relative path of the tree as a link target."""
+    return quote(path, safe="/")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(resource("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["link"] = _raw_link
+    return environment

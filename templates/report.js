@@ -1,0 +1,231 @@
+(function () {
+  "use strict";
+  const root = document.documentElement;
+  const announcer = document.getElementById("announce");
+  const announce = (text) => { announcer.textContent = text; };
+  const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+
+  // ---- colours ----
+  function isDark() {
+    return root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches;
+  }
+  function showChoice() {
+    const choice = root.dataset.theme || "auto";
+    for (const button of document.querySelectorAll("[data-theme-choice]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.themeChoice === choice));
+    }
+  }
+  function choose(choice) {
+    if (choice === "auto") delete root.dataset.theme;
+    else root.dataset.theme = choice;
+    try {
+      localStorage.setItem("asct-theme", choice);
+    } catch (error) {
+      // not remembered then
+    }
+    showChoice();
+    drawAll();
+  }
+  for (const button of document.querySelectorAll("[data-theme-choice]")) {
+    button.addEventListener("click", () => choose(button.dataset.themeChoice));
+  }
+  systemDark.addEventListener("change", () => drawAll());
+  showChoice();
+
+  // ---- tables: sort, filter, copy, and a link that keeps all three ----
+  const cellText = (cell) => cell.textContent.trim().replace(/\s+/g, " ");
+  function sortKey(row, index) {
+    const cell = row.cells[index];
+    const key = cell.dataset.sort;
+    const number = Number(key);
+    return key !== "" && !Number.isNaN(number) ? number : key || cellText(cell);
+  }
+  function compare(a, b) {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    if (typeof a === "number") return -1;
+    if (typeof b === "number") return 1;
+    return a.localeCompare(b, undefined, { numeric: true });
+  }
+  function sortBy(table, index, direction) {
+    const heads = table.tHead.rows[0].cells;
+    for (const head of heads) head.removeAttribute("aria-sort");
+    heads[index].setAttribute("aria-sort", direction);
+    const sign = direction === "ascending" ? 1 : -1;
+    const rows = Array.from(table.tBodies[0].rows);
+    rows.sort((a, b) => sign * compare(sortKey(a, index), sortKey(b, index)));
+    table.tBodies[0].append(...rows);
+  }
+  function filterRows(block, text) {
+    const wanted = text.trim().toLowerCase();
+    let shown = 0;
+    const rows = block.querySelectorAll("tbody tr");
+    for (const row of rows) {
+      row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+      shown += row.hidden ? 0 : 1;
+    }
+    announce(wanted ? `${shown} of ${rows.length} rows` : "");
+  }
+  function remember(block) {
+    const state = new URLSearchParams();
+    const input = block.querySelector("input[type=search]");
+    if (input && input.value) state.set("filter", input.value);
+    const sorted = block.querySelector("th[aria-sort]");
+    if (sorted) state.set("sort", `${sorted.cellIndex},${sorted.getAttribute("aria-sort")}`);
+    const query = state.toString();
+    history.replaceState(null, "", `#${block.id}${query ? `?${query}` : ""}`);
+  }
+  function restore() {
+    const [id, query] = location.hash.slice(1).split("?");
+    const target = id && document.getElementById(decodeURIComponent(id));
+    if (!target) return;
+    for (let up = target; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    const state = new URLSearchParams(query || "");
+    const input = target.querySelector("input[type=search]");
+    if (input && state.has("filter")) {
+      input.value = state.get("filter");
+      filterRows(target, input.value);
+    }
+    const [index, direction] = (state.get("sort") || "").split(",");
+    const table = target.querySelector("table");
+    const known = direction === "ascending" || direction === "descending";
+    if (table && known && table.tHead.rows[0].cells[Number(index)]) sortBy(table, Number(index), direction);
+    if (query) target.scrollIntoView();
+  }
+  function matrix(table) {
+    const rows = [table.tHead.rows[0], ...table.tBodies[0].rows].filter((row) => !row.hidden);
+    return rows.map((row) => Array.from(row.cells, cellText));
+  }
+  function toCsv(rows) {
+    const field = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    return rows.map((row) => row.map(field).join(",")).join("\n") + "\n";
+  }
+  function toMarkdown(rows) {
+    const line = (row) => `| ${row.map((text) => text.replace(/([\\|`*_<>\[\]])/g, "\\$1")).join(" | ")} |`;
+    return [line(rows[0]), line(rows[0].map(() => "---")), ...rows.slice(1).map(line)].join("\n") + "\n";
+  }
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch (error) {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      return done;
+    }
+  }
+  function prepareTable(block) {
+    const table = block.querySelector("table");
+    for (const head of table.tHead.rows[0].cells) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") === "ascending";
+        sortBy(table, head.cellIndex, up ? "descending" : "ascending");
+        remember(block);
+      });
+      head.append(button);
+    }
+    const input = block.querySelector("input[type=search]");
+    if (input) {
+      input.addEventListener("input", () => {
+        filterRows(block, input.value);
+        remember(block);
+      });
+    }
+    for (const button of block.querySelectorAll("[data-copy]")) {
+      const name = button.textContent;
+      button.addEventListener("click", async () => {
+        const rows = matrix(table);
+        const done = await copy(button.dataset.copy === "csv" ? toCsv(rows) : toMarkdown(rows));
+        button.textContent = done ? "Copied" : "Copying is not allowed";
+        announce(button.textContent);
+        setTimeout(() => { button.textContent = name; }, 1600);
+      });
+    }
+  }
+  document.querySelectorAll(".table-block").forEach(prepareTable);
+  window.addEventListener("hashchange", restore);
+  restore();
+
+  // ---- figures ----
+  const page = JSON.parse(document.getElementById("page-data").textContent);
+  const plots = Array.from(document.querySelectorAll(".plot"));
+  const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+
+  async function inflate(id) {
+    const coded = document.getElementById(id).textContent;
+    const bytes = Uint8Array.from(atob(coded), (mark) => mark.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  }
+  function thinned(axis, most) {
+    const every = Math.ceil(axis.tickvals.length / most);
+    const kept = (item, index) => index % every === 0;
+    return { ...axis, tickvals: axis.tickvals.filter(kept), ticktext: axis.ticktext.filter(kept) };
+  }
+  function figureFor(plot, dark) {
+    let text = JSON.stringify(page.figures[plot.dataset.figure]);
+    if (dark) for (const [light, colour] of Object.entries(page.dark)) text = text.replaceAll(light, colour);
+    const { data, layout } = JSON.parse(text);
+    layout.template = page.templates[dark ? "dark" : "light"];
+    const most = Math.max(3, Math.floor(plot.clientWidth / 72));
+    if (layout.xaxis.tickvals && layout.xaxis.tickvals.length > most) layout.xaxis = thinned(layout.xaxis, most);
+    if (plot.clientWidth < 480) layout.margin = { ...layout.margin, r: 8 };
+    return { data, layout };
+  }
+  function draw(plot, dark) {
+    const { data, layout } = figureFor(plot, dark);
+    return Plotly.react(plot, data, layout, config);
+  }
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 0));
+  async function drawAll() {
+    if (!window.Plotly) return;
+    const dark = isDark();
+    for (const plot of plots) {
+      await draw(plot, dark);
+      await pause();
+    }
+  }
+  async function start() {
+    if (!plots.length) return;
+    try {
+      const script = document.createElement("script");
+      script.textContent = await inflate("plotly-gzip");
+      document.head.append(script);
+      if (!window.Plotly) throw new Error("the figure library did not start");
+      await drawAll();
+      root.dataset.figures = "drawn";
+    } catch (error) {
+      for (const plot of plots) {
+        if (!plot.querySelector(".main-svg")) {
+          plot.classList.add("missing");
+          plot.textContent = `This browser cannot draw the figure (${error.message}); its values stand in the table below.`;
+        }
+      }
+    }
+  }
+  requestAnimationFrame(() => setTimeout(start, 0));
+
+  // ---- paper ----
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = Array.from(document.querySelectorAll("details:not([open]):not([data-screen-only])"));
+    for (const item of closed) item.open = true;
+    if (!window.Plotly) return;
+    for (const plot of plots) {
+      draw(plot, false);
+      Plotly.relayout(plot, { width: 660, height: 320, autosize: false });
+    }
+  });
+  window.addEventListener("afterprint", () => {
+    for (const item of closed) item.open = false;
+    if (!window.Plotly) return;
+    for (const plot of plots) Plotly.relayout(plot, { width: null, height: null, autosize: true });
+    drawAll();
+  });
+})();

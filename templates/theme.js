@@ -1,0 +1,11 @@
+(function () {
+  "use strict";
+  const root = document.documentElement;
+  root.classList.add("js");
+  try {
+    const choice = localStorage.getItem("asct-theme");
+    if (choice === "light" || choice === "dark") root.dataset.theme = choice;
+  } catch (error) {
+    // storage is closed to this page: the system's colours are used
+  }
+})();
