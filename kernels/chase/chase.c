@@ -1,0 +1,192 @@
+/* chase: load-to-use latency over the size of the working set. README.md says how and why. */
+#include "chase/chain.h"
+#include "chase/sweep.h"
+
+#include <sys/resource.h>
+
+#include "cpu.h"
+#include "kit/affinity.h"
+#include "kit/arena.h"
+#include "kit/opts.h"
+#include "kit/sysfile.h"
+#include "kit/timer.h"
+
+#define MIB (1 << 20)
+#define LLC_ASSUMED_BYTES (64 * MIB)
+#define DENSE_LLC_FACTOR 4
+#define DENSE_MIN_BYTES (128 * MIB) /* a chain of fewer lines could come round within the time of one size */
+#define DRIFT_MAX_PPM 2000
+#define SIZE_MAX_BYTES ((int64_t)1 << 46)
+#define NODE_BYTES 16 /* of a struct node; sizeof does not fit into the table's help text */
+
+static struct asked {
+    int64_t min_size, max_size, points_per_octave, refine_to, refine_jump, refine_max, refine_cap_ms, stride, cpu, node;
+    int64_t target_interval, time_cap_ms, seed, llc_bytes;
+    const char *pages;
+    struct opt_list sizes;
+} asked;
+
+static struct opt table[] = {
+    {"min-size", "bytes", "128", "smallest working set", OPT_INTEGER, 32, SIZE_MAX_BYTES, NULL, &asked.min_size, false},
+    {"max-size", "bytes", "1073741824", "largest working set", OPT_INTEGER, 32, SIZE_MAX_BYTES, NULL, &asked.max_size, false},
+    {"sizes", "bytes", "", "these working sets instead of a grid, a,b,c", OPT_INTEGERS, 32, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
+    {"points-per-octave", "", "4", "sizes of the coarse grid in each doubling", OPT_INTEGER, 1, 64, NULL, &asked.points_per_octave, false},
+    {"refine-to", "percent", "2", "bisect a jump until its sizes differ by no more; 0 to leave out", OPT_INTEGER, 0, 100, NULL, &asked.refine_to, false},
+    {"refine-jump", "percent", "10", "difference of latency that makes neighbours a jump", OPT_INTEGER, 1, 1000, NULL, &asked.refine_jump, false},
+    {"refine-max", "points", "48", "most sizes added by refining", OPT_INTEGER, 0, 1024, NULL, &asked.refine_max, false},
+    {"refine-cap-ms", "ms", "4000", "most time spent on refining", OPT_INTEGER, 0, 3600000, NULL, &asked.refine_cap_ms, false},
+    {"stride", "bytes", "0", "from line to line, a multiple of 16; 0 for a cache line", OPT_INTEGER, 0, 1 << 20, NULL, &asked.stride, false},
+    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"cpu", "", "-1", "bind to this CPU; -1 for the one it starts on", OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.cpu, false},
+    {"node", "", "-1", "bind the memory to this NUMA node; -1 to leave it", OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
+    {"target-interval", "permille", "5", "stop a size when the 95 % interval is this narrow", OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
+    {"time-cap-ms", "ms", "100", "most time for a size", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
+    {"seed", "", "1", "of the chain's order", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"llc-bytes", "bytes", "0", "last-level cache; 0 to ask the system", OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.llc_bytes, false},
+};
+
+static const struct opts opts = {"chase", "1.0", "load-to-use latency over the size of the working set", table,
+                                 sizeof table / sizeof *table};
+
+struct llc {
+    int64_t bytes;
+    const char *from;
+};
+
+/* Fills in what depends on other options and refuses what does not go together; the largest size. */
+static uint64_t settle_options(void)
+{
+    int64_t largest = asked.max_size, smallest = asked.min_size;
+    if (asked.stride == 0)
+        asked.stride = (int64_t)cpu_line_bytes();
+    if (asked.stride % NODE_BYTES != 0)
+        fail(EXIT_USAGE, "--stride: %lld is not a multiple of %d", (long long)asked.stride, NODE_BYTES);
+    for (size_t i = 0; i < asked.sizes.count; i++) {
+        int64_t size = asked.sizes.values[i];
+        largest = i == 0 || size > largest ? size : largest;
+        smallest = i == 0 || size < smallest ? size : smallest;
+    }
+    if (smallest < 2 * asked.stride)
+        fail(EXIT_USAGE, "%s: %lld bytes are fewer than two lines of %lld", asked.sizes.count ? "--sizes" : "--min-size",
+             (long long)smallest, (long long)asked.stride);
+    if (smallest > largest)
+        fail(EXIT_USAGE, "--min-size: %lld is above --max-size %lld", (long long)smallest, (long long)largest);
+    return (uint64_t)largest;
+}
+
+/* The largest cache of the CPU that holds data, as sysfs tells. */
+static struct llc find_llc(int cpu)
+{
+    struct llc llc = {0, "sysfs"};
+    char text[32];
+    if (asked.llc_bytes > 0)
+        return (struct llc){asked.llc_bytes, "option"};
+    for (int index = 0; index < 16; index++) {
+        sysfile_text(text, sizeof text, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, index);
+        int64_t bytes = sysfile_scaled(text);
+        llc.bytes = bytes > llc.bytes ? bytes : llc.bytes;
+    }
+    return llc.bytes > 0 ? llc : (struct llc){LLC_ASSUMED_BYTES, "assumed"};
+}
+
+static uint64_t dense_lines(const struct llc *llc)
+{
+    int64_t bytes = DENSE_LLC_FACTOR * llc->bytes;
+    return (uint64_t)((bytes > DENSE_MIN_BYTES ? bytes : DENSE_MIN_BYTES) / asked.stride);
+}
+
+static void report_pages(struct out *out, const struct arena *arena)
+{
+    const struct smaps *smaps = &arena->smaps;
+    out_text(out, "pages_asked", asked.pages);
+    out_text(out, "pages", arena_kind_name(arena->kind));
+    out_integer(out, "page_bytes", arena->page_bytes);
+    out_integer(out, "base_page_bytes", arena->base_page_bytes);
+    out_integer(out, "arena_bytes", (int64_t)arena->bytes);
+    out_bool(out, "pages_verified", smaps->found);
+    out_integer(out, "kernel_page_bytes", smaps->found ? smaps->page_bytes : -1);
+    out_integer(out, "huge_bytes", smaps->found ? smaps->huge_bytes : -1);
+}
+
+static void report_meta(const struct arena *arena, const struct timer *timer, const struct llc *llc, int cpu, uint64_t map_ns)
+{
+    struct out out = opts_begin_meta(&opts, CPU_ARCH);
+    out_integer(&out, "cpu", cpu);
+    out_integer(&out, "node", asked.node);
+    out_integer(&out, "seed", asked.seed);
+    out_integer(&out, "stride", asked.stride);
+    out_integer(&out, "line_bytes", (int64_t)cpu_line_bytes());
+    report_pages(&out, arena);
+    out_integer(&out, "llc_bytes", llc->bytes);
+    out_text(&out, "llc_from", llc->from);
+    out_integer(&out, "max_lines", (int64_t)dense_lines(llc));
+    out_integer(&out, "tick_hz", (int64_t)(1e9 / timer->ns_per_tick + 0.5));
+    out_integer(&out, "timer_overhead_ns", timer_ns(timer, timer->overhead_ticks));
+    out_integer(&out, "probe_adds", LOOP_ADDS);
+    out_integer(&out, "target_permille", asked.target_interval);
+    out_integer(&out, "time_cap_ns", asked.time_cap_ms * 1000000);
+    out_integer(&out, "map_ns", (int64_t)map_ns);
+    opts_echo(&opts, &out);
+    out_end();
+}
+
+static void report_end(const struct sweep_result *result, const struct timer *timer)
+{
+    struct rusage usage;
+    int64_t drift = timer_drift_ppm(timer);
+    if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
+        fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
+    getrusage(RUSAGE_SELF, &usage);
+    struct out out = out_begin("end");
+    out_bool(&out, "ok", true);
+    out_integer(&out, "samples", (int64_t)result->samples);
+    out_integer(&out, "refined", (int64_t)result->refined);
+    out_text(&out, "refine_stopped", result->refine_stopped);
+    out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
+    out_integer(&out, "voluntary_switches", usage.ru_nvcsw);
+    out_integer(&out, "involuntary_switches", usage.ru_nivcsw);
+    out_integer(&out, "tick_drift_ppm", drift);
+    out_integer(&out, "verified_lines", (int64_t)result->verified_lines);
+    out_end();
+}
+
+static struct sweep sweep_of(struct chain *chain, const struct timer *timer, const struct llc *llc)
+{
+    return (struct sweep){
+        .min_bytes = (uint64_t)asked.min_size,
+        .max_bytes = (uint64_t)asked.max_size,
+        .points_per_octave = (unsigned)asked.points_per_octave,
+        .sizes = &asked.sizes,
+        .refine_ratio = 1 + (double)asked.refine_to / 100,
+        .refine_jump = 1 + (double)asked.refine_jump / 100,
+        .refine_max = (uint64_t)asked.refine_max,
+        .refine_cap_ns = (uint64_t)asked.refine_cap_ms * 1000000,
+        .flush_bytes = (uint64_t)llc->bytes,
+        .chain = chain,
+        .timer = timer,
+        .effort = {(double)asked.target_interval / 1000, (uint64_t)asked.time_cap_ms * 1000000},
+    };
+}
+
+int main(int argc, char **argv)
+{
+    struct timer timer;
+    out_open();
+    opts_parse(&opts, argc, argv);
+    uint64_t largest = settle_options();
+    int cpu = affinity_bind(asked.cpu);
+    struct llc llc = find_llc(cpu);
+    timer_start(&timer);
+    struct arena arena = arena_map(asked.pages, largest, asked.node);
+    uint64_t map_ns = timer_monotonic_ns() - timer.ns_0;
+    timer_calibrate(&timer);
+    report_meta(&arena, &timer, &llc, cpu, map_ns);
+    struct chain chain = {.start = arena.start, .bytes = arena.bytes, .stride = (uint64_t)asked.stride,
+                          .max_lines = dense_lines(&llc), .seed = (uint64_t)asked.seed};
+    chain_init(&chain);
+    out_ready();
+    struct sweep sweep = sweep_of(&chain, &timer, &llc);
+    struct sweep_result result = sweep_run(&sweep);
+    report_end(&result, &timer);
+    return 0;
+}

@@ -1,0 +1,42 @@
+/* Timing one working set in short batches. */
+#ifndef CHASE_MEASURE_H
+#define CHASE_MEASURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "chase/chain.h"
+#include "kit/timer.h"
+
+#define MEASURE_BATCHES_MIN 21
+#define MEASURE_BATCHES_MAX 4096
+
+/* How exactly, and for how long at most. */
+struct effort {
+    double target;    /* width of the 95 % interval over the median at which to stop */
+    uint64_t cap_ns;  /* time for a size once it has its least number of batches */
+};
+
+struct batch {
+    uint64_t load_ticks, add_ticks; /* net of reading the counter */
+};
+
+/* Lower end, middle and upper end of what was seen. */
+struct summary {
+    double median, low, high, min, max;
+};
+
+struct measured {
+    struct batch batches[MEASURE_BATCHES_MAX];
+    uint64_t count, dropped, loads;
+    bool capped;
+    struct summary load_ns; /* per load */
+    struct summary cycles;  /* core cycles per load, formed batch by batch */
+    double cycle_ns;
+};
+
+/* Measures the chain as it stands and leaves the result in `measured`. Ends the program with 3 if the machine is so busy that
+ * no batch was left alone, and with 4 if the walk left the chain. */
+void measure(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured);
+
+#endif

@@ -1,0 +1,58 @@
+/* Small arithmetic without libm: roots, random numbers by index, scaling. */
+#ifndef KIT_NUMBERS_H
+#define KIT_NUMBERS_H
+
+#include <stdint.h>
+
+/* Rounded-down square root. */
+static inline uint64_t square_root(uint64_t value)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = (uint64_t)1 << 31; bit; bit >>= 1)
+        if ((root + bit) * (root + bit) <= value)
+            root += bit;
+    return root;
+}
+
+/* Geometric mean of two positive numbers by the arithmetic-geometric step on the ratio (Newton's method for the root). */
+static inline double geometric_mean(double a, double b)
+{
+    double root = (a + b) / 2;
+    for (int i = 0; i < 64; i++)
+        root = (root + a * b / root) / 2;
+    return root;
+}
+
+/* The number whose `degree`-th power is 2, by halving the interval 1 .. 2. */
+static inline double root_of_two(unsigned degree)
+{
+    double low = 1, high = 2;
+    for (int i = 0; i < 64; i++) {
+        double middle = (low + high) / 2, power = 1;
+        for (unsigned k = 0; k < degree; k++)
+            power *= middle;
+        if (power < 2)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The `index`-th number of the stream `seed`: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), entered at any place, so that
+ * what was drawn once can be drawn again. */
+static inline uint64_t random_at(uint64_t seed, uint64_t index)
+{
+    uint64_t z = seed * 0xd1342543de82ef95u + index * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* A random number mapped to 0 .. bound-1 (Lemire's multiplication; the bias is below bound / 2^64). */
+static inline uint64_t random_below(uint64_t random, uint64_t bound)
+{
+    return (uint64_t)((unsigned __int128)random * bound >> 64);
+}
+
+#endif

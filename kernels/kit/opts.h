@@ -1,0 +1,267 @@
+/* Options `--name value` from one table, which `--describe` prints as JSON and `--help` as text. */
+#ifndef KIT_OPTS_H
+#define KIT_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit/fail.h"
+#include "kit/out.h"
+
+#define OPTS_ABI 1
+#define OPTS_LIST_MAX 1024
+
+enum opt_type { OPT_INTEGER, OPT_CHOICE, OPT_INTEGERS };
+
+struct opt_list {
+    size_t count;
+    int64_t values[OPTS_LIST_MAX];
+};
+
+struct opt {
+    const char *name, *unit, *fallback, *help;
+    enum opt_type type;
+    int64_t min, max;     /* of an integer, or of each in a list */
+    const char *choices;  /* of a choice: words with a blank between */
+    void *value;          /* int64_t, const char * or struct opt_list */
+    bool given;
+};
+
+struct opts {
+    const char *kernel, *version, *about;
+    struct opt *table;
+    size_t count;
+};
+
+static inline bool opts_integer(const char *text, size_t length, int64_t *value)
+{
+    char digits[24], *end;
+    if (length == 0 || length >= sizeof digits || strspn(text, "-0123456789") < length)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    errno = 0;
+    *value = strtoll(digits, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+static inline void opts_check(const struct opt *opt, const char *text, size_t length, int64_t *value)
+{
+    if (!opts_integer(text, length, value))
+        fail(EXIT_USAGE, "--%s: not an integer: %.*s", opt->name, (int)length, text);
+    if (*value < opt->min || *value > opt->max)
+        fail(EXIT_USAGE, "--%s: %lld is not in %lld .. %lld", opt->name, (long long)*value, (long long)opt->min, (long long)opt->max);
+}
+
+static inline void opts_take_list(const struct opt *opt, const char *text)
+{
+    struct opt_list *list = opt->value;
+    list->count = 0;
+    if (*text == '\0')
+        return;
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        if (list->count == OPTS_LIST_MAX)
+            fail(EXIT_USAGE, "--%s: more than %d values", opt->name, OPTS_LIST_MAX);
+        opts_check(opt, text, length, &list->values[list->count++]);
+        if (text[length] == '\0')
+            return;
+        text += length + 1;
+    }
+}
+
+static inline const char *opts_choice(const char *choices, const char *text)
+{
+    size_t length = strlen(text);
+    for (const char *word = choices; *word; word += strspn(word, " ")) {
+        size_t end = strcspn(word, " ");
+        if (end == length && strncmp(word, text, end) == 0)
+            return text;
+        word += end;
+    }
+    return NULL;
+}
+
+static inline void opts_take(const struct opt *opt, const char *text)
+{
+    if (opt->type == OPT_INTEGER)
+        opts_check(opt, text, strlen(text), opt->value);
+    else if (opt->type == OPT_INTEGERS)
+        opts_take_list(opt, text);
+    else if (opts_choice(opt->choices, text))
+        *(const char **)opt->value = text;
+    else
+        fail(EXIT_USAGE, "--%s: %s is none of: %s", opt->name, text, opt->choices);
+}
+
+static inline const char *opts_type_name(enum opt_type type)
+{
+    static const char *const names[] = {"integer", "choice", "integers"};
+    return names[type];
+}
+
+static inline void opts_describe_one(const struct opt *opt)
+{
+    struct out out = {false};
+    putchar('{');
+    out_text(&out, "name", opt->name);
+    out_text(&out, "type", opts_type_name(opt->type));
+    out_text(&out, "unit", opt->unit);
+    if (opt->type == OPT_INTEGER)
+        out_integer(&out, "default", strtoll(opt->fallback, NULL, 10));
+    else
+        out_text(&out, "default", opt->fallback);
+    if (opt->type == OPT_CHOICE) {
+        out_text(&out, "choices", opt->choices);
+    } else {
+        out_integer(&out, "min", opt->min);
+        out_integer(&out, "max", opt->max);
+    }
+    out_text(&out, "help", opt->help);
+    putchar('}');
+}
+
+static inline void opts_describe(const struct opts *opts)
+{
+    struct out out = out_begin("describe");
+    out_integer(&out, "abi", OPTS_ABI);
+    out_text(&out, "kernel", opts->kernel);
+    out_text(&out, "version", opts->version);
+    out_text(&out, "about", opts->about);
+    out_key(&out, "options");
+    for (size_t i = 0; i < opts->count; i++) {
+        putchar(i ? ',' : '[');
+        opts_describe_one(&opts->table[i]);
+    }
+    putchar(']');
+    out_end();
+}
+
+static inline void opts_help(const struct opts *opts)
+{
+    printf("%s %s: %s\n\n", opts->kernel, opts->version, opts->about);
+    for (size_t i = 0; i < opts->count; i++) {
+        const struct opt *opt = &opts->table[i];
+        printf("  --%-18s %s", opt->name, opt->help);
+        if (opt->type == OPT_CHOICE)
+            printf(" (%s)", opt->choices);
+        printf(" [%s%s%s]\n", *opt->fallback ? opt->fallback : "none", *opt->unit ? " " : "", opt->unit);
+    }
+    printf("  --%-18s %s\n  --%-18s %s\n", "describe", "print the options as JSON", "help", "print this");
+}
+
+/* Edit distance, for the suggestion; names longer than the row are not close to anything. */
+static inline size_t opts_distance(const char *a, const char *b)
+{
+    size_t row[32], width = strlen(b);
+    if (width >= 32)
+        return width;
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            size_t above = row[j], best = corner + (a[i - 1] != b[j - 1]);
+            best = above + 1 < best ? above + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            corner = above;
+        }
+    }
+    return row[width];
+}
+
+__attribute__((noreturn)) static inline void opts_unknown(const struct opts *opts, const char *word)
+{
+    const char *name = word + strspn(word, "-"), *close = NULL;
+    size_t nearest = 4;
+    char names[1024] = "";
+    for (size_t i = 0; i < opts->count; i++) {
+        size_t distance = opts_distance(name, opts->table[i].name);
+        if (distance < nearest) {
+            nearest = distance;
+            close = opts->table[i].name;
+        }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, " --%s", opts->table[i].name);
+    }
+    if (close)
+        fail(EXIT_USAGE, "unknown option %s, did you mean --%s? valid:%s", word, close, names);
+    fail(EXIT_USAGE, "unknown option %s, valid:%s", word, names);
+}
+
+static inline struct opt *opts_find(const struct opts *opts, const char *word)
+{
+    for (size_t i = 0; i < opts->count; i++)
+        if (strncmp(word, "--", 2) == 0 && strcmp(word + 2, opts->table[i].name) == 0)
+            return &opts->table[i];
+    return NULL;
+}
+
+static inline void opts_inform(const struct opts *opts, const char *word)
+{
+    if (strcmp(word, "--describe") == 0)
+        opts_describe(opts);
+    else if (strcmp(word, "--help") == 0)
+        opts_help(opts);
+    else
+        return;
+    exit(0);
+}
+
+/* Fills all values, defaults first. Ends the program with 2 at the first thing wrong, with 0 after --describe and --help. */
+static inline void opts_parse(const struct opts *opts, int argc, char **argv)
+{
+    for (size_t i = 0; i < opts->count; i++)
+        opts_take(&opts->table[i], opts->table[i].fallback);
+    for (int i = 1; i < argc; i += 2) {
+        opts_inform(opts, argv[i]);
+        struct opt *opt = opts_find(opts, argv[i]);
+        if (!opt)
+            opts_unknown(opts, argv[i]);
+        if (opt->given)
+            fail(EXIT_USAGE, "--%s is given twice", opt->name);
+        if (i + 1 == argc)
+            fail(EXIT_USAGE, "--%s needs a value", opt->name);
+        opts_take(opt, argv[i + 1]);
+        opt->given = true;
+    }
+}
+
+/* The member `options` of the meta line: every option as used. */
+static inline void opts_echo(const struct opts *opts, struct out *out)
+{
+    out_object(out, "options");
+    for (size_t i = 0; i < opts->count; i++) {
+        const struct opt *opt = &opts->table[i];
+        if (opt->type == OPT_INTEGER) {
+            out_integer(out, opt->name, *(const int64_t *)opt->value);
+        } else if (opt->type == OPT_CHOICE) {
+            out_text(out, opt->name, *(const char *const *)opt->value);
+        } else {
+            const struct opt_list *list = opt->value;
+            out_integers(out, opt->name, list->values, list->count);
+        }
+    }
+    out_close_object(out);
+}
+
+/* The meta line's members that every kernel has. */
+static inline struct out opts_begin_meta(const struct opts *opts, const char *arch)
+{
+    struct out out = out_begin("meta");
+    out_integer(&out, "abi", OPTS_ABI);
+    out_text(&out, "kernel", opts->kernel);
+    out_text(&out, "version", opts->version);
+    out_text(&out, "arch", arch);
+#ifdef __clang__
+    out_text(&out, "compiler", "clang " __clang_version__);
+#else
+    out_text(&out, "compiler", "gcc " __VERSION__);
+#endif
+    return out;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* Numbers and words out of /proc and /sys. */
+#ifndef KIT_SYSFILE_H
+#define KIT_SYSFILE_H
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first line of a file without its newline; an empty text if it cannot be read. */
+__attribute__((format(printf, 3, 4))) static inline void sysfile_text(char *text, int size, const char *format, ...)
+{
+    char path[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(path, sizeof path, format, arguments);
+    va_end(arguments);
+    text[0] = '\0';
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return;
+    if (!fgets(text, size, file))
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    fclose(file);
+}
+
+/* The number that `text` begins with, times 1024 or 1048576 if K or M follows it; -1 if there is none. */
+static inline int64_t sysfile_scaled(const char *text)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (end == text)
+        return -1;
+    return *end == 'K' ? value << 10 : *end == 'M' ? value << 20 : value;
+}
+
+/* The kB value of the line in `path` that has `key` (with its colon), in bytes; -1 if there is none. */
+static inline int64_t sysfile_kb(const char *path, const char *key)
+{
+    char line[256];
+    int64_t bytes = -1;
+    FILE *file = fopen(path, "re");
+    while (file && bytes < 0 && fgets(line, sizeof line, file)) {
+        const char *found = strstr(line, key);
+        if (found)
+            bytes = strtoll(found + strlen(key), NULL, 10) * 1024;
+    }
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
+#endif

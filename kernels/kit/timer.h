@@ -1,0 +1,92 @@
+/* The processor's counter as clock: its rate against CLOCK_MONOTONIC_RAW, and the cost of reading it. */
+#ifndef KIT_TIMER_H
+#define KIT_TIMER_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "cpu.h"
+#include "kit/fail.h"
+
+struct timer {
+    uint64_t ticks_0, ns_0;  /* where it was started */
+    double ns_per_tick;      /* set by timer_calibrate */
+    uint64_t overhead_ticks; /* two readings with nothing between */
+};
+
+static inline uint64_t timer_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The lowest of many: a reading is longer only when something came between. */
+static inline uint64_t timer_overhead_ticks(void)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t before = cpu_ticks(), after = cpu_ticks();
+        if (after - before < best)
+            best = after - before;
+    }
+    return best;
+}
+
+/* A pair of readings of both clocks, the closest of a few so that an interrupt between them does not shift the rate. */
+static inline void timer_both(uint64_t *ticks, uint64_t *ns)
+{
+    uint64_t closest = UINT64_MAX;
+    for (int i = 0; i < 16; i++) {
+        uint64_t before = cpu_ticks(), now = timer_monotonic_ns(), after = cpu_ticks();
+        if (after - before < closest) {
+            closest = after - before;
+            *ticks = before + (after - before) / 2;
+            *ns = now;
+        }
+    }
+}
+
+static inline void timer_start(struct timer *timer)
+{
+    timer->overhead_ticks = timer_overhead_ticks();
+    timer->ns_per_tick = 0;
+    timer_both(&timer->ticks_0, &timer->ns_0);
+}
+
+static inline double timer_rate(const struct timer *timer)
+{
+    uint64_t ticks = 0, ns = 0;
+    timer_both(&ticks, &ns);
+    if (ticks <= timer->ticks_0)
+        fail(EXIT_SELF_CHECK, "the counter of the processor does not advance");
+    return (double)(ns - timer->ns_0) / (double)(ticks - timer->ticks_0);
+}
+
+/* To be called after the set-up: the longer ago the start, the better; waits until 10 ms have passed (about 5 ppm). */
+static inline void timer_calibrate(struct timer *timer)
+{
+    while (timer_monotonic_ns() - timer->ns_0 < 10000000)
+        cpu_relax();
+    timer->ns_per_tick = timer_rate(timer);
+}
+
+static inline int64_t timer_ns(const struct timer *timer, uint64_t ticks)
+{
+    return (int64_t)((double)ticks * timer->ns_per_tick + 0.5);
+}
+
+/* Ticks between two readings without the cost of reading. */
+static inline uint64_t timer_net(const struct timer *timer, uint64_t before, uint64_t after)
+{
+    uint64_t ticks = after - before;
+    return ticks > timer->overhead_ticks ? ticks - timer->overhead_ticks : 0;
+}
+
+/* How much the rate since the start differs from the calibrated one, in millionths. */
+static inline int64_t timer_drift_ppm(const struct timer *timer)
+{
+    return (int64_t)((timer_rate(timer) / timer->ns_per_tick - 1) * 1e6);
+}
+
+#endif
