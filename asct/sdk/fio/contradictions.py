@@ -39,6 +39,12 @@ def _target(params: FioParams) -> Iterator[tuple[str, str]]:
         )
     if params.create_temp_file is False and not params.file_names:
         yield "create_temp_file", "switched off, and file_names names no target; name a file or device"
+    if params.file_names and params.writes and params.filesize is not None:
+        yield (
+            "filesize",
+            "cannot bound a named target that is written: fio deletes a file that is smaller and makes it anew; "
+            "leave filesize out, the target is used whole",
+        )
     if len(set(params.file_names)) < len(params.file_names):
         yield "file_names", "names a target twice; name each once"
 
@@ -81,7 +87,11 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
 def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
     """Sequential jobs need a slice each."""
     if total is None and params.numjobs > 100:
-        yield "filesize", f"must be set to cut a named target into {params.numjobs} slices for sequential jobs"
+        yield (
+            "numjobs",
+            f"a named target cannot be cut into {params.numjobs} slices of whole percents for sequential jobs; "
+            "lower numjobs to 100",
+        )
     elif total is not None and slice_bytes(params, total) == 0:
         yield (
             "filesize",

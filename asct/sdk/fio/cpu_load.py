@@ -38,7 +38,8 @@ class CpuLoad:
 def read_rows(text: str) -> Sequence[Row]:
     """The rows of `mpstat -o JSON -P ALL 1` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
 
-    Raises ValueError for anything else (mpstat leaves an unfinished document when it is not ended by SIGINT).
+    Raises ValueError for anything else (mpstat leaves an unfinished document when it is not ended by SIGINT,
+    or within its first second).
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]

@@ -35,7 +35,9 @@ _MAX_LINE: Final = 300
 def failure(status: int, texts: Sequence[str]) -> str:
     """One message from the exit status and what fio printed, `texts` in order of trust."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
-    how = f"fio was killed by signal {-status}" if status < 0 else f"fio failed with status {status}"
+    how = f"fio failed with status {status}" if status > 0 else f"fio was killed by signal {-status}"
+    if status == 0:
+        how = "fio did not do what was asked"
     for needle, way_out in _WAYS_OUT:
         line = next((line for line in lines if needle in line), None)
         if line is not None:

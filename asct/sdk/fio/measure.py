@@ -57,6 +57,9 @@ def _document(output: Output) -> Document:
     if not text:
         raise ValueError(f"fio ended well but left no {RESULT_FILE}; the disk of the host may be full")
     document = read_document(text)
+    past_the_end = [note for note in document.notes if "refusing extend" in note]
+    if past_the_end:  # with libaio and io_uring fio goes on and counts reads past the end as work done
+        raise ValueError(failure(0, past_the_end))
     errors = [job.error for job in document.jobs if job.error]
     if errors:
         raise ValueError(f"a job of fio failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")

@@ -22,7 +22,7 @@ FLAGS: Final = {
     "depth-not-honoured": "the engine keeps one request in flight per job; iodepth had no effect",
     "short-runtime": "fio measured less than 95 % of duration",
     "short-ios": "some requests came back short or were dropped",
-    "not-from-device": "the drive saw less than half of the reads: a sparse file, or a cache above it",
+    "not-from-device": "the drive saw less than half of the reads: a sparse file, or the page cache",
     "memory-filesystem": "the temporary file lies in memory (tmpfs)",
     "host-limited": "one CPU was over 90 % busy: the host may be the limit, not the drive",
     "few-cpu-samples": "less than 3 samples of mpstat lie within the run",
@@ -49,7 +49,7 @@ def point_flags(params: FioParams, document: Document, facts: HostFacts, cpu: Cp
         "depth-not-honoured": depth_is_lost(params, engine),
         "short-runtime": min(job.runtime_ms for job in document.jobs) < _SHORTEST_SHARE * params.duration * 1000.0,
         "short-ios": any(job.directions[name].faulty_ios for job in document.jobs for name in DIRECTIONS),
-        "not-from-device": params.direct and _from_memory(document),
+        "not-from-device": _from_memory(document),
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         "host-limited": cpu is not None and cpu.busiest > _BUSY_PERCENT,
     }

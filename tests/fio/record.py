@@ -1,0 +1,76 @@
+"""Record the testdata of the storage benchmarks anew: `python -m tests.fio.record`. Needs fio, mpstat and O_DIRECT.
+
+The documents are those that fio and mpstat wrote, without their white space.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from asct.registry import Registry
+from asct.sdk.record import Measurement
+
+from tests.fio.running import facts_here, run_points
+
+FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
+COMMON = {"filesize": 64 * 2**20, "numjobs": 2}
+CASES: dict[str, dict[str, dict[str, Any]]] = {
+    "storage-io-depth-sweep": {
+        "depth-1": {"iodepth": 1, "duration": 0.5, **COMMON},
+        "depth-32": {"iodepth": 32, "duration": 4.0, **COMMON},
+    },
+    "storage-fio": {
+        "randrw": {"rw": "randrw", "duration": 1.0, "iodepth": 4, "block_size": 16384, **COMMON},
+        "psync-fallback": {"rw": "write", "duration": 0.5, "iodepth": 4, "block_size": 65536, **COMMON},
+    },
+}
+ENGINES = {"psync-fallback": ["psync"]}
+
+
+def plain(measurement: Measurement) -> dict[str, Any]:
+    """A measurement as JSON."""
+    stats = measurement.stats.model_dump(mode="json") if measurement.stats else None
+    return asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
+
+
+def compact(name: str, text: str) -> str:
+    """mpstat ended within its first second leaves an unfinished document, which stays as it is."""
+    try:
+        return json.dumps(json.loads(text), separators=(",", ":")) if name.endswith(".json") else text
+    except ValueError:
+        return text
+
+
+def main() -> None:
+    for benchmark_name, cases in CASES.items():
+        benchmark = Registry().get(benchmark_name)
+        assert benchmark is not None
+        for case, settings in cases.items():
+            facts = facts_here(ENGINES.get(case, ["io_uring", "libaio", "psync"]))
+            params = benchmark.params_model(**settings)
+            with tempfile.TemporaryDirectory(dir="/var/tmp") as work:
+                [(outputs, measurements)] = run_points(benchmark, [params], Path(work), facts)
+            document = {
+                "settings": settings,
+                "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+                "outputs": [
+                    {
+                        "step": one.step.name,
+                        "status": one.status,
+                        "files": {name: compact(name, text) for name, text in one.files.items()},
+                    }
+                    for one in outputs
+                ],
+                "measurements": [plain(one) for one in measurements],
+            }
+            target = FOLDER / benchmark_name.replace("-", "_") / "testdata" / f"{case}.json"
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""The readers of fio's document, rate log and mpstat, and the merging of histograms."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from asct.sdk.fio.cpu_load import Row, load_within, read_rows
+from asct.sdk.fio.document import read_document
+from asct.sdk.fio.histogram import Latency, merged, quantile_of_bins
+from asct.sdk.fio.rate_log import read_rates
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fio.samples import CASES, depth_sample, load
+
+BINS = st.dictionaries(st.integers(1, 10**9), st.integers(1, 10**6), min_size=1, max_size=50)
+
+
+def latency(bins: dict[int, int]) -> Latency:
+    """Exact statistics of a histogram taken as the values themselves."""
+    n = sum(bins.values())
+    mean = sum(value * count for value, count in bins.items()) / n
+    square = sum(count * (value - mean) ** 2 for value, count in bins.items())
+    return Latency(n, min(bins), max(bins), mean, math.sqrt(square / (n - 1)) if n > 1 else 0.0, bins)
+
+
+@pytest.mark.parametrize(("package", "case"), CASES)
+def test_percentiles_of_bins_are_those_of_fio(package: str, case: str) -> None:
+    content = json.loads(load(package, case)["outputs"][0]["files"]["fio.json"])
+    seen = 0
+    for job in content["jobs"]:
+        for part in (job[side][kind] for side in ("read", "write") for kind in ("slat_ns", "clat_ns", "lat_ns")):
+            bins = {int(value): count for value, count in part.get("bins", {}).items()}
+            assert sum(bins.values()) == part["N"]
+            for percent, expected in part.get("percentile", {}).items() if bins else ():
+                assert quantile_of_bins(bins, float(percent) / 100.0) == expected
+                seen += 1
+    assert seen
+
+
+@given(st.lists(BINS, min_size=1, max_size=5))
+def test_merging_is_exact(parts: list[dict[int, int]]) -> None:
+    together: dict[int, int] = {}
+    for part in parts:
+        for value, count in part.items():
+            together[value] = together.get(value, 0) + count
+    found, expected = merged([latency(part) for part in parts]), latency(together)
+    assert found is not None
+    assert found.bins == expected.bins
+    assert (found.n, found.min_ns, found.max_ns) == (expected.n, expected.min_ns, expected.max_ns)
+    assert found.mean_ns == pytest.approx(expected.mean_ns)
+    assert found.stddev_ns == pytest.approx(expected.stddev_ns, rel=1e-6, abs=1e-3)
+
+
+def test_jobs_without_requests_do_not_pull_the_minimum_to_zero() -> None:
+    idle = Latency(0, 0.0, 0.0, 0.0, 0.0)
+    found = merged([idle, latency({100: 5})])
+    assert found is not None
+    assert found.min_ns == 100
+    assert merged([idle]) is None
+
+
+@pytest.mark.parametrize(
+    ("n", "percent", "given_"),
+    [
+        (20, 50.0, True),
+        (19, 50.0, False),
+        (1000, 99.0, True),
+        (999, 99.0, False),
+        (100_000, 99.99, True),
+        (99_999, 99.99, False),
+    ],
+)
+def test_a_percentile_needs_ten_requests_above_it(n: int, percent: float, given_: bool) -> None:
+    assert (latency({1000: n}).percentile_ns(percent) is not None) is given_
+
+
+def test_spread_of_a_histogram() -> None:
+    stats = latency({100: 1, 200: 2, 400: 1}).stats()
+    assert stats is not None
+    assert (stats.n, stats.ci95) == (4, None)
+    assert (stats.median, stats.mad, stats.max) == pytest.approx((200e-9, 0.0, 400e-9))
+    assert Latency(3, 1, 2, 1.5, 0.5).stats() is None
+
+
+def test_notes_before_the_document() -> None:
+    text = depth_sample()["outputs"][0]["files"]["fio.json"]
+    document = read_document("note: both iodepth >= 1 and synchronous I/O engine are selected\nfio: hint\n" + text)
+    assert len(document.notes) == 2
+    assert len(document.jobs) == 2
+    assert document.jobs == read_document(text).jobs
+
+
+@pytest.mark.parametrize("text", ["", "fio: nothing\n", "[]", '{"jobs": []}', "{}", "\x00\x01{", '{"fio version": 3}'])
+def test_foreign_documents_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="JSON document"):
+        read_document(text)
+
+
+def test_any_cut_is_refused() -> None:
+    text = depth_sample()["outputs"][0]["files"]["fio.json"]
+    for end in range(1, len(text) - 1, 997):
+        with pytest.raises(ValueError, match=r"cut short|no JSON"):
+            read_document(text[:end])
+
+
+@pytest.mark.parametrize("value", ["NaN", "-1", '"x"', "true", "1e999"])
+def test_impossible_numbers_are_refused(value: str) -> None:
+    text = depth_sample()["outputs"][0]["files"]["fio.json"].replace('"io_bytes":', f'"io_bytes": {value}, "x":', 1)
+    with pytest.raises(ValueError, match="JSON document"):
+        read_document(text)
+
+
+def test_rates_are_summed_over_jobs_and_broken_intervals_left_out() -> None:
+    log = "\n".join(
+        [
+            *("100, 10, 0, 0, 0", "201, 12, 0, 0, 0", "300, 9, 0, 0, 0"),  # job 1
+            *("100, 20, 0, 0, 0", "200, 22, 0, 0, 0"),  # job 2 has no third interval
+            *("garbage", "100, x, 0", ""),
+        ]
+    )
+    assert read_rates(log, 100, 2) == {"read": [30.0, 34.0], "": [30.0, 34.0]}
+
+
+def test_rates_of_both_directions_add_up() -> None:
+    log = "100, 10, 0, 0\n100, 5, 1, 0\n200, 11, 0, 0\n200, 6, 1, 0\n300, 7, 1, 0\n"
+    assert read_rates(log, 100, 1) == {"read": [10.0, 11.0], "write": [5.0, 6.0, 7.0], "": [15.0, 17.0]}
+    assert read_rates("", 100, 1) == {"": []}
+
+
+def mpstat(date: str, *times: str) -> str:
+    cpu = {"usr": 1.0, "nice": 0.0, "sys": 2.0, "iowait": 3.0, "irq": 4.0, "soft": 5.0, "guest": 0.0, "idle": 85.0}
+    rows = [
+        {"timestamp": time, "cpu-load": [{"cpu": "all", **cpu}, {"cpu": "0", **cpu, "usr": 60.0}]} for time in times
+    ]
+    return json.dumps({"sysstat": {"hosts": [{"date": date, "statistics": rows}]}})
+
+
+def test_mpstat_rows_over_midnight() -> None:
+    rows = read_rows(mpstat("2026-11-21", "23:59:58", "23:59:59", "00:00:00", "00:00:01"))
+    assert [row.second - rows[0].second for row in rows] == [0, 1, 2, 3]
+    assert rows[0].load == {"usr": 1.0, "sys": 2.0, "iowait": 3.0, "irq": 4.0, "soft": 5.0}
+    assert rows[0].busiest == 71.0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"sysstat": {"hosts": []}}', mpstat("21/11/26", "10:00:00"), mpstat("2026-11-21", "10 AM")]
+)
+def test_foreign_mpstat_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="mpstat"):
+        read_rows(text)
+
+
+def test_an_unfinished_document_of_mpstat_is_refused() -> None:
+    with pytest.raises(ValueError, match="mpstat"):
+        read_rows(load("storage_io_depth_sweep", "depth-1")["outputs"][0]["files"]["mpstat.json"])
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "usr", "count"),
+    [
+        (100.0, 106.0, 103.0, 5),  # surely inside: 101 ... 105
+        (100.4, 102.6, 101.5, 2),  # short: half a second assumed
+        (103.2, 103.7, 103.0, 1),  # shorter than a row: the nearest
+    ],
+)
+def test_rows_within_the_run(start: float, end: float, usr: float, count: int) -> None:
+    rows = [
+        Row(second, dict.fromkeys(("usr", "sys", "iowait", "irq", "soft"), float(second)), 1.0)
+        for second in range(90, 120)
+    ]
+    load_ = load_within(rows, start, end)
+    assert load_ is not None
+    assert (load_.rows, load_.load["usr"]) == (count, usr)
+
+
+def test_no_row_within_the_run() -> None:
+    assert load_within([], 1.0, 2.0) is None
+    assert load_within([Row(50, {}, 0.0)], 100.0, 101.0) is None

@@ -1,0 +1,137 @@
+"""Tables and figures made of records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asct.benchmarks.storage_fio import BENCHMARK as ANY
+from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
+from asct.sdk import Bars, Line, Measurement, Record
+
+from tests.fio.running import records_of
+from tests.fio.samples import depth_sample, load, output_of, parse
+
+SEED_COLUMNS = [
+    "IODepth", "Read BW (MB/s)", "Write BW (MB/s)", "Total BW (MB/s)", "Read Thruput (kops)", "Write Thruput (kops)",
+    "Thruput (kops)", "Read Lat. (us)", "Write Lat. (us)", "Lat. (us)", "CPU usr (%)", "CPU sys (%)", "CPU iowait (%)",
+]  # fmt: skip
+
+
+def measured() -> list[Measurement]:
+    sample = depth_sample()
+    return list(parse(sample, output_of(sample)).values())
+
+
+def mixed() -> list[Measurement]:
+    sample = load("storage_fio", "randrw")
+    return list(parse(sample, output_of(sample), "storage-fio").values())
+
+
+def sweep_records() -> list[Record]:
+    return records_of(SWEEP, [({"iodepth": depth}, measured()) for depth in (32, 4, 8)])
+
+
+def test_columns_are_those_of_the_seeds_then_percentiles_and_flags() -> None:
+    [table] = SWEEP.tables(sweep_records())
+    titles = [column.title for column in table.columns]
+    assert titles[: len(SEED_COLUMNS)] == SEED_COLUMNS
+    assert titles[len(SEED_COLUMNS) :] == ["p50 (us)", "p90 (us)", "p99 (us)", "p99.9 (us)", "p99.99 (us)", "Flags"]
+    assert any("1,000,000" in note for note in table.notes)
+
+
+def test_rows_are_sorted_and_in_base_units() -> None:
+    [table] = SWEEP.tables(sweep_records())
+    assert [row["iodepth"] for row in table.rows] == [4, 8, 32]
+    row, values = table.rows[0], {one.metric: one.value for one in measured()}
+    assert row["bandwidth"] == values["bandwidth"]
+    assert row["clat_p99_9"] == values["clat_p99_9"]
+    assert (row["write_bandwidth"], row["write_iops"], row["write_latency"]) == (0.0, 0.0, None)
+    assert all(set(row) == {column.key for column in table.columns} for row in table.rows)
+
+
+def test_a_single_point_still_says_its_depth() -> None:
+    [table] = SWEEP.tables(records_of(SWEEP, [({}, measured())]))
+    assert [row["iodepth"] for row in table.rows] == [32]
+    assert any("randread" in note and "io_uring" in note for note in table.notes)
+
+
+def test_repeats_become_their_median() -> None:
+    first, second, third = (records_of(SWEEP, [({"iodepth": 4}, measured())]) for _ in range(3))
+    for record in second:
+        record.value *= 3
+    for record in third:
+        record.value *= 2
+    [table] = SWEEP.tables([*first, *second, *third])
+    [row] = table.rows
+    assert row["iops"] == pytest.approx(2 * next(record.value for record in first if record.metric == "iops"))
+    chart = SWEEP.figures([*first, *second, *third])[1]
+    [series] = chart.series
+    assert series.low[0] is not None
+    assert series.high[0] is not None
+    assert series.low[0] * 3 == pytest.approx(series.high[0])
+
+
+def test_littles_law_is_shown_with_both_figures() -> None:
+    records = sweep_records()
+    for record in records:
+        if record.point["iodepth"] == 8 and record.metric in ("iops", "in_flight"):
+            record.flags.append("littles-law")
+        if record.point["iodepth"] == 8 and record.metric == "in_flight":
+            record.value = 4.0
+    [table] = SWEEP.tables(records)
+    assert [row["flags"] for row in table.rows] == ["", "littles-law", ""]
+    assert "iodepth 8: 4 requests in flight instead of 64" in table.notes
+
+
+def test_figures_of_the_sweep() -> None:
+    figures = {figure.slug: figure for figure in SWEEP.figures(sweep_records())}
+    assert list(figures) == ["bandwidth", "io-rate", "latency", "latency-percentiles", "cpu-utilization"]
+    lines = [figure for figure in figures.values() if isinstance(figure, Line)]
+    assert {line.x.scale for line in lines} == {"log2"}
+    assert [series.name for series in figures["bandwidth"].series] == ["read"]
+    assert figures["bandwidth"].series[0].x == (4, 8, 32)
+    assert [series.name for series in figures["latency-percentiles"].series] == ["p50", "p90", "p99", "p99.9", "p99.99"]
+    cpu = figures["cpu-utilization"]
+    assert isinstance(cpu, Bars)
+    assert cpu.stacked
+    assert cpu.series[0].x == ("4", "8", "32")
+
+
+def test_any_fio_names_its_axes() -> None:
+    points: list[tuple[dict[str, Any], Any]] = [
+        ({"block_size": size, "rwmixread": share}, mixed()) for size in (4096, 16384) for share in (0, 50)
+    ]
+    records = records_of(ANY, points)
+    [table] = ANY.tables(records)
+    assert [column.title for column in table.columns[:2]] == ["BlockSize", "RWMixRead"]
+    assert table.columns[0].format == "size"
+    figures = ANY.figures(records)
+    assert [series.name for series in figures[0].series] == ["rwmixread 0", "rwmixread 50"]
+    assert figures[0].series[0].x == (4096, 16384)
+    assert figures[0].x.unit == "B"
+    assert figures[3].title == "Latency, 99th percentile"
+
+
+def test_reads_writes_and_total_of_a_mix() -> None:
+    records = records_of(ANY, [({"iodepth": depth}, mixed()) for depth in (1, 2)])
+    assert [series.name for series in ANY.figures(records)[0].series] == ["read", "write", "total"]
+
+
+def test_words_become_bars_in_order_of_appearance() -> None:
+    records = records_of(ANY, [({"rw": word}, mixed()) for word in ("write", "read", "randrw")])
+    figures = ANY.figures(records)
+    assert isinstance(figures[0], Bars)
+    assert figures[0].series[0].x == ("write", "read", "randrw")
+
+
+def test_a_single_point_has_a_row_and_no_curve() -> None:
+    records = records_of(ANY, [({}, mixed())])
+    [table] = ANY.tables(records)
+    assert [table.rows[0][key] for key in ("rw", "block_size", "iodepth", "numjobs")] == ["randrw", 16384, 4, 2]
+    assert [figure.slug for figure in ANY.figures(records)] == ["cpu-utilization"]
+
+
+def test_nothing_measured_gives_nothing() -> None:
+    assert SWEEP.tables([]) == ()
+    assert SWEEP.figures([]) == ()

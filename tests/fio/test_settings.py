@@ -1,0 +1,147 @@
+"""The settings of the storage benchmarks: names, aliases, defaults, contradictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
+from asct.benchmarks.storage_io_depth_sweep import DepthSweepParams
+from asct.sdk.fio import FioParams
+from asct.sdk.fio.contradictions import MAX_SCRATCH_BYTES
+from pydantic import ValidationError
+
+
+def findings(**settings: Any) -> list[tuple[str, str]]:
+    return list(SWEEP.check(DepthSweepParams(**settings)))
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("runtime", "duration"), ("blocksize", "block_size"), ("bs", "block_size"), ("size", "filesize"),
+        ("filenames", "file_names"), ("filename", "file_names"), ("rw_pattern", "rw"), ("readwrite", "rw"),
+        ("ioengine", "engine"), ("iodepth_sweep_steps", "iodepth_sweep_steps"),
+    ],
+)  # fmt: skip
+def test_every_spelling_of_the_contract_is_known(spelling: str, name: str) -> None:
+    assert DepthSweepParams.aliases()[spelling] == name
+
+
+def test_defaults_are_those_of_asct() -> None:
+    params = DepthSweepParams()
+    assert (params.duration, params.iodepth, params.numjobs, params.rw) == (60.0, 16, 4, "randread")
+    assert (params.rwmixread, params.span_bytes, params.direct, params.block_size) == (70, 1000 * 2**20, True, 4096)
+    assert params.iodepth_sweep_steps == (1, 2, 4, 8, 16, 32, 64, 128)
+    assert params.makes_file
+    assert findings() == []
+
+
+def test_text_reads_as_values() -> None:
+    params = DepthSweepParams.model_validate(
+        {
+            "iodepth_sweep_steps": "4,5,6", "duration": "2s", "block_size": "128K", "rw": "readwrite",
+            "create_temp_file": 1, "numjobs": "2", "file_names": "/data/a,b:c",
+        }
+    )  # fmt: skip
+    assert params.iodepth_sweep_steps == (4, 5, 6)
+    assert (params.duration, params.block_size, params.rw, params.numjobs) == (2.0, 131072, "rw", 2)
+    assert params.file_names == ("/data/a,b:c",)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rw": "trim"}, {"engine": "null"}, {"iodepth": 0}, {"iodepth": True}, {"numjobs": -1}, {"rwmixread": 101},
+        {"duration": 0}, {"duration": "5"}, {"block_size": 100}, {"block_size": "4k"}, {"iodepth_sweep_steps": []},
+        {"iodepth_sweep_steps": [1, "x"]}, {"unknown": 1}, {"seed": 2**32}, {"duration": float("nan")},
+    ],
+)  # fmt: skip
+def test_impossible_values_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        DepthSweepParams(**settings)
+
+
+def test_naming_a_target_switches_the_temporary_file_off() -> None:
+    assert not FioParams(file_names="/data/x").makes_file
+    assert FioParams(file_names="/data/x").span_bytes is None
+    assert findings(file_names="/data/x") == []
+    assert findings(file_names="/data/x", create_temp_file=False) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "settings"),
+    [
+        ("create_temp_file", "both be the target", {"file_names": "/data/x", "create_temp_file": True}),
+        ("create_temp_file", "names no target", {"create_temp_file": False}),
+        ("file_names", "twice", {"file_names": ["/a", "/a"]}),
+        ("file_names", "absolute", {"file_names": "data"}),
+        ("file_names", "absolute", {"file_names": "/data/../etc/x"}),
+        ("file_names", "`;` in", {"file_names": "/data/a;b"}),
+        ("file_names", "`#` in", {"file_names": "/data/#b"}),
+        ("file_names", "`$` in", {"file_names": "/data/${HOME}"}),
+        ("file_names", "line break", {"file_names": "/data/a\nrw=write"}),
+        ("file_names", "an empty value", {"file_names": [""]}),
+        ("file_names", "not a file or device", {"file_names": "/proc/kcore"}),
+        ("filesize", "deletes a file", {"file_names": "/data/x", "rw": "randwrite", "filesize": "1GiB"}),
+        ("file_names", "safety.destroys", {"file_names": "/dev/nvme0n1", "rw": "randwrite"}),
+        ("file_names", "safety.destroys", {"file_names": "/dev/disk/by-id/x", "rw": "randrw", "overwrite": True}),
+        ("filesize", "cap of 64G", {"filesize": MAX_SCRATCH_BYTES + 1}),
+        ("filesize", "holds no request", {"filesize": "4K", "block_size": "8K"}),
+        ("filesize", "slices", {"filesize": "16K", "rw": "read", "numjobs": 8}),
+        ("numjobs", "slices of whole percents", {"file_names": "/data/x", "rw": "read", "numjobs": 101}),
+        ("block_size", "multiple of 512", {"block_size": 1000}),
+        ("engine", "one request in flight", {"engine": "psync"}),
+    ],
+)
+def test_contradictions_are_named(setting: str, text: str, settings: dict[str, Any]) -> None:
+    found = findings(**settings)
+    assert [name for name, _ in found] == [setting]
+    assert text in found[0][1]
+    assert not found[0][1].endswith(".")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"file_names": "/dev/nvme0n1"}, {"file_names": "/dev/disk/by-path/pci-0000:01:00.0-nvme-1", "rw": "read"},
+        {"file_names": "/device/x", "rw": "randwrite"}, {"engine": "psync", "iodepth": 1},
+        {"block_size": 1000, "direct": False}, {"filesize": MAX_SCRATCH_BYTES, "rw": "write"},
+        {"file_names": "/data/x", "filesize": MAX_SCRATCH_BYTES * 4}, {"file_names": "/data/x", "rw": "write"},
+    ],
+)  # fmt: skip
+def test_what_is_allowed(settings: dict[str, Any]) -> None:
+    assert findings(**settings) == []
+
+
+def test_a_list_and_a_single_depth_contradict() -> None:
+    [(setting, text)] = findings(iodepth_sweep_steps=[4, 5], iodepth=6)
+    assert setting == "iodepth_sweep_steps"
+    assert "both" in text
+
+
+@pytest.mark.parametrize("settings", [{"iodepth": 6}, {"iodepth_sweep_steps": [4, 5]}, {"iodepth": 4}])
+def test_a_list_or_a_single_depth_is_fine(settings: dict[str, Any]) -> None:
+    assert findings(**settings) == []
+
+
+def test_a_point_of_the_list_is_no_contradiction() -> None:
+    everything = DepthSweepParams(iodepth_sweep_steps=[4, 5]).model_dump() | {"iodepth": 5}
+    assert list(SWEEP.check(DepthSweepParams(**everything))) == []
+
+
+def test_needs() -> None:
+    reading = SWEEP.needs(DepthSweepParams(duration=2.0, ramp_time=1.0, filesize="10MB"), None)
+    assert reading.scratch is not None
+    assert reading.scratch.bytes == 10 * 2**20  # 10 MB in whole MiB
+    assert reading.seconds == pytest.approx(3.5)
+    assert reading.writes_bytes == ()
+    assert reading.tools == (("fio", "3.30"),)
+    assert reading.optional_tools == ("mpstat",)
+    writing = SWEEP.needs(DepthSweepParams(rw="randrw", rwmixread=70, duration=10.0), None)
+    assert writing.writes_bytes == (("", 6_000_000_000),)
+    named = SWEEP.needs(DepthSweepParams(rw="write", duration=1.0, file_names=["/a", "/b"], overwrite=True), None)
+    assert named.scratch is None
+    assert named.targets == ("/a", "/b")
+    assert named.may_overwrite
+    assert named.writes_bytes == (("/a", 10**9), ("/b", 10**9))
