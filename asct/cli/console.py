@@ -20,9 +20,6 @@ from asct.diagnostics.model import Diagnostic
 if TYPE_CHECKING:
     from asct.cli.options import Settings
 
-_STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan", "hint": "bold green"}
-
-
 def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Whether `stream` gets colours under `--color choice`."""
     if choice != "auto":
@@ -100,16 +97,17 @@ class Console:
             self.line(text, style="dim")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Findings, errors last in the summary, to stderr; with --json as JSON Lines to stdout."""
+        """Findings by place, to stderr; with --json as JSON Lines to stdout."""
         chosen = [item for item in findings if item.severity == "error" or not self.settings.quiet]
         if self.settings.json:
             for item in chosen:
                 self.json_line(item.to_json())
             return
-        from asct.diagnostics.render import render
+        from asct.diagnostics.render import in_order, render
 
-        for item in chosen:
-            self.err.print(_coloured(render(item, self.files, width=self.err.width)))
+        for item in in_order(chosen):
+            text = render(item, self.files, width=self.err.width, colour=not self.err.no_color)
+            self.err.print(Text.from_ansi(text))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
         """Columns two spaces apart, left-aligned, or right-aligned where `right` says so."""
@@ -123,20 +121,3 @@ class Console:
 def _aligned(cells: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:
     parts = [cell.rjust(widths[i]) if i in right else cell.ljust(widths[i]) for i, cell in enumerate(cells)]
     return "  ".join(parts).rstrip()
-
-
-def _coloured(text: str) -> Text:
-    """Colours for the fixed words of a rendered diagnostic: the severity, the caret line and the hint."""
-    styled = Text(text)
-    first = text.split("[", 1)[0].split(":", 1)[0]
-    if first in _STYLES:
-        styled.stylize(_STYLES[first], 0, len(text.split(":", 1)[0]))
-    offset = 0
-    for line in text.split("\n"):
-        stripped = line.lstrip(" │|")
-        if stripped.startswith("^"):
-            styled.stylize("bold red", offset + line.index("^"), offset + len(line))
-        elif line.startswith("hint:"):
-            styled.stylize(_STYLES["hint"], offset, offset + 5)
-        offset += len(line) + 1
-    return styled
