@@ -1,0 +1,265 @@
+"""The closed grammar of `${...}` and `where`: text to a tree. Nothing else of any language is understood.
+
+condition  = conjunction {"or" conjunction}
+conjunction = negation {"and" negation}
+negation   = "not" negation | comparison
+comparison = sum {("==" | "!=" | "<" | "<=" | ">" | ">=") sum}
+sum        = product {("+" | "-") product}
+product    = sign {("*" | "//" | "%") sign}
+sign       = "-" sign | atom
+atom       = number | size | duration | text | true | false | path | function "(" ... ")" | "(" condition ")"
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from asct.values.duration import parse_duration
+from asct.values.problem import BadValueError, shown
+from asct.values.size import parse_size
+
+MAX_LENGTH: Final = 2000
+MAX_DEPTH: Final = 40
+FUNCTIONS: Final = ("min", "max", "floor", "ceil")
+COMPARISONS: Final = ("==", "!=", "<=", ">=", "<", ">")
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+      (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+(?![A-Za-z]))?(?P<suffix>[A-Za-zµ]*))
+    | (?P<path>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)
+    | (?P<text>'[^']*'|"[^"]*")
+    | (?P<mark>//|==|!=|<=|>=|[-+*%<>(),])
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+
+
+class Seconds(float):
+    """A duration inside an expression; it stays one through sums and multiples."""
+
+    __slots__ = ()
+
+
+class ExpressionError(Exception):
+    """What is wrong with an expression; `at` and `length` count characters of its text."""
+
+    def __init__(self, code: str, message: str, at: int, length: int = 1, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.at = at
+        self.length = max(1, length)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A node: `kind` is const, path, call, or an operator; `value` a constant, path or function; `at` its place."""
+
+    kind: str
+    at: int
+    length: int = 1
+    value: Any = None
+    parts: tuple[Tree, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    at: int
+
+
+@lru_cache(maxsize=1024)
+def parse_expression(text: str) -> Tree:
+    """The tree of an expression. Raises ExpressionError (E120) at the first thing that does not fit."""
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError("E120", f"an expression of more than {MAX_LENGTH} characters", 0)
+    return _Parser(_tokens(text), len(text)).whole()
+
+
+def paths(tree: Tree) -> list[tuple[str, int, int]]:
+    """Every path the tree reads, with its place and length, in order."""
+    found = [(tree.value, tree.at, tree.length)] if tree.kind == "path" else []
+    for part in tree.parts:
+        found += paths(part)
+    return found
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    position = 0
+    while text[position:].strip():
+        found = _TOKEN.match(text, position)
+        if found is None:
+            raise _unknown_mark(text, position + len(text[position:]) - len(text[position:].lstrip()))
+        kind = "number" if found["number"] else str(found.lastgroup)
+        tokens.append(_Token(kind, found[kind], found.start(kind)))
+        position = found.end()
+    return tokens
+
+
+def _unknown_mark(text: str, at: int) -> ExpressionError:
+    mark = text[at]
+    hints = {
+        "/": "write `//`, which rounds down",
+        "=": "write `==` to compare",
+        "'": "the text is not closed",
+        '"': "the text is not closed",
+        "&": "write `and`",
+        "|": "write `or`",
+        "!": "write `not`",
+        "$": "no `${` inside an expression: write the path alone",
+        "[": "there are no lists in expressions: join comparisons with `or`",
+        ".": "a path needs a name before and behind its dot",
+    }
+    hint = hints.get(mark, "known: paths, numbers, + - * // %, comparisons, min, max, floor, ceil, and, or, not")
+    return ExpressionError("E120", f"`{shown(mark)}` is not part of the expression language", at, 1, hint)
+
+
+class _Parser:
+    """Recursive descent, bounded in depth."""
+
+    def __init__(self, tokens: list[_Token], length: int) -> None:
+        self._tokens = tokens
+        self._end = _Token("end", "", length)
+        self._next = 0
+        self._depth = 0
+
+    def whole(self) -> Tree:
+        tree = self._condition()
+        extra = self._peek()
+        if extra.kind != "end":
+            hint = "write `//`, which rounds down" if extra.text == "/" else "an operator is missing before it"
+            raise ExpressionError("E120", f"unexpected `{shown(extra.text)}`", extra.at, len(extra.text), hint)
+        return tree
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._next] if self._next < len(self._tokens) else self._end
+
+    def _take(self, *texts: str) -> _Token | None:
+        token = self._peek()
+        if token.kind not in ("mark", "path") or token.text not in texts:
+            return None
+        self._next += 1
+        return token
+
+    def _condition(self) -> Tree:
+        return self._logic("or", lambda: self._logic("and", self._negation))
+
+    def _logic(self, word: str, operand: Any) -> Tree:
+        parts = [operand()]
+        while self._take(word):
+            parts.append(operand())
+        return parts[0] if len(parts) == 1 else _joined(word, parts)
+
+    def _negation(self) -> Tree:
+        self._enter()
+        token = self._take("not")
+        tree = Tree("not", token.at, 3, None, (self._negation(),)) if token else self._comparison()
+        self._depth -= 1
+        return tree
+
+    def _comparison(self) -> Tree:
+        left = self._sum()
+        links: list[Tree] = []
+        while token := self._take(*COMPARISONS):
+            right = self._sum()
+            links.append(Tree(token.text, token.at, len(token.text), None, (left, right)))
+            left = right
+        if not links:
+            return left
+        return links[0] if len(links) == 1 else _joined("and", links)
+
+    def _sum(self) -> Tree:
+        left = self._product()
+        while token := self._take("+", "-"):
+            left = Tree(token.text, token.at, 1, None, (left, self._product()))
+        return left
+
+    def _product(self) -> Tree:
+        left = self._sign()
+        while token := self._take("*", "//", "%"):
+            left = Tree(token.text, token.at, len(token.text), None, (left, self._sign()))
+        return left
+
+    def _sign(self) -> Tree:
+        self._enter()
+        token = self._take("-")
+        tree = Tree("negative", token.at, 1, None, (self._sign(),)) if token else self._atom()
+        self._depth -= 1
+        return tree
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ExpressionError("E120", "an expression that is nested too deeply", self._peek().at)
+
+    def _atom(self) -> Tree:
+        token = self._peek()
+        self._next += 1
+        length = len(token.text)
+        if token.kind == "number":
+            return Tree("const", token.at, length, _number(token))
+        if token.kind == "text":
+            return Tree("const", token.at, length, token.text[1:-1])
+        if token.kind == "path" and token.text not in ("and", "or", "not"):
+            return self._name(token)
+        if token.text == "(":
+            tree = self._condition()
+            self._close(token)
+            return tree
+        what = f"`{token.text}` where a value is needed" if token.text else "a value is missing at the end"
+        raise ExpressionError("E120", what, token.at, length, "write a number, a path such as `vars.name`, or `(`")
+
+    def _name(self, token: _Token) -> Tree:
+        opening = self._take("(")
+        if opening is None:
+            if token.text in ("true", "false"):
+                return Tree("const", token.at, len(token.text), token.text == "true")
+            return Tree("path", token.at, len(token.text), token.text)
+        if token.text not in FUNCTIONS:
+            hint = f"functions are {', '.join(FUNCTIONS)}"
+            raise ExpressionError("E120", f"unknown function `{shown(token.text)}`", token.at, len(token.text), hint)
+        arguments = [self._condition()]
+        while self._take(","):
+            arguments.append(self._condition())
+        self._close(opening)
+        if token.text in ("floor", "ceil") and len(arguments) > 1:
+            raise ExpressionError("E120", f"`{token.text}` takes one value", token.at, len(token.text))
+        return Tree("call", token.at, len(token.text), token.text, tuple(arguments))
+
+    def _close(self, opening: _Token) -> None:
+        if self._take(")") is None:
+            raise ExpressionError("E120", "a `(` is not closed", opening.at, 1, "add `)`")
+
+
+def _joined(word: str, parts: list[Tree]) -> Tree:
+    return Tree(word, parts[0].at, 1, None, tuple(parts))
+
+
+def _number(token: _Token) -> int | float | Seconds:
+    """A number, a size in bytes or a duration."""
+    text = token.text
+    try:
+        if text.isdecimal() and len(text) <= MAX_DEPTH:
+            return int(text)
+        if text[-1].isdecimal():
+            return float(text)
+        return measured(text)
+    except BadValueError as problem:
+        raise ExpressionError("E120", problem.message, token.at, len(text), problem.hint) from None
+
+
+def measured(text: str) -> int | Seconds:
+    """A size in bytes, or a duration. Raises BadValueError with the reading that comes nearest."""
+    try:
+        return parse_size(text)
+    except BadValueError as problem:
+        try:
+            return Seconds(parse_duration(text))
+        except BadValueError:
+            raise problem from None

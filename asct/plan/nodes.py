@@ -1,0 +1,235 @@
+"""YAML text to nodes with places: YAML 1.2 core rules over the events of PyYAML's C parser.
+
+Built from events in one loop, so that depth and size are bounded before anything is built (`compose` recurses and
+takes the interpreter down at 50,000 brackets). Aliases, tags, merge keys and further documents are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+
+from asct.diagnostics.model import Span
+from asct.plan.findings import Findings
+from asct.plan.model import Node
+from asct.plan.scalars import has_leading_zero, resolve
+from asct.plan.syntax import syntax_error, syntax_place
+from asct.values.problem import BadValueError, shown
+
+MAX_BYTES: Final = 8 << 20
+MAX_DEPTH: Final = 100
+MAX_NODES: Final = 300_000
+
+_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+class _TooMuchError(Exception):
+    """The text is deeper or larger than a plan may be."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or map whose end has not come. `key` is the key that waits for its value."""
+
+    node: Node
+    key: str | None = None
+    key_span: Span | None = None
+    skip: bool = False
+    """The value that comes next is read and left out (its key was refused)."""
+    discard: bool = False
+    """The collection itself is left out when it ends."""
+    keys: dict[str, Span] = field(default_factory=dict)
+
+
+def decode(data: bytes, file: str, findings: Findings) -> str | None:
+    """The bytes of a file as text; None after an error. A byte order mark is dropped."""
+    if len(data) > MAX_BYTES:
+        _too_large(file, findings)
+        return None
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        findings.error("E102", f"{file} is UTF-16, not UTF-8", None, "save it as UTF-8")
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        before = data[: problem.start].decode("utf-8", "replace").lstrip("\ufeff")
+        place = _place_of(file, before)
+        message = f"not a text file: byte 0x{data[problem.start]:02x} is not valid UTF-8"
+        findings.error("E102", message, place, "save the file as UTF-8")
+        return None
+
+
+def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
+    """The only document of `text`; None when it is empty or after an error that stops the reading.
+
+    What can be read over (a duplicate key, an alias) becomes a finding and the rest is still read.
+    """
+    if len(text) > MAX_BYTES:
+        _too_large(file, findings)
+        return None
+    text = text.removeprefix("\ufeff")
+    found = _UNPRINTABLE.search(text)
+    if found:
+        mark = f"U+{ord(found.group()):04X}"
+        place = _place_of(file, text[: found.start()])
+        findings.error("E102", f"control character {mark} in a text file", place, "remove it, or write it as an escape")
+        return None
+    builder = _Builder(file, findings)
+    try:
+        return builder.build(text)
+    except _TooMuchError:
+        return None
+    except yaml.YAMLError as problem:
+        message, hint = syntax_error(problem, text)
+        findings.error("E103", message, syntax_place(problem, text, file), hint)
+        return None
+
+
+def _too_large(file: str, findings: Findings) -> None:
+    findings.error("E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "a plan is a text of a few KiB")
+
+
+def _place_of(file: str, before: str) -> Span:
+    lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", before)
+    return Span(file, len(lines), len(lines[-1]) + 1)
+
+
+class _Builder:
+    """Turns events into nodes; `stack` holds the collections that are open."""
+
+    def __init__(self, file: str, findings: Findings) -> None:
+        self.file = file
+        self.findings = findings
+        self.stack: list[_Open] = []
+        self.root: Node | None = None
+        self.documents = 0
+        self.count = 0
+
+    def build(self, text: str) -> Node | None:
+        """The root node."""
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.ScalarEvent):
+                self._scalar(event)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                self._start(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._end()
+            elif isinstance(event, yaml.AliasEvent):
+                self._alias(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                self.documents += 1
+                if self.documents > 1:
+                    self._error(
+                        "E108", "a second document in the file", event, "keep one plan in a file; drop the `---`"
+                    )
+                    raise _TooMuchError
+        return self.root
+
+    def _span(self, event: Any) -> Span:
+        start, end = event.start_mark, event.end_mark
+        length = end.column - start.column if end.line == start.line else 1
+        return Span(self.file, start.line + 1, start.column + 1, max(1, length))
+
+    def _error(self, code: str, message: str, event: Any, hint: str) -> None:
+        self.findings.error(code, message, self._span(event), hint)
+
+    def _count(self, event: Any) -> None:
+        self.count += 1
+        if self.count > MAX_NODES:
+            self._error(
+                "E109", f"more than {MAX_NODES} values in one file", event, "write ranges instead of long lists"
+            )
+            raise _TooMuchError
+
+    def _tag(self, event: Any) -> None:
+        if event.tag is not None:
+            hint = "quote a text that begins with `!`" if event.tag.startswith("!") else "leave the tag out"
+            self._error("E108", f"a tag (`{shown(event.tag)}`) in a plan", event, hint)
+
+    def _scalar(self, event: Any) -> None:
+        self._count(event)
+        self._tag(event)
+        span = self._span(event)
+        top = self.stack[-1] if self.stack else None
+        plain = not event.style
+        if top is not None and isinstance(top.node.value, dict) and top.key_span is None:
+            self._key(top, event.value, span, plain)
+            return
+        self._add(Node(self._value(event.value, span, plain), span, top.key_span if top else None))
+
+    def _value(self, text: str, span: Span, plain: bool) -> Any:
+        if not plain:
+            return text
+        try:
+            value = resolve(text)
+        except BadValueError as problem:
+            self.findings.bad_value(problem, span)
+            return text
+        if has_leading_zero(text):
+            hint = f"write `{value}`, or `0o...` for octal, or quote a text"
+            self.findings.warn("E130", f"`{text}` is read as the number {value}", span, hint)
+        return value
+
+    def _key(self, top: _Open, text: str, span: Span, plain: bool) -> None:
+        top.key, top.key_span, top.skip = text, span, False
+        if plain and text == "<<":
+            self.findings.error("E108", "merge keys (`<<`) are not part of YAML 1.2", span, "use `extends`")
+            top.skip = True
+        elif text in top.keys:
+            self.findings.twice("E105", f"duplicate key `{shown(text)}`", span, top.keys[text], "keep one of the two")
+            top.skip = True
+        elif plain and not isinstance(self._value(text, span, plain), str):
+            hint = f'write `"{shown(text)}":`' if text else "write a name before the colon"
+            self.findings.error("E106", f"key `{shown(text)}` is not text", span, hint)
+        top.keys.setdefault(text, span)
+
+    def _start(self, event: Any) -> None:
+        self._count(event)
+        self._tag(event)
+        if len(self.stack) >= MAX_DEPTH:
+            self._error("E109", f"nested deeper than {MAX_DEPTH} levels", event, "a plan needs about six")
+            raise _TooMuchError
+        top = self.stack[-1] if self.stack else None
+        discard = False
+        if top is not None and isinstance(top.node.value, dict) and top.key_span is None:
+            self._error(
+                "E106", "a key that is a list or map", event, "keys are text; quote it; templates are written `${...}`"
+            )
+            discard = True
+        span = self._span(event)
+        empty: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self.stack.append(_Open(Node(empty, span, top.key_span if top else None), discard=discard))
+
+    def _end(self) -> None:
+        done = self.stack.pop()
+        if done.discard:
+            top = self.stack[-1]
+            top.key, top.key_span, top.skip = "", done.node.span, True
+            return
+        self._add(done.node)
+
+    def _alias(self, event: Any) -> None:
+        name = shown(event.anchor)
+        hint = f'write the value again, or use `extends` or `vars`; quote a pattern: `"*{name}"`'
+        self._error("E108", f"an alias (`*{name}`) in a plan", event, hint)
+        top = self.stack[-1] if self.stack else None
+        if top is not None and isinstance(top.node.value, dict):
+            if top.key_span is None:
+                top.key, top.key_span, top.skip = "", self._span(event), True
+            else:
+                top.key = top.key_span = None
+
+    def _add(self, node: Node) -> None:
+        if not self.stack:
+            self.root = node
+            return
+        top = self.stack[-1]
+        if isinstance(top.node.value, list):
+            top.node.value.append(node)
+            return
+        if not top.skip and top.key is not None:
+            top.node.value[top.key] = node
+        top.key = top.key_span = None

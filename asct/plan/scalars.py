@@ -1,0 +1,58 @@
+"""Plain scalars by the rules of the YAML 1.2 core schema: `no` and `on` are text, `3:1` is text, `1e3` is a number."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from asct.values.problem import BadValueError, shown
+
+Scalar = str | int | float | bool | None
+
+_CONSTANTS: Final[dict[str, bool | None]] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_BASED: Final = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
+_LEADING_ZERO: Final = re.compile(r"[-+]?0[0-9]+", re.ASCII)
+_STARTS_NUMBER: Final = frozenset("+-.0123456789")
+_MOST_DIGITS: Final = 40
+
+
+def resolve(text: str) -> Scalar:
+    """The value of a plain (unquoted) scalar.
+
+    Raises BadValueError for a number that is not finite or has more than 40 digits.
+    """
+    if not text or text[0] not in _STARTS_NUMBER:
+        return _CONSTANTS.get(text, text)
+    if _INTEGER.fullmatch(text):
+        return int(_bounded(text))
+    if _BASED.fullmatch(text):
+        return int(_bounded(text), 0)
+    if _FLOAT.fullmatch(text):
+        return _finite(float(_bounded(text)), text)
+    if _NOT_FINITE.fullmatch(text):
+        raise BadValueError(f"`{text}` is not a finite number", "write a number; quote it if a text is meant")
+    return text
+
+
+def has_leading_zero(text: str) -> bool:
+    """Whether a plain number begins with 0 and goes on: YAML 1.2 reads `017` as 17, YAML 1.1 read it as 15."""
+    return text[:1] in _STARTS_NUMBER and _LEADING_ZERO.fullmatch(text) is not None
+
+
+def _bounded(text: str) -> str:
+    if len(text) > _MOST_DIGITS:
+        raise BadValueError(f"`{shown(text)}` has more than {_MOST_DIGITS} digits", "quote it if a text is meant")
+    return text
+
+
+def _finite(number: float, text: str) -> float:
+    if math.isfinite(number):
+        return number
+    raise BadValueError(f"`{text}` is too large for a number", "quote it if a text is meant")
