@@ -45,7 +45,8 @@ class Level:
     """One level: sizes in bytes, latency in the unit of the curve.
 
     `sizes` and `latencies` are the points that `latency` is the median of. The `gap` of a bound is how far the next
-    measured size lies beyond it, as a share of the bound; None where the data end.
+    measured size lies beyond it, as a share of the bound; None where the data end. `scatter` is the standard deviation from
+    size to size, as a share of the latency; a slow drift does not enter it.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Level:
     latency: float
     sizes: tuple[int, ...]
     latencies: tuple[float, ...]
+    scatter: float = 0.0
     lower_gap: float | None = None
     upper_gap: float | None = None
 
@@ -257,7 +259,8 @@ def _level(name: str, bound: _Bound, usable: Curve, thin: Curve, granule: int) -
     middle = (lower + upper) // 2
     optimum = max(middle // granule * granule, min(granule, usable.sizes[0]))
     sizes = tuple(thin.sizes[i] for i in chosen)
-    return Level(name, lower, upper, optimum, median(values), sizes, values, lower_gap, upper_gap)
+    scatter = residual_sigma([thin.y[i] for i in chosen])
+    return Level(name, lower, upper, optimum, median(values), sizes, values, scatter, lower_gap, upper_gap)
 
 
 def _notes(thin: Curve, shoulders: Sequence[_Stretch], open_end: bool) -> dict[str, str]:

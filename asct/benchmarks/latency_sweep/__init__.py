@@ -1,0 +1,129 @@
+"""latency-sweep: load-to-use latency over the working set, and the levels of cache and memory that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from asct.benchmarks.latency_sweep.command import arguments, estimated_seconds, measuring_cpu
+from asct.benchmarks.latency_sweep.figures import latency_curve
+from asct.benchmarks.latency_sweep.measure import measurements
+from asct.benchmarks.latency_sweep.params import LatencySweepParams
+from asct.benchmarks.latency_sweep.tables import level_table
+from asct.sdk.benchmark import Benchmark, Context, ResultField
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.samples import read_kernel
+from asct.sdk.step import Kernel, Output, Step
+
+LEVELS = ("L1", "L2", "L3", "L4", "LLC", "DRAM")
+_EXAMPLES: dict[str, tuple[int, int, int, float]] = {
+    "l1": (128, 49_152, 24_640, 1.3e-9),
+    "l2": (55_104, 1_048_576, 551_808, 3.9e-9),
+    "l3": (2_097_152, 8_388_608, 5_242_880, 12.0e-9),
+    "llc": (4_194_304, 33_554_432, 18_874_368, 40.0e-9),
+    "dram": (134_217_728, 1_073_741_824, 603_979_776, 110.0e-9),
+}
+_AT_LEVEL: dict[str, tuple[str, ...] | None] = {"level": LEVELS}
+
+
+def _results() -> tuple[ResultField, ...]:
+    fields = []
+    for level, (lower, upper, optimum, latency) in _EXAMPLES.items():
+        name = level.upper()
+        fields += [
+            ResultField(f"{level}.lower_bound", "B", f"Smallest working set at the latency of {name}", lower),
+            ResultField(f"{level}.upper_bound", "B", f"Largest working set at the latency of {name}", upper),
+            ResultField(f"{level}.optimum_size", "B", f"Working set well inside {name}", optimum),
+            ResultField(f"{level}.latency", "s", f"Latency of {name}", latency),
+        ]
+    return tuple(fields)
+
+
+class LatencySweep(Benchmark[LatencySweepParams]):
+    """A chain of dependent loads over working sets from 128 B to 1 GiB, one process for all of them."""
+
+    name = "latency-sweep"
+    title = "Memory latency sweep"
+    version = "1"
+    summary = "Load-to-use latency over the working set; finds the cache levels and DRAM"
+    aliases = ("ls",)
+    keywords = ("memory", "latency", "sweep", "uses-huge-pages")
+    default = True
+    params_model = LatencySweepParams
+    results = _results()
+    metrics = (
+        Metric("latency", "s", "lower", "Time of one dependent load", {"size": None, "level": LEVELS}),
+        Metric("latency_cycles", "cycles", "lower", "The same in core cycles", {"size": None, "level": LEVELS}),
+        Metric("lower_bound", "B", "neither", "Smallest working set of the level", _AT_LEVEL, comparable=False),
+        Metric("upper_bound", "B", "neither", "Largest working set of the level", _AT_LEVEL, comparable=False),
+        Metric("optimum_size", "B", "neither", "Working set well inside the level", _AT_LEVEL, comparable=False),
+        Metric("levels", "1", "neither", "How many levels were found", comparable=False),
+        Metric("core_clock", "Hz", "neither", "Clock of the core while measuring, from dependent additions"),
+        Metric("page_size", "B", "neither", "Size of the pages that were used", comparable=False),
+        Metric("cache_size", "B", "neither", "Data caches as the host reports them", {"level": None}, comparable=False),
+    )
+
+    def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:
+        """Ranges that are empty, and sizes of less than two lines."""
+        shortest = 2 * (params.stride or 64)
+        if params.sizes:
+            if min(params.sizes) < shortest:
+                yield "sizes", f"a chain needs two lines: no size below {shortest} B with this stride"
+            if max(params.sizes) > params.max_size:
+                yield "sizes", f"the largest size is above max_size ({params.max_size} B)"
+            return
+        if params.min_size >= params.max_size:
+            yield "min_size", f"min_size ({params.min_size} B) is not below max_size ({params.max_size} B)"
+        if params.min_size < shortest:
+            yield "min_size", f"a chain needs two lines: at least {shortest} B with this stride"
+
+    def needs(self, params: LatencySweepParams, facts: HostFacts | None) -> Needs:
+        """The kernel, the largest size and as much again for what surrounds it on small ones, a few seconds."""
+        largest = max(params.sizes, default=params.max_size)
+        pools = {"2m": "2 MiB", "1g": "1 GiB"}
+        wanted = pools.get(params.pages)
+        privileges = (f"root: reserves {wanted} pages if the pool has too few free ones",) if wanted else ()
+        return Needs(
+            kernels=("chase",),
+            memory_bytes=largest + (128 << 20),
+            seconds=estimated_seconds(params),
+            privileges=privileges,
+        )
+
+    def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
+        """One process for all sizes; it refines the edges itself."""
+        if context.done:
+            return ()
+        cpu = measuring_cpu(params, context.facts)
+        return (Step("chase", Kernel("chase"), arguments(params, cpu)),)
+
+    def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """The curve, the levels, the clock, the pages and the caches as reported."""
+        if not outputs:
+            raise ValueError("the kernel chase was not run")
+        return measurements(params, read_kernel(outputs[-1]), facts)
+
+    def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
+        """Bounds, optimum size and latency of each level that was found."""
+        paths = {field.path for field in self.results}
+        found: dict[str, Scalar] = {}
+        for item in measurements:
+            path = f"{str(item.coords.get('level', '')).lower()}.{item.metric}"
+            if path in paths:
+                found[path] = item.value if item.metric == "latency" else int(item.value)
+        return found
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """The levels; without any, an empty table that says why and what to do."""
+        return (level_table(records),) if records else ()
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """The curve."""
+        curve = latency_curve(records)
+        return () if curve is None else (curve,)
+
+
+BENCHMARK = LatencySweep()

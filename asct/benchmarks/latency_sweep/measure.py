@@ -1,0 +1,163 @@
+"""From the samples of the chase kernel to measurements: the curve, the levels, the clock, the caches as reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from asct.benchmarks.latency_sweep.findings import CYCLE_BASE, NO_LEVELS
+from asct.benchmarks.latency_sweep.params import LatencySweepParams
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Measurement, Stats
+from asct.sdk.samples import KernelRun, number, stats_of
+from asct.statistics.level_names import CacheHint
+from asct.statistics.levels import Level, LevelSearch, find_levels
+from asct.statistics.robust import mad
+
+PS: Final = 1e-12
+FEW_LINES: Final = 8
+_COARSE_BOUND: Final = 0.025
+_NOISY_LEVEL: Final = 0.05
+_MANY_DROPPED: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One size: latency in seconds and in core cycles with their spread, and what speaks against it."""
+
+    size: int
+    latency: Stats
+    cycles: Stats
+    clock_hz: float
+    lines: int
+    flags: tuple[str, ...]
+
+
+def measurements(params: LatencySweepParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
+    """Everything that one run of the kernel says. Raises ValueError for a sample that is not one."""
+    points = {point.size: point for point in map(_point, run.samples)}
+    if not points:
+        raise ValueError("the kernel chase measured no size")
+    granule = int(number(run.meta, "stride"))
+    search = find_levels(
+        {size: point.latency.median for size, point in points.items()},
+        hints=cache_hints(facts),
+        uncertain={size for size, point in points.items() if point.lines <= FEW_LINES},
+        granule=granule,
+    )
+    found = [item for size in sorted(points) for item in _of_size(points[size], search)]
+    found += [item for level in search.levels for item in _of_level(level, points)]
+    found.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search)))
+    found.append(_clock(points.values()))
+    found.append(Measurement("page_size", number(run.meta, "page_bytes"), flags=_page_flags(run.meta)))
+    return found + _caches(facts)
+
+
+def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
+    """Data caches as the host reports them. Those shared by the threads of one core only are private."""
+    threads = facts.cpu.threads_per_core or 1
+    return tuple(
+        CacheHint(cache.level, cache.size_bytes, cache.level > 1 and len(cache.shared_cpus) > threads)
+        for cache in facts.data_caches()
+        if cache.size_bytes > 0
+    )
+
+
+def _point(sample: Mapping[str, Any]) -> Point:
+    batches, loads = int(number(sample, "batches")), number(sample, "loads")
+    adds = number(sample, "probe_adds")
+    ns, probes = sample.get("ns"), sample.get("probe_ns")
+    if not isinstance(ns, list) or not isinstance(probes, list) or len(ns) != len(probes) or not ns or loads <= 0:
+        raise ValueError(f"the sample of size {sample.get('size')} has no batches")
+    seconds = [value / loads * 1e-9 for value in ns]
+    cycles = [value / loads / (probe / adds) for value, probe in zip(ns, probes, strict=True) if probe > 0]
+    dropped = number(sample, "dropped")
+    lines = int(number(sample, "lines"))
+    flags = {
+        "noisy": sample.get("capped") is True,
+        "few-lines": lines <= FEW_LINES,
+        "switched": dropped > _MANY_DROPPED * (dropped + batches),
+    }
+    median_cycles = number(sample, "mcycles") / 1e3
+    return Point(
+        size=int(number(sample, "size")),
+        latency=Stats(
+            n=batches,
+            median=number(sample, "median_ps") * PS,
+            mad=mad(seconds),
+            ci95=_interval(sample, "ci_low_ps", "ci_high_ps", PS),
+            min=number(sample, "min_ps") * PS,
+            max=number(sample, "max_ps") * PS,
+        ),
+        cycles=Stats(
+            n=batches,
+            median=median_cycles,
+            mad=mad(cycles) if cycles else 0.0,
+            ci95=_interval(sample, "mcycles_low", "mcycles_high", 1e-3),
+            min=min([*cycles, median_cycles]),
+            max=max([*cycles, median_cycles]),
+        ),
+        clock_hz=1e15 / number(sample, "cycle_fs"),
+        lines=lines,
+        flags=tuple(flag for flag, holds in flags.items() if holds),
+    )
+
+
+def _interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
+    if sample.get(low) is None or sample.get(high) is None:
+        return None
+    return number(sample, low) * unit, number(sample, high) * unit
+
+
+def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
+    suspicion = search.suspects.get(point.size)
+    flags = (*point.flags, suspicion) if suspicion else point.flags
+    at: dict[str, str | int | float | bool] = {"size": point.size}
+    return [
+        Measurement("latency", point.latency.median, dict(at), point.latency, flags),
+        Measurement("latency_cycles", point.cycles.median, dict(at), point.cycles, flags),
+    ]
+
+
+def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
+    at: dict[str, str | int | float | bool] = {"level": level.name}
+    latency = stats_of(level.latencies)
+    cycles = stats_of([points[size].cycles.median for size in level.sizes])
+    marks = {"noisy": level.scatter > _NOISY_LEVEL, "few-sizes": latency.ci95 is None}
+    flags = tuple(flag for flag, holds in marks.items() if holds)
+    return [
+        Measurement("latency", latency.median, dict(at), latency, flags),
+        Measurement("latency_cycles", cycles.median, dict(at), cycles, flags),
+        Measurement("lower_bound", float(level.lower), dict(at), flags=_gap_flags(level.lower_gap)),
+        Measurement("upper_bound", float(level.upper), dict(at), flags=_gap_flags(level.upper_gap)),
+        Measurement("optimum_size", float(level.optimum), dict(at)),
+    ]
+
+
+def _gap_flags(gap: float | None) -> tuple[str, ...]:
+    return ("coarse-bound",) if gap is not None and gap > _COARSE_BOUND else ()
+
+
+def _search_flags(params: LatencySweepParams, search: LevelSearch) -> tuple[str, ...]:
+    found = [NO_LEVELS, search.cause] if search.cause else list(search.notes)
+    return tuple([*found, CYCLE_BASE] if params.cycle_base else found)
+
+
+def _clock(points: Iterable[Point]) -> Measurement:
+    clock = stats_of([point.clock_hz for point in points])
+    return Measurement("core_clock", clock.median, stats=clock)
+
+
+def _page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    asked, got = meta.get("pages_asked"), meta.get("pages")
+    flags = {
+        "other-pages": asked not in ("auto", got),
+        "unverified-pages": meta.get("pages_verified") is False,
+    }
+    return tuple(flag for flag, holds in flags.items() if holds)
+
+
+def _caches(facts: HostFacts) -> list[Measurement]:
+    sizes = {f"L{cache.level}": cache.size_bytes for cache in facts.data_caches() if cache.size_bytes > 0}
+    return [Measurement("cache_size", float(size), {"level": name}) for name, size in sizes.items()]
