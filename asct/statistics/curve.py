@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, robust_sigma, running_median
+from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, running_median
 
 OUTLIER = math.log(1.15)
 """A size this far off the running median of five is a single bad size."""
@@ -77,13 +77,10 @@ def suspects(curve: Curve) -> dict[int, Suspicion]:
 def noise(curve: Curve) -> float:
     """Standard deviation of log latency from point to point, from the second differences; 0.0 below four points.
 
-    Robust, so the few steps of a staircase do not enter.
+    Robust, so neither a slow drift nor the few steps of a staircase enter. A second difference of independent values of
+    variance v has the variance 1.5 v.
     """
-    bends = [
-        curve.y[i] - (curve.y[i - 1] + curve.y[i + 1]) / 2.0
-        for i in range(1, len(curve) - 1)
-        if curve.x[i + 1] - curve.x[i - 1] < 1.2
-    ]
+    bends = [curve.y[i] - (curve.y[i - 1] + curve.y[i + 1]) / 2.0 for i in range(1, len(curve) - 1)]
     if len(bends) < 2:
         return 0.0
     return NORMAL_CONSISTENCY * median([abs(bend) for bend in bends]) / math.sqrt(1.5)
@@ -115,10 +112,3 @@ def local_slopes(curve: Curve, half_width: float = 0.51) -> list[float]:
             high += 1
         slopes.append(median_slope(curve.x[low : high + 1], curve.y[low : high + 1]))
     return slopes
-
-
-def residual_sigma(y: Sequence[float]) -> float:
-    """Spread of y around its running median of five; 0.0 below five values."""
-    if len(y) < 5:
-        return 0.0
-    return robust_sigma([value - level for value, level in zip(y, running_median(y), strict=True)])

@@ -25,7 +25,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from asct.statistics.curve import Curve, Suspicion, curve_of, local_slopes, noise, residual_sigma, suspects, thinned
+from asct.statistics.curve import Curve, Suspicion, curve_of, local_slopes, noise, suspects, thinned
 from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
 from asct.statistics.robust import median, median_slope
 
@@ -45,8 +45,8 @@ class Level:
     """One level: sizes in bytes, latency in the unit of the curve.
 
     `sizes` and `latencies` are the points that `latency` is the median of. The `gap` of a bound is how far the next
-    measured size lies beyond it, as a share of the bound; None where the data end. `scatter` is the standard deviation from
-    size to size, as a share of the latency; a slow drift does not enter it.
+    measured size lies beyond it, as a share of the bound; None where the data end. `scatter` is the standard deviation
+    from size to size, as a share of the latency; a slow drift does not enter it.
     """
 
     name: str
@@ -194,7 +194,7 @@ def _is_plateau(thin: Curve, stretch: _Stretch) -> bool:
 
 
 def _tolerance(thin: Curve, stretch: _Stretch) -> float:
-    sigma = residual_sigma(thin.y[stretch.first : stretch.last + 1])
+    sigma = noise(thin.take(range(stretch.first, stretch.last + 1)))
     return min(max(4.0 * sigma, math.log(1.06)), math.log(1.15))
 
 
@@ -259,7 +259,7 @@ def _level(name: str, bound: _Bound, usable: Curve, thin: Curve, granule: int) -
     middle = (lower + upper) // 2
     optimum = max(middle // granule * granule, min(granule, usable.sizes[0]))
     sizes = tuple(thin.sizes[i] for i in chosen)
-    scatter = residual_sigma([thin.y[i] for i in chosen])
+    scatter = noise(thin.take(chosen))
     return Level(name, lower, upper, optimum, median(values), sizes, values, scatter, lower_gap, upper_gap)
 
 
