@@ -13,7 +13,6 @@ from typing import Any
 
 from asct.registry import Registry
 from asct.sdk.record import Measurement
-
 from tests.fio.running import facts_here, run_points
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"

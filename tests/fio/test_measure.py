@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from asct.registry import Registry
 from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.verdict import FLAGS
-
 from tests.fio.record import plain
 from tests.fio.samples import CASES, changed, depth_sample, load, output_of, parse
 
@@ -184,6 +184,7 @@ def test_too_few_requests_leave_the_percentile_out() -> None:
     [
         ("No such file", _set("error", 2)),
         ("no request at all", _set("read.total_ios", 0)),
+        ("1 of 2 jobs", lambda document: document["jobs"].pop()),
     ],
 )
 def test_success_without_work_is_refused(text: str, change: Change) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from asct.sdk.fio.cpu_load import Row, load_within, read_rows
 from asct.sdk.fio.document import read_document
 from asct.sdk.fio.histogram import Latency, merged, quantile_of_bins
 from asct.sdk.fio.rate_log import read_rates
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.fio.samples import CASES, depth_sample, load
 
 BINS = st.dictionaries(st.integers(1, 10**9), st.integers(1, 10**6), min_size=1, max_size=50)
@@ -159,19 +160,20 @@ def test_an_unfinished_document_of_mpstat_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "usr", "count"),
+    ("start", "end", "usr", "count", "interval"),
     [
-        (100.0, 106.0, 103.0, 5),  # surely inside: 101 ... 105
-        (100.4, 102.6, 101.5, 2),  # short: half a second assumed
-        (103.2, 103.7, 103.0, 1),  # shorter than a row: the nearest
+        (100.0, 106.0, 103.0, 5, 1),  # surely inside: 101 ... 105
+        (100.4, 102.6, 101.5, 2, 1),  # short: half a second assumed
+        (103.2, 103.7, 103.0, 1, 1),  # shorter than a row: the nearest
+        (90.0, 106.0, 100.0, 11, 5),  # rows of 5 s: 95 ... 105
     ],
 )
-def test_rows_within_the_run(start: float, end: float, usr: float, count: int) -> None:
+def test_rows_within_the_run(start: float, end: float, usr: float, count: int, interval: int) -> None:
     rows = [
         Row(second, dict.fromkeys(("usr", "sys", "iowait", "irq", "soft"), float(second)), 1.0)
         for second in range(90, 120)
     ]
-    load_ = load_within(rows, start, end)
+    load_ = load_within(rows, start, end, interval)
     assert load_ is not None
     assert (load_.rows, load_.load["usr"]) == (count, usr)
 
@@ -179,3 +181,18 @@ def test_rows_within_the_run(start: float, end: float, usr: float, count: int) -
 def test_no_row_within_the_run() -> None:
     assert load_within([], 1.0, 2.0) is None
     assert load_within([Row(50, {}, 0.0)], 100.0, 101.0) is None
+
+
+SAMPLE = depth_sample()["outputs"][0]["files"]
+READERS = {"fio.json": read_document, "mpstat.json": read_rows}
+JUNK = st.sampled_from(["", "null", "[", "{", "-1", "1e999", '"x"', "\x00", "[" * 100_000, "9" * 400, "true", "}"])
+
+
+@pytest.mark.parametrize("name", READERS)
+@given(data=st.data(), junk=JUNK)
+def test_damage_is_a_value_error_or_still_a_document(name: str, data: st.DataObject, junk: str) -> None:
+    text = SAMPLE[name]
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 30)))
+    with contextlib.suppress(ValueError):
+        READERS[name](text[:start] + junk + text[end:])

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.benchmarks.storage_io_depth_sweep import DepthSweepParams
 from asct.sdk.benchmark import Context
 from asct.sdk.fio import FioParams
 from asct.sdk.record import Measurement
-
 from tests.fio.running import facts_here, records_of, run_points, run_step
 
 pytestmark = pytest.mark.fio

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.sdk import Bars, Line, Measurement, Record
-
 from tests.fio.running import records_of
 from tests.fio.samples import depth_sample, load, output_of, parse
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.benchmarks.storage_io_depth_sweep import DepthSweepParams
 from asct.sdk.fio import FioParams
 from asct.sdk.fio.contradictions import MAX_SCRATCH_BYTES
-from pydantic import ValidationError
 
 
 def findings(**settings: Any) -> list[tuple[str, str]]:

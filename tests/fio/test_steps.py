@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from asct.benchmarks.storage_fio import BENCHMARK
 from asct.sdk import HostFacts, Step
 from asct.sdk.benchmark import Context

@@ -1,7 +1,7 @@
 """Read mpstat's JSON (sysstat 12) and average the part that lies inside fio's run.
 
-mpstat samples once a second and stamps each row with the whole second it ended in, so a row of 12:00:07 covers one
-second that ends somewhere in 12:00:07. The rows here are percentages of the time of all online CPUs together.
+mpstat stamps each row with the whole second it ended in, so a row of 12:00:07 covers an interval (1 s, more in long
+runs) that ends somewhere in 12:00:07. The rows here are percentages of the time of all online CPUs together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "guest", "gnice")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One second: percent of time by kind, for all online CPUs, and the busy share of the busiest CPU."""
+    """One interval: percent of time by kind, for all online CPUs, and the busy share of the busiest CPU."""
 
     second: int
     load: Mapping[str, float]
@@ -36,7 +36,7 @@ class CpuLoad:
 
 
 def read_rows(text: str) -> Sequence[Row]:
-    """The rows of `mpstat -o JSON -P ALL 1` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
+    """The rows of `mpstat -o JSON -P ALL` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
 
     Raises ValueError for anything else (mpstat leaves an unfinished document when it is not ended by SIGINT,
     or within its first second).
@@ -52,7 +52,7 @@ def read_rows(text: str) -> Sequence[Row]:
             if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"]))
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a whole JSON document of mpstat: {error!r}") from None
     return rows
 
@@ -71,18 +71,18 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]]) -> Row:
     )
 
 
-def load_within(rows: Sequence[Row], start_s: float, end_s: float) -> CpuLoad | None:
-    """The mean of the rows inside the window, or of the single nearest row if none fits; None without any overlap.
+def load_within(rows: Sequence[Row], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
+    """The mean of the rows of `interval_s` seconds inside the window, or of the single nearest row if none fits; None without any overlap.
 
     Rows that surely lie inside are taken when there are ENOUGH_ROWS of them. In a short run the fraction of the second
     is assumed to be one half.
     """
-    chosen = [row for row in rows if row.second - 1 >= start_s and row.second + 1 <= end_s]
+    chosen = [row for row in rows if row.second - interval_s >= start_s and row.second + 1 <= end_s]
     if len(chosen) < ENOUGH_ROWS:
-        chosen = [row for row in rows if row.second - 0.5 >= start_s and row.second + 0.5 <= end_s]
+        chosen = [row for row in rows if row.second + 0.5 - interval_s >= start_s and row.second + 0.5 <= end_s]
     if not chosen:
-        nearest = max(rows, key=lambda row: _overlap(row, start_s, end_s), default=None)
-        if nearest is None or _overlap(nearest, start_s, end_s) <= 0:
+        nearest = max(rows, key=lambda row: _overlap(row, start_s, end_s, interval_s), default=None)
+        if nearest is None or _overlap(nearest, start_s, end_s, interval_s) <= 0:
             return None
         chosen = [nearest]
     count = len(chosen)
@@ -93,6 +93,6 @@ def load_within(rows: Sequence[Row], start_s: float, end_s: float) -> CpuLoad | 
     )
 
 
-def _overlap(row: Row, start_s: float, end_s: float) -> float:
+def _overlap(row: Row, start_s: float, end_s: float, interval_s: int) -> float:
     """Seconds of the row inside the window, its fraction of a second assumed to be one half."""
-    return min(row.second + 0.5, end_s) - max(row.second - 0.5, start_s)
+    return min(row.second + 0.5, end_s) - max(row.second + 0.5 - interval_s, start_s)

@@ -68,11 +68,11 @@ def read_document(text: str) -> Document:
         raise ValueError("fio wrote no JSON document")
     try:
         content, _ = json.JSONDecoder(parse_constant=_no_constant).raw_decode(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"the JSON document of fio is cut short or damaged: {error}") from None
     try:
         return _document(content, notes)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise ValueError(f"the JSON document is not one of fio's json+: {error!r}") from None
 
 

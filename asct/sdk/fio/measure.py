@@ -14,10 +14,11 @@ from asct.sdk.fio.failure import failure
 from asct.sdk.fio.histogram import NS, Latency, merged
 from asct.sdk.fio.metrics import CONTEXT, LATENCIES, PERCENTILES
 from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.process import CPU_FILE, LOG_FILE, RESULT_FILE, log_interval_ms
+from asct.sdk.fio.process import CPU_FILE, LOG_FILE, RESULT_FILE, cpu_interval_s, log_interval_ms
 from asct.sdk.fio.rate_log import read_rates
 from asct.sdk.fio.verdict import cpu_flags, in_flight, point_flags
 from asct.sdk.record import Measurement, Scalar, Stats
+from asct.sdk.samples import stats_from
 from asct.sdk.step import Output
 from asct.statistics.summary import summarise
 
@@ -32,8 +33,8 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     if not outputs:
         raise ValueError("fio was not run")
     output = outputs[-1]
-    document = _document(output)
-    cpu = _cpu_load(output, document)
+    document = _document(output, params.numjobs)
+    cpu = _cpu_load(params, output, document)
     flags = point_flags(params, document, facts, cpu)
     found = list(_rates(params, output, document, flags))
     for prefix, directions in _sides(document):
@@ -48,7 +49,7 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     return found
 
 
-def _document(output: Output) -> Document:
+def _document(output: Output, numjobs: int) -> Document:
     """The document of a run that did what it should."""
     text = output.files.get(RESULT_FILE, "")
     if output.status != 0:
@@ -63,6 +64,10 @@ def _document(output: Output) -> Document:
     errors = [job.error for job in document.jobs if job.error]
     if errors:
         raise ValueError(f"a job of fio failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")
+    if len(document.jobs) != numjobs:
+        raise ValueError(
+            f"fio reports {len(document.jobs)} of {numjobs} jobs; the others did not start, see its stderr"
+        )
     if sum(part.ios for job in document.jobs for part in job.directions.values()) == 0:
         raise ValueError(
             "fio ended well but did no request at all; the target may be shorter than the offsets asked for"
@@ -102,10 +107,7 @@ def _stats(series: Sequence[float], factor: float) -> Stats | None:
     """The spread over the intervals of the rate log."""
     if len(series) < _ENOUGH_RATES:
         return None
-    summary = summarise(series).scaled(factor)
-    return Stats(
-        n=summary.n, median=summary.median, mad=summary.mad, ci95=summary.ci95, min=summary.min, max=summary.max
-    )
+    return stats_from(summarise(series).scaled(factor))
 
 
 def _percentile_flags(parts: Sequence[Direction]) -> tuple[str, ...]:
@@ -138,7 +140,7 @@ def _latencies(prefix: str, parts: Sequence[Direction], flags: tuple[str, ...]) 
                 yield Measurement(f"{prefix}{kind}_{name}", value * NS, flags=flags)
 
 
-def _cpu_load(output: Output, document: Document) -> CpuLoad | None:
+def _cpu_load(params: FioParams, output: Output, document: Document) -> CpuLoad | None:
     """mpstat's rows within the run; None (then there are no cpu_*) without mpstat or with its document unfinished."""
     text = output.files.get(CPU_FILE, "")
     if not text.strip():
@@ -148,4 +150,4 @@ def _cpu_load(output: Output, document: Document) -> CpuLoad | None:
     except ValueError:
         return None
     longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
-    return load_within(rows, document.ended_s - longest_s, document.ended_s)
+    return load_within(rows, document.ended_s - longest_s, document.ended_s, cpu_interval_s(params))

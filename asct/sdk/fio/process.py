@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ _SECTION: Final = "point"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _LAYOUT_BLOCK: Final = 2**20
 _LOG_SAMPLES: Final = 12
+_CPU_SAMPLES: Final = 120
 _SHORTEST_LOG_MS: Final = 100
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
@@ -77,16 +79,22 @@ def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
             arguments=(*arguments, JOB_FILE),
             files={JOB_FILE: job_file(_SECTION, _options(params, chosen_engine(params, context.facts)), names)},
             collect=(RESULT_FILE, LOG_FILE, CPU_FILE),
-            companions=_companions(context),
+            companions=_companions(params, context),
             env=_ENV,
         ),
     )
 
 
-def _companions(context: Context) -> tuple[Companion, ...]:
+def _companions(params: FioParams, context: Context) -> tuple[Companion, ...]:
     if "mpstat" not in context.facts.tools:
         return ()
-    return (Companion(Tool("mpstat"), ("-o", "JSON", "-P", "ALL", "1"), CPU_FILE, _CPU_ENV),)
+    arguments = ("-o", "JSON", "-P", "ALL", str(cpu_interval_s(params)))
+    return (Companion(Tool("mpstat"), arguments, CPU_FILE, _CPU_ENV),)
+
+
+def cpu_interval_s(params: FioParams) -> int:
+    """Seconds between samples of mpstat: 1, more in long runs so that hundreds of CPUs still make a small file."""
+    return max(1, math.ceil(params.duration / _CPU_SAMPLES))
 
 
 def log_interval_ms(params: FioParams) -> int:
