@@ -72,7 +72,7 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]]) -> Row:
 
 
 def load_within(rows: Sequence[Row], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
-    """The mean of the rows of `interval_s` seconds inside the window, or of the single nearest row if none fits; None without any overlap.
+    """The mean of the rows inside the window, or of the nearest row if none fits; None without any overlap.
 
     Rows that surely lie inside are taken when there are ENOUGH_ROWS of them. In a short run the fraction of the second
     is assumed to be one half.
