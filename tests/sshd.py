@@ -117,7 +117,7 @@ def make_account() -> str:
     if os.geteuid() != 0:
         return getpass.getuser()
     Path("/run/sshd").mkdir(exist_ok=True)
-    with open("/run/asct-bench.lock", "w") as lock:
+    with Path("/run/asct-bench.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             pwd.getpwnam(ACCOUNT)

@@ -33,7 +33,8 @@ class Process:
 class Task:
     """A process with what surrounds it, run as one exchange so that a remote point costs few round trips.
 
-    `files` are written into `main.cwd` first (made with mode 0700 when missing, or when `fresh`, which also empties it).
+    `files` are written into `main.cwd` first (made with mode 0700 when missing, or when `fresh`, which also empties
+    it).
     `companions` start before `main` and get SIGINT after it. `collect` names files of `cwd` fetched into `into`
     besides the stdout and stderr of all processes. `max_bytes` bounds each fetched file.
     """

@@ -50,6 +50,10 @@ class FileTransfer(Protocol):
         """Copy a file there under a temporary name, then rename. Missing folders are made with mode 0700."""
         ...
 
+    def make_folder(self, path: str) -> bool:
+        """Make a folder with mode 0700, and those above it; False when something of that name exists already."""
+        ...
+
     def tail(self, path: str, offset: int) -> bytes:
         """What stands in a growing file from `offset` on, at most 64 KiB; empty when it does not exist yet."""
         ...
@@ -68,7 +72,7 @@ class Link(Protocol):
     def alive(self) -> bool: ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Ends the connection and raises HostTimeout when the body takes longer; HostLost when the connection breaks."""
+        """Raises HostTimeout, and ends the connection, when the body takes longer; HostLost when it breaks."""
         ...
 
     def extend(self, seconds: float) -> None:

@@ -64,4 +64,7 @@ if [ -z "$cache" ]; then
 fi
 say "work $work"
 say "cache $(cd -P -- "$cache" && pwd)"
+case ${SHELL##*/} in
+sh | dash | ash | bash) say "shell posix" ;;
+esac
 say "ready"

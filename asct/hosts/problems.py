@@ -80,7 +80,9 @@ def bad_identity(place: str, file: str, detail: str) -> Diagnostic:
 
 
 def bad_known_hosts(file: str, detail: str) -> Diagnostic:
-    return Diagnostic("E312", f"cannot read known hosts from `{file}`: {detail}", hint="check `known_hosts` of the host")
+    return Diagnostic(
+        "E312", f"cannot read known hosts from `{file}`: {detail}", hint="check `known_hosts` of the host"
+    )
 
 
 def no_agreement(place: str, detail: str) -> Diagnostic:
@@ -89,7 +91,9 @@ def no_agreement(place: str, detail: str) -> Diagnostic:
 
 
 def bad_ssh_config(place: str, detail: str) -> Diagnostic:
-    return Diagnostic("E314", f"{place}: {detail}", hint="say it in the plan (address, port, jump) or mend ~/.ssh/config")
+    return Diagnostic(
+        "E314", f"{place}: {detail}", hint="say it in the plan (address, port, jump) or mend ~/.ssh/config"
+    )
 
 
 def connection_lost(place: str, doing: str, detail: str = "") -> Diagnostic:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +31,7 @@ class RemoteHost:
         self._link = link
         self._work = ""
         self._cache = ""
+        self._posix_login = False
         self._lock = threading.Lock()
         self._exchange: Exchange | None = None
 
@@ -67,6 +67,7 @@ class RemoteHost:
             seen = (out + err).decode("utf-8", "replace")
             raise HostError(self.name, problems.strange_shell(self._link.place, doing, seen))
         self._work, self._cache = found["work"], found["cache"]
+        self._posix_login = found.get("shell") == "posix"
 
     def close(self) -> None:
         self.interrupt()
@@ -82,10 +83,12 @@ class RemoteHost:
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
         if task.fresh:
             below(self.name, task.main.cwd, [self._work])
-        line = _encoded(script.task_line(self.name, task))
+        script.task_line(self.name, task, empty=False)  # refuses names and arguments before anything is touched
         task.into.mkdir(parents=True, exist_ok=True)
         feed = LineFeed(on_line) if on_line else None
         with self._link.within(SHORT_S, f"starting {task.main.argv[0]}"):
+            empty = task.fresh and not self._link.files.make_folder(task.main.cwd)
+            line = _encoded(script.task_line(self.name, task, empty=empty))
             exchange = Exchange(self.name, self._link, task, feed)
             with self._lock:
                 self._exchange = exchange
@@ -189,7 +192,7 @@ class RemoteHost:
             self._exchange = None
 
     def _runner_command(self) -> str:
-        return f"exec sh {shlex.quote(self._work + '/.runner')}"
+        return script.runner_command(self._work, posix_login=self._posix_login)
 
     def _housekeeping(self, line: str) -> str:
         """Run a line of the runner; returns what follows `done`."""

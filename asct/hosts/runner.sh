@@ -1,12 +1,12 @@
 # The one program that a remote host needs: reads a single line of shell words from standard input and acts on it.
 # POSIX only (dash, bash, busybox ash); values arrive quoted, $nl stands for a line feed inside them.
+# $root, set before, is the folder of the run.
 # Answers are lines that begin with `asct:` on standard output; what programs print goes to files.
 #
 # It runs in a process group of its own (sshd gives each command a session; setsid where a server does not), so that
 # `kill 0` reaches everything a task started and nothing else. The group ends when standard input ends or carries a
 # line, when the time limit passes, and after the task: a lost connection leaves nothing running.
 
-root=${0%/*}
 nl='
 '
 LC_ALL=C
@@ -38,9 +38,9 @@ stop() {
     kill -KILL 0
 }
 
-# enter FRESH FOLDER: make the folder and go there
+# enter EMPTY FOLDER: go there; first made anew when EMPTY is 1 (each program started costs a millisecond)
 enter() {
-    if [ "$1" = 1 ] && { [ -e "$2" ] || [ -h "$2" ]; }; then rm -rf -- "$2" || fail "cannot empty $2"; fi
+    if [ "$1" = 1 ]; then rm -rf -- "$2" || fail "cannot empty $2"; fi
     [ -d "$2" ] || mkdir -p -- "$2" 2>/dev/null || fail "cannot make the folder $2"
     cd -- "$2" || fail "cannot enter the folder $2"
 }
@@ -76,7 +76,7 @@ companion() {
 # A shell turns a death by signal n into 128+n, like a program that exits so. It tells of the death on its own standard
 # error, except for INT, PIPE and (bash) TERM: the message's presence is reported beside the status.
 main() {
-    note=$0.note
+    note=$root/.note
     exec 2>"$note"
     trap : INT TERM
     ( sleep "$1"; stop ) >/dev/null 2>&1 3<&- 4>&- &
@@ -157,7 +157,7 @@ leave() {
 
 if ! leads_group; then
     [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "no process group of its own, and no setsid"
-    ASCT_SETSID=1 exec setsid sh "$0" <&3 >&4
+    ASCT_SETSID=1 exec setsid sh -c 'root=$1; . "$root/.runner"' sh "$root" <&3 >&4
 fi
 unset ASCT_SETSID
 IFS= read -r line <&3 || exit 0

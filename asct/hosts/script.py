@@ -1,9 +1,10 @@
-"""Tasks as lines for runner.sh, and what it answers. Pure text; quoting is the only thing between values and a shell."""
+"""Tasks as lines for runner.sh, and what it answers. Pure text: quoting is all that stands between values and a shell."""
 
 from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,15 +66,22 @@ def _launch(host: str, process: Process) -> list[str]:
     return [process.cwd, stdout, stderr, *environment(host, process.env), "--", *process.argv]
 
 
-def task_line(host: str, task: Task) -> str:
-    """The line that makes runner.sh run `task`."""
-    calls = [call(host, "enter", "1" if task.fresh else "0", task.main.cwd)]
+def task_line(host: str, task: Task, *, empty: bool) -> str:
+    """The line that makes runner.sh run `task`; `empty` says that its folder holds something that must go first."""
+    calls = [call(host, "enter", "1" if empty else "0", task.main.cwd)]
     calls += [call(host, "file", inner_name(host, name), text) for name, text in task.files.items()]
     calls += [call(host, "companion", *_launch(host, companion)) for companion in task.companions]
     limit = str(math.ceil(task.timeout_s) + HOST_GRACE_S)
     calls.append(call(host, "main", limit, *_launch(host, task.main)))
     calls.append(call(host, "report", *(path for path, _ in wanted_files(host, task))))
     return "; ".join(calls) + "\n"
+
+
+def runner_command(work: str, *, posix_login: bool) -> str:
+    """The command line that starts the runner: inside the login shell if that will do, which saves a program start."""
+    root = shlex.quote(work)
+    text = 'root=$1; . "$root/.runner"'
+    return f"root={root}; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
 
 
 def opening(host: str, base: str, token: str) -> str:

@@ -13,7 +13,7 @@ import fabric
 import paramiko
 
 from asct.diagnostics.model import Diagnostic
-from asct.errors import ConnectError, HostError, HostLost, HostTimeout
+from asct.errors import ConnectError, HostLost, HostTimeout
 from asct.hosts import hostkeys, problems
 from asct.hosts.base import Host
 from asct.hosts.link import Channel
@@ -90,7 +90,7 @@ class SshLink:
             connection.transport.stop_thread()
 
     def _transport(self) -> paramiko.Transport:
-        transport = self._hops[-1].transport if self._hops else None
+        transport: paramiko.Transport | None = self._hops[-1].transport if self._hops else None
         if transport is None or not transport.is_active():
             raise HostLost(self._spec.name, problems.connection_lost(self.place, "idle"))
         return transport
@@ -219,7 +219,7 @@ class Hop:
         try:
             connection.connect_kwargs["sock"] = self._socket(through)
             connection.open()
-        except Exception as error:  # noqa: BLE001 - paramiko lets many types through; each gets its message
+        except Exception as error:  # paramiko lets many types through; each gets its message
             connection.client.close()
             raise ConnectError(self._spec.name, self._finding(error)) from error
         connection.transport.set_keepalive(KEEPALIVE_S)

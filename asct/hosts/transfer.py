@@ -78,11 +78,27 @@ class Files:
                     self._client.remove(partial)
                 raise
 
+    def make_folder(self, path: str) -> bool:
+        """Make a folder with mode 0700, and those above it; False when something of that name exists already."""
+        with self._errors(path):
+            try:
+                self._client.mkdir(path, 0o700)
+            except OSError:
+                if self._exists(path):
+                    return False
+                self._make_folder(path)
+        return True
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self._client.lstat(path)
+        except FileNotFoundError:
+            return False
+        return True
+
     def _make_folder(self, path: str) -> None:
         parent = posixpath.dirname(path)
-        try:
-            self._client.stat(parent)
-        except FileNotFoundError:
+        if not self._exists(parent):
             self._make_folder(parent)
         self._client.mkdir(path, 0o700)
 
