@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from asct.plan.scalars import resolve
 from asct.values.duration import parse_duration
 from asct.values.problem import BadValueError, shown
 from asct.values.size import parse_size
@@ -245,13 +246,10 @@ def _number(token: _Token) -> int | float | Seconds:
     """A number, a size in bytes or a duration."""
     text = token.text
     try:
-        if text.isdecimal() and len(text) <= MAX_DEPTH:
-            return int(text)
-        if text[-1].isdecimal():
-            return float(text)
-        return measured(text)
+        value = resolve(text) if text[-1].isdecimal() else measured(text)
     except BadValueError as problem:
         raise ExpressionError("E120", problem.message, token.at, len(text), problem.hint) from None
+    return value if isinstance(value, int | float) else 0
 
 
 def measured(text: str) -> int | Seconds:

@@ -1,0 +1,123 @@
+"""The names a template may read: vars, host, needs, plan, and env as far as `inputs` lists it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from asct.diagnostics.suggest import did_you_mean
+from asct.plan.model import HostSpec, Node, Plan
+
+ROOTS = ("vars", "host", "needs", "plan", "env")
+_HOST_FIELDS = ("name", "transport", "address", "port", "user", "workdir")
+
+
+class UndefinedError(Exception):
+    """A path that leads nowhere: what is missing, and the way out."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is known where a template stands. `host` None: not here. `needs` None: not here, else the aliases.
+
+    `environment` None reads the environment of the process, and of that only the names in `inputs`.
+    """
+
+    vars: Mapping[str, Node] = field(default_factory=dict)
+    host: HostSpec | None = None
+    needs: Collection[str] | None = None
+    plan: Mapping[str, str] = field(default_factory=dict)
+    inputs: Collection[str] = ()
+    environment: Mapping[str, str] | None = None
+
+    def lookup(self, path: str) -> Any:
+        """The value of a path, plain; a path into `needs` only has its alias checked and gives None.
+
+        Raises UndefinedError.
+        """
+        root, *rest = path.split(".")
+        if root not in ROOTS:
+            hint = did_you_mean(root, ROOTS, f"a path begins with {', '.join(ROOTS[:-1])}")
+            if root in self.vars:
+                hint = f"did you mean `vars.{path}`?"
+            raise UndefinedError(f"`{path}` is not defined", hint)
+        if not rest:
+            raise UndefinedError(f"`{root}` alone is not a value", f"name something in it: `{root}.name`")
+        readers = {
+            "vars": self._vars, "host": self._host, "needs": self._needs, "plan": self._plan, "env": self._env,
+        }  # fmt: skip
+        return readers[root](path, rest)
+
+    def _vars(self, path: str, rest: list[str]) -> Any:
+        if rest[0] not in self.vars:
+            raise UndefinedError(f"`{path}` is not defined", did_you_mean(rest[0], self.vars, "add it under `vars`"))
+        return _descend(self.vars[rest[0]], path, rest[1:])
+
+    def _host(self, path: str, rest: list[str]) -> Any:
+        if self.host is None:
+            raise UndefinedError(
+                f"`{path}` is not known here", "`host` can be read in `config`, `sweep` and `vars` of hosts"
+            )
+        first, *names = rest
+        if first == "vars" and names:
+            if names[0] not in self.host.vars:
+                hint = did_you_mean(names[0], self.host.vars, f"add it under `vars` of host `{self.host.name}`")
+                raise UndefinedError(f"`{path}` is not defined for host `{self.host.name}`", hint)
+            return _descend(self.host.vars[names[0]], path, names[1:])
+        if first == "labels" and len(names) == 1:
+            if names[0] not in self.host.labels:
+                hint = did_you_mean(names[0], self.host.labels, f"add it under `labels` of host `{self.host.name}`")
+                raise UndefinedError(f"`{path}` is not defined for host `{self.host.name}`", hint)
+            return self.host.labels[names[0]]
+        if first in _HOST_FIELDS and not names:
+            return getattr(self.host, first)
+        raise UndefinedError(f"`{path}` is not defined", did_you_mean(first, (*_HOST_FIELDS, "vars", "labels")))
+
+    def _needs(self, path: str, rest: list[str]) -> Any:
+        if self.needs is None:
+            raise UndefinedError(f"`{path}` is not known here", "results of `needs` can be read in `config` only")
+        if rest[0] not in self.needs:
+            hint = did_you_mean(rest[0], self.needs, f"add `needs: {{{rest[0]}: BENCHMARK}}`")
+            raise UndefinedError(f"`{rest[0]}` is not one of the `needs` here", hint)
+        if len(rest) < 2:
+            raise UndefinedError(f"`{path}` alone is not a value", f"name a result of it: `{path}.dram.optimum_size`")
+        return None
+
+    def _plan(self, path: str, rest: list[str]) -> Any:
+        name = ".".join(rest)
+        if name not in self.plan:
+            raise UndefinedError(f"`{path}` is not defined", did_you_mean(name, self.plan))
+        return self.plan[name]
+
+    def _env(self, path: str, rest: list[str]) -> Any:
+        name = ".".join(rest)
+        if name not in self.inputs:
+            hint = f"list it to allow it: `inputs: [{', '.join([*self.inputs, name])}]`"
+            raise UndefinedError(f"the plan does not list `{name}` under `inputs`", hint)
+        environment = os.environ if self.environment is None else self.environment
+        if name not in environment:
+            raise UndefinedError(f"the environment variable `{name}` is not set", f"set it: `{name}=... asct ...`")
+        return environment[name]
+
+
+def scope_of(plan: Plan, host: HostSpec | None = None, needs: Collection[str] | None = None) -> Scope:
+    """The scope of a loaded plan, on one host."""
+    named = {"name": plan.name, "description": plan.description}
+    return Scope(plan.vars, host, needs, named, plan.inputs)
+
+
+def _descend(node: Node, path: str, names: list[str]) -> Any:
+    for name in names:
+        if not isinstance(node.value, dict):
+            raise UndefinedError(f"`{path}` is not defined", f"what stands before `.{name}` is not a map")
+        if name not in node.value:
+            raise UndefinedError(f"`{path}` is not defined", did_you_mean(name, node.value))
+        node = node.value[name]
+    return node.value if isinstance(node.value, list | dict) else node.plain()

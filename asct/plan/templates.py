@@ -1,0 +1,292 @@
+"""Templates: `${...}` in the texts of a plan, and the conditions of `where`.
+
+A text that is one template keeps the type of its value; inside other text the value is written out. `$$` is a dollar
+sign. A template is evaluated once: what comes out of it is never read again. One that reads results of `needs` becomes
+a Pending, which `evaluate_pending` finishes when the results are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final
+
+from asct.diagnostics.model import Diagnostic, Span
+from asct.diagnostics.suggest import did_you_mean
+from asct.errors import PlanError
+from asct.plan.calculation import Run, compiled
+from asct.plan.expressions import ExpressionError, Seconds, Tree, parse_expression, paths
+from asct.plan.model import Node
+from asct.plan.scope import Scope, UndefinedError
+from asct.values.duration import format_duration
+
+MAX_TEXT: Final = 65_536
+"""The longest text that a template may make."""
+
+Part = str | tuple[int, Tree]
+"""Literal text, or the offset of an expression in the template and the expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A template that waits for results of `needs`.
+
+    `text` is as written, `aliases` whose results it reads, `paths` what of them (`cache.dram.optimum_size`) and where,
+    `values` all else that it reads: {"host.vars.factor": 2}.
+    """
+
+    text: str
+    aliases: tuple[str, ...]
+    paths: tuple[tuple[str, Span], ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A compiled `where`: `names` are the axes it reads, `run` decides on one point."""
+
+    names: tuple[str, ...]
+    node: Node
+    run: Run
+
+    def __call__(self, point: Mapping[str, Any]) -> bool:
+        """Whether the point stays. Raises PlanError when the condition cannot be computed for it."""
+        try:
+            result = self.run(point)
+        except ExpressionError as problem:
+            shown = ", ".join(f"{name} = {point[name]}" for name in self.names if name in point)
+            raise PlanError(_located(problem, self.node, 0, shown and f"at {shown}")) from None
+        if isinstance(result, bool):
+            return result
+        hint = "compare it with something, as in `iodepth * numjobs <= 128`"
+        raise PlanError(Diagnostic("E123", "`where` is neither true nor false", self.node.span, hint=hint))
+
+
+def has_template(node: Node) -> bool:
+    """Whether any text in the node holds a `${`."""
+    if isinstance(node.value, str):
+        return "${" in node.value
+    if isinstance(node.value, dict):
+        return any(map(has_template, node.value.values()))
+    return isinstance(node.value, list) and any(map(has_template, node.value))
+
+
+def evaluate(node: Node, scope: Scope) -> Node:
+    """The node with every template replaced by its value, deep over lists and maps; places stay.
+
+    A value may be a Pending. Raises PlanError with everything that is wrong in the node (E120 to E122).
+    """
+    findings: list[Diagnostic] = []
+    result = _evaluated(node, scope, findings)
+    if findings:
+        raise PlanError(*findings)
+    return result
+
+
+def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+    """The value of a Pending's text once `needs` ({"cache.dram.optimum_size": 553648128}) is known.
+
+    Raises PlanError when a result is missing or the value cannot be computed.
+    """
+    node = Node(text, Span("", 1, 1, len(text) or 1))
+    known = {**values, **{f"needs.{path}": value for path, value in needs.items()}}
+    missing = sorted({path for path, _, _ in _read_paths(_split(text)) if path not in known})
+    if missing:
+        names = ", ".join(f"`{path}`" for path in missing)
+        raise PlanError(Diagnostic("E121", f"{names} was not found", hint="give the setting a value of its own"))
+    try:
+        return _joined(_split(text), known)
+    except ExpressionError as problem:
+        raise PlanError(replace(_located(problem, node, 0), span=None)) from None
+
+
+def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
+    """A `where` as a function of a point's axes; vars and host are fixed now.
+
+    Raises PlanError: syntax (E120), unknown names (E121), not a text (E123).
+    """
+    if isinstance(node.value, bool):
+        return Condition((), node, compiled(Tree("const", 0, value=node.value), {}))
+    if not isinstance(node.value, str) or "${" in node.value:
+        hint = "write it without `${...}`, as in `iodepth * numjobs <= vars.max_qd`"
+        raise PlanError(Diagnostic("E123", "`where` is not a condition", node.span, hint=hint))
+    try:
+        tree = parse_expression(node.value)
+    except ExpressionError as problem:
+        raise PlanError(_located(problem, node, 0)) from None
+    known: dict[str, Any] = {}
+    findings = []
+    read = paths(tree)
+    for path, at, length in read:
+        if path not in axes:
+            finding = _known_to_where(path, axes, scope, known)
+            if finding:
+                findings.append(replace(finding, span=_inside(node, at, length)))
+    if findings:
+        raise PlanError(*findings)
+    names = tuple(dict.fromkeys(path for path, _, _ in read if path in axes))
+    return Condition(names, node, compiled(tree, known))
+
+
+def _known_to_where(path: str, axes: Collection[str], scope: Scope, known: dict[str, Any]) -> Diagnostic | None:
+    if "." not in path:
+        hint = did_you_mean(path, axes, f"axes: {', '.join(sorted(axes))}; put quotes around a text")
+        return Diagnostic("E121", f"`{path}` is not an axis of this sweep", hint=hint)
+    if path.startswith("needs."):
+        hint = "results are known only when the jobs run; the points must be known before"
+        return Diagnostic("E121", "`where` cannot read results of `needs`", hint=hint)
+    try:
+        known[path] = scope.lookup(path)
+    except UndefinedError as problem:
+        return Diagnostic("E121", problem.message, hint=problem.hint)
+    return None
+
+
+def _evaluated(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
+    value = node.value
+    if isinstance(value, str):
+        return _text(node, scope, findings) if "$" in value else node
+    if isinstance(value, list):
+        items = [_evaluated(item, scope, findings) for item in value]
+        return node if all(map(_is, items, value)) else replace(node, value=items)
+    if isinstance(value, dict):
+        members = {key: _evaluated(item, scope, findings) for key, item in value.items()}
+        return node if all(map(_is, members.values(), value.values())) else replace(node, value=members)
+    return node
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _text(node: Node, scope: Scope, findings: list[Diagnostic]) -> Node:
+    known: dict[str, Any] = {}
+    try:
+        parts = _split(node.value)
+        read = _read_paths(parts)
+        for path, at, length in read:
+            _look_up(path, _inside(node, at, length), scope, known, findings)
+        if any(path not in known and not path.startswith("needs.") for path, _, _ in read):
+            return node
+        needed = [(path.removeprefix("needs."), at, length) for path, at, length in read if path.startswith("needs.")]
+        if needed:
+            return replace(node, value=_pending(node, needed, known))
+        return replace(node, value=_joined(parts, known))
+    except ExpressionError as problem:
+        findings.append(_located(problem, node, 0))
+        return node
+
+
+def _look_up(path: str, span: Span, scope: Scope, known: dict[str, Any], findings: list[Diagnostic]) -> None:
+    try:
+        value = scope.lookup(path)
+    except UndefinedError as problem:
+        findings.append(Diagnostic("E121", problem.message, span, hint=problem.hint))
+        return
+    if not path.startswith("needs."):
+        known[path] = value
+
+
+def _pending(node: Node, needed: list[tuple[str, int, int]], known: Mapping[str, Any]) -> Pending:
+    aliases = tuple(dict.fromkeys(path.partition(".")[0] for path, _, _ in needed))
+    places = tuple((path, _inside(node, at, length)) for path, at, length in needed)
+    return Pending(node.value, aliases, places, dict(known), node.span)
+
+
+@lru_cache(maxsize=1024)
+def _split(text: str) -> tuple[Part, ...]:
+    """Literal parts and expressions in turn; `$$` is undone. Raises ExpressionError at its place in `text`."""
+    parts: list[Part] = []
+    literal, position = "", 0
+    while (dollar := text.find("$", position)) >= 0:
+        literal += text[position:dollar]
+        following = text[dollar + 1 : dollar + 2]
+        if following == "{":
+            end = _closing(text, dollar)
+            parts += [literal, (dollar + 2, _expression(text, dollar + 2, end))]
+            literal, position = "", end + 1
+        else:
+            literal += "$"
+            position = dollar + (2 if following == "$" else 1)
+    return tuple(part for part in [*parts, literal + text[position:]] if part != "")
+
+
+def _closing(text: str, start: int) -> int:
+    """The place of the `}`; one inside quotes does not count."""
+    quote = ""
+    for position in range(start + 2, len(text)):
+        mark = text[position]
+        if quote:
+            quote = "" if mark == quote else quote
+        elif mark in "'\"":
+            quote = mark
+        elif mark == "}":
+            return position
+    raise ExpressionError("E120", "`${` is not closed", start, 2, "add `}`, or write `$$` for a dollar sign")
+
+
+def _expression(text: str, start: int, end: int) -> Tree:
+    if not text[start:end].strip():
+        raise ExpressionError("E120", "an empty template", start - 2, end - start + 3, "write a path: `${vars.name}`")
+    try:
+        return parse_expression(text[start:end])
+    except ExpressionError as problem:
+        raise ExpressionError(problem.code, problem.message, problem.at + start, problem.length, problem.hint) from None
+
+
+def _read_paths(parts: tuple[Part, ...]) -> list[tuple[str, int, int]]:
+    return [
+        (path, at + part[0], length)
+        for part in parts
+        if not isinstance(part, str)
+        for path, at, length in paths(part[1])
+    ]
+
+
+def _joined(parts: tuple[Part, ...], known: Mapping[str, Any]) -> Any:
+    """The value of one template alone, or the text of all parts."""
+    if len(parts) == 1 and not isinstance(parts[0], str):
+        value = _computed(parts[0], known)
+        return _as_text(value, 0) if isinstance(value, Seconds) else value
+    texts = [part if isinstance(part, str) else _as_text(_computed(part, known), part[0]) for part in parts]
+    if sum(map(len, texts)) > MAX_TEXT:
+        raise ExpressionError("E122", f"a text of more than {MAX_TEXT} characters", 0)
+    return "".join(texts)
+
+
+def _computed(part: tuple[int, Tree], known: Mapping[str, Any]) -> Any:
+    offset, tree = part
+    try:
+        return compiled(tree, known)({})
+    except ExpressionError as problem:
+        raise ExpressionError(
+            problem.code, problem.message, problem.at + offset, problem.length, problem.hint
+        ) from None
+
+
+def _as_text(value: Any, at: int) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Seconds):
+        return format_duration(value) if value >= 0 else f"-{format_duration(-value)}"
+    if isinstance(value, str | int | float):
+        return str(value)
+    kind = "a list" if isinstance(value, list) else "a map" if isinstance(value, dict) else "nothing"
+    hint = "a list or map must be the whole value, not part of a text"
+    raise ExpressionError("E122", f"{kind} cannot be written into a text", at, 1, hint)
+
+
+def _located(problem: ExpressionError, node: Node, offset: int, label: str = "") -> Diagnostic:
+    span = _inside(node, problem.at + offset, problem.length)
+    return Diagnostic(problem.code, problem.message, span, label=label, hint=problem.hint)
+
+
+def _inside(node: Node, at: int, length: int) -> Span:
+    """A stretch of the node's text as a place in the file; the whole node where its text is not written verbatim."""
+    span, size = node.span, len(node.value)
+    quotes = span.length - size
+    if quotes not in (0, 2) or at > size:
+        return span
+    return Span(span.file, span.line, span.column + at + quotes // 2, max(1, min(length, size - at)))
