@@ -20,6 +20,7 @@ from asct.diagnostics.model import Diagnostic
 if TYPE_CHECKING:
     from asct.cli.options import Settings
 
+
 def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Whether `stream` gets colours under `--color choice`."""
     if choice != "auto":

@@ -82,3 +82,15 @@ def _shown(value: Any, as_size: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def show_value(benchmark: str, name: str, value: Any) -> str:
+    """A canonical value of a setting as one would write it: sizes with their suffix, durations with their unit."""
+    found = installed().get(benchmark)
+    schema = found.params_model.model_json_schema()["properties"].get(name, {}) if found else {}
+    kind = _type_name(schema)
+    if "duration" in kind and isinstance(value, int | float):
+        from asct.values.duration import format_duration
+
+        return format_duration(value)
+    return _shown(value, "size" in kind)

@@ -30,6 +30,12 @@ CODES: dict[str, CodeText] = {
         "The names, keywords, tags or hosts given leave nothing to run. A run of nothing cannot pass, so this is an\n"
         "error with exit code 2. `asct list` shows names and keywords.",
     ),
+    "E914": CodeText(
+        "not the approved plan",
+        "`apply --approve HASH` runs a plan only if it is the one that was looked at. The plan, its settings or its\n"
+        "hosts have changed since, so it is refused with exit code 4. `asct plan` shows the plan and its hash as it is\n"
+        "now.",
+    ),
     "E970": CodeText(
         "a bug in asct",
         "Something that asct did not foresee. The message names a file with the details; results written so far are\n"

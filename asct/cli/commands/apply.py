@@ -1,0 +1,90 @@
+"""`asct apply PLAN...`, the main command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asct.cli.loading import Choice, choice_options, load_all
+from asct.cli.options import Settings, shared_options
+
+if TYPE_CHECKING:
+    from asct.cli.execution import Options
+    from asct.planner.model import ResolvedPlan
+
+
+@click.command("apply")
+@click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
+@click.option("--results", type=click.Path(file_okay=False), default="results", show_default=True)
+@click.option("--dry-run", is_flag=True, help="Show the commands that would be run; touches no host.")
+@click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")
+@click.option("--timeout", metavar="DURATION", help="For the whole run: 2h.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first measurement that fails.")
+@click.option("--approve", metavar="HASH", help="Run a plan only if this is the hash that `asct plan` showed.")
+@click.option("--label", metavar="L", help="A name for the run.")
+@click.option("--ci", is_flag=True, help="For CI: plain lines, junit.xml, annotations under GitHub Actions.")
+@shared_options
+@choice_options
+def command(settings: Settings, plans: tuple[str, ...], choice: Choice, **given: Any) -> int:
+    """Validate a plan, measure what it names, judge what it expects, and write the report.
+
+    Several plans run one after the other; the exit code is that of the gravest outcome.
+    """
+    from asct.cli.execution import dry_run, execute
+
+    if given["ci"]:
+        settings.progress, settings.colour = False, "never"
+    resolved = load_all(settings, plans, choice)
+    if given["approve"] is not None:
+        _approve(resolved, given["approve"])
+    if given["dry_run"]:
+        return max(dry_run(settings, plan) for plan in resolved)
+    options = _options(given)
+    worst = 0
+    for plan in resolved:
+        worst = max(worst, execute(settings, plan, options).exit_code)
+        if worst > 128:
+            break
+    return worst
+
+
+def _options(given: dict[str, Any]) -> Options:
+    from asct.cli.execution import Options
+    from asct.values.duration import parse_duration, require_unit
+
+    timeout = None
+    if given["timeout"] is not None:
+        try:
+            require_unit(_number(given["timeout"]))
+            timeout = parse_duration(given["timeout"])
+        except ValueError as problem:
+            raise click.BadParameter(str(problem), param_hint="--timeout") from problem
+    return Options(
+        results=Path(given["results"]),
+        forks=given["forks"],
+        timeout_s=timeout,
+        fail_fast=given["fail_fast"],
+        label=given["label"],
+        ci=given["ci"],
+    )
+
+
+def _number(text: str) -> object:
+    """The text, or the number that it is, so that a bare number is told from a duration with its unit."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _approve(plans: list[ResolvedPlan], approved: str) -> None:
+    from asct.diagnostics.model import Diagnostic
+    from asct.errors import SafetyError
+
+    for plan in plans:
+        if len(approved) < 8 or not plan.hash.startswith(approved.lower()):
+            message = f"plan `{plan.name}` has the hash {plan.hash[:12]}, not the approved {approved}"
+            hint = "look at it again with `asct plan`; at least 8 digits of the hash are needed"
+            raise SafetyError(Diagnostic("E914", message, hint=hint))

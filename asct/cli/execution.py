@@ -1,0 +1,129 @@
+"""Runs a resolved plan as `apply` and `run` do: measure, judge, finish, report, recap."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from asct.cli.options import PROGRAM, Settings
+
+if TYPE_CHECKING:
+    from asct.engine.ports import RunOptions
+    from asct.engine.run import RunOutcome
+    from asct.planner.model import ResolvedPlan
+    from asct.store.layout import RunLayout
+    from asct.store.model import Verdict
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says about a run. `folder` takes the place of results/<plan>/<run id>/."""
+
+    results: Path = Path("results")
+    folder: Path | None = None
+    force: bool = False
+    forks: int = 32
+    timeout_s: float | None = None
+    fail_fast: bool = False
+    label: str | None = None
+    ci: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a run lies and how it ended."""
+
+    folder: Path
+    exit_code: int
+
+
+def execute(settings: Settings, resolved: ResolvedPlan, options: Options) -> Outcome:
+    """Run one plan to its end and print the recap. Raises StoreError when nothing can be written at all."""
+    from asct.cli.progress import choose
+    from asct.cli.recap import recap
+    from asct.cli.runlog import RunLog
+    from asct.engine.run import apply, finish_run
+
+    _clear(options)
+    reports: dict[str, Path] = {}
+
+    def render(layout: RunLayout) -> Mapping[str, str]:
+        reports.update(_rendered(settings, resolved, layout, options))
+        return {name: str(path) for name, path in reports.items()}
+
+    with RunLog(settings.log_level) as log, choose(settings.console) as progress:
+        outcome = apply(resolved, _run_options(options), listeners=[log, progress])
+        code = finish_run(outcome, _judged(resolved, outcome), render)
+    recap(settings.console, outcome.run, outcome.layout.root, reports)
+    if options.ci:
+        _tell_ci(settings, outcome.layout)
+    return Outcome(outcome.layout.root, code)
+
+
+def _clear(options: Options) -> None:
+    if options.folder is not None and options.force:
+        from asct.store.folders import clear_run
+
+        clear_run(options.folder)
+
+
+def _run_options(options: Options) -> RunOptions:
+    from asct.engine.ports import RunOptions
+
+    return RunOptions(
+        results=options.results,
+        folder=options.folder,
+        forks=options.forks,
+        timeout_s=options.timeout_s,
+        fail_fast=options.fail_fast,
+        label=options.label,
+        command=(PROGRAM, *sys.argv[1:]),
+    )
+
+
+def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:
+    from asct.analysis.expectations import judge
+    from asct.store.reader import read_run
+
+    if not resolved.checks:
+        return []
+    stored = read_run(outcome.layout.root)
+    strict = [job.key for job in resolved.jobs if job.strict]
+    return judge(resolved.checks, stored.records(), outcome.run, stored.facts(), strict=strict)
+
+
+def _rendered(settings: Settings, resolved: ResolvedPlan, layout: RunLayout, options: Options) -> Mapping[str, Path]:
+    """The plan's formats, and junit with --ci. A report that cannot be written never hides what was measured."""
+    from asct.cli.reporting import write_reports
+    from asct.errors import AsctError
+
+    names = [*resolved.report.formats]
+    if options.ci and "junit" not in names:
+        names.append("junit")
+    written: dict[str, Path] = {}
+    for name in names:
+        try:
+            written.update(write_reports(layout.root, [name], layout.root))
+        except AsctError as problem:
+            settings.console.diagnostics(problem.diagnostics)
+    return written
+
+
+def _tell_ci(settings: Settings, layout: RunLayout) -> None:
+    """Under GitHub Actions: annotations on stdout, and the summary into the job's summary, below its limit of 1 MiB."""
+    if not os.environ.get("GITHUB_ACTIONS"):
+        return
+    from asct.analysis.view import open_view
+    from asct.export import render
+    from asct.registry import installed
+
+    lines = render(open_view(layout.root, installed()), "github")
+    settings.console.result(str(lines).rstrip("\n"))
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary and layout.markdown.exists():
+        with open(summary, "a", encoding="utf-8") as target:  # noqa: PTH123 - a name given by the runner
+            target.write(layout.markdown.read_text(encoding="utf-8"))
