@@ -7,7 +7,7 @@ A level is a plateau, by these rules (slopes in log latency per doubling of the 
 * a stretch is a plateau if it spans at least `MIN_SPAN` octaves with an overall slope below `MAX_SLOPE` (28 % per
   doubling);
 * two plateaus whose facing ends differ by less than `MIN_STEP` (1.4 times) are one level: a TLB step, not a memory;
-* bounds are the outermost sizes measured whose latency is within the tolerance of the end of the plateau (6 %, or four
+* bounds are the outermost sizes measured whose latency is within the tolerance of the end of the plateau (10 %, or four
   standard deviations of its noise up to 15 %), to the resolution of the data: no rounding;
 * the last level has no upper end: a further rise by less than `TAIL` (2 times) up to the last size belongs to it;
 * latency is the median over the plateau's sizes, thinned to quarter octaves so that refined sizes do not count more;
@@ -35,6 +35,7 @@ MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
 MIN_STEP = math.log(1.4)
 TAIL = math.log(2.0)
+EDGE = math.log(1.10)
 MIN_SIZES = 8
 MAX_LEVELS = 5
 MAX_NOISE = 0.12
@@ -44,9 +45,9 @@ MAX_NOISE = 0.12
 class Level:
     """One level: sizes in bytes, latency in the unit of the curve.
 
-    `sizes` and `latencies` are the points that `latency` is the median of. The `gap` of a bound is how far the next
-    measured size lies beyond it, as a share of the bound; None where the data end. `scatter` is the standard deviation
-    from size to size, as a share of the latency; a slow drift does not enter it.
+    `sizes` and `latencies` are the points that `latency` is the median of. `below` and `above` are the measured sizes
+    next to the bounds on their outside; None where the data end. `scatter` is the standard deviation from size to size,
+    as a share of the latency; a slow drift does not enter it.
     """
 
     name: str
@@ -57,8 +58,18 @@ class Level:
     sizes: tuple[int, ...]
     latencies: tuple[float, ...]
     scatter: float = 0.0
-    lower_gap: float | None = None
-    upper_gap: float | None = None
+    below: int | None = None
+    above: int | None = None
+
+    @property
+    def lower_gap(self) -> float | None:
+        """How far below the lower bound the next size lies, as a share of that size."""
+        return None if self.below is None else self.lower / self.below - 1.0
+
+    @property
+    def upper_gap(self) -> float | None:
+        """How far above the upper bound the next size lies, as a share of the bound."""
+        return None if self.above is None else self.above / self.upper - 1.0
 
 
 Cause = Literal[
@@ -71,8 +82,8 @@ Cause = Literal[
 class LevelSearch:
     """The levels found, smallest first, or none with the `cause` and the `reason` in words.
 
-    `notes` maps a word (`shoulder`, `open-end`, `cache-without-plateau`) to what it says here. `suspects` are the sizes
-    that were left out.
+    `notes` maps a word (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to what it says here.
+    `suspects` are the sizes that were left out.
     """
 
     levels: tuple[Level, ...]
@@ -121,11 +132,13 @@ def find_levels(
     usable = curve.take([i for i, size in enumerate(curve.sizes) if size not in bad])
     bounds = [_bounds(usable, thin, plateau) for plateau in plateaus]
     names = name_levels([bound[1] for bound in bounds], curve.sizes[-1], open_end, hints)
-    levels = tuple(_level(name, bound, usable, thin, granule) for name, bound in zip(names, bounds, strict=True))
+    levels = tuple(_level(name, bound, latencies, thin, granule) for name, bound in zip(names, bounds, strict=True))
     notes = _notes(thin, shoulders, open_end)
     missing = unmatched_hints([level.upper for level in levels], names, hints)
     if missing:
         notes["cache-without-plateau"] = missing
+    if not open_end and names[-1] != "DRAM":
+        notes["ends-in-cache"] = f"the largest size, {curve.sizes[-1]} B, still fits into a cache that the host reports"
     return LevelSearch(levels, notes=notes, suspects=bad)
 
 
@@ -195,7 +208,7 @@ def _is_plateau(thin: Curve, stretch: _Stretch) -> bool:
 
 def _tolerance(thin: Curve, stretch: _Stretch) -> float:
     sigma = noise(thin.take(range(stretch.first, stretch.last + 1)))
-    return min(max(4.0 * sigma, math.log(1.06)), math.log(1.15))
+    return min(max(4.0 * sigma, EDGE), 1.5 * EDGE)
 
 
 def _grown(thin: Curve, stretch: _Stretch) -> _Stretch:
@@ -220,7 +233,7 @@ def _with_tail(thin: Curve, plateaus: Sequence[_Stretch]) -> tuple[list[_Stretch
     return list(plateaus), True
 
 
-_Bound = tuple[int, int, float | None, float | None]
+_Bound = tuple[int, int, int | None, int | None]
 
 
 def _bounds(usable: Curve, thin: Curve, plateau: _Stretch) -> _Bound:
@@ -233,9 +246,9 @@ def _bounds(usable: Curve, thin: Curve, plateau: _Stretch) -> _Bound:
     down = _walk(usable, first, -1, median(low_end), tolerance)
     up = len(usable) - 1 if plateau.last == len(thin) - 1 else _walk(usable, last, 1, median(high_end), tolerance)
     lower, upper = usable.sizes[down], usable.sizes[up]
-    lower_gap = None if down == 0 else 1.0 - usable.sizes[down - 1] / lower
-    upper_gap = None if up == len(usable) - 1 else usable.sizes[up + 1] / upper - 1.0
-    return lower, upper, lower_gap, upper_gap
+    below = None if down == 0 else usable.sizes[down - 1]
+    above = None if up == len(usable) - 1 else usable.sizes[up + 1]
+    return lower, upper, below, above
 
 
 def _walk(usable: Curve, start: int, direction: int, level: float, tolerance: float) -> int:
@@ -252,15 +265,15 @@ def _walk(usable: Curve, start: int, direction: int, level: float, tolerance: fl
     return at
 
 
-def _level(name: str, bound: _Bound, usable: Curve, thin: Curve, granule: int) -> Level:
-    lower, upper, lower_gap, upper_gap = bound
+def _level(name: str, bound: _Bound, latencies: Mapping[int, float], thin: Curve, granule: int) -> Level:
+    lower, upper, below, above = bound
     chosen = [i for i, size in enumerate(thin.sizes) if lower <= size <= upper]
-    values = tuple(math.exp(thin.y[i]) for i in chosen)
     middle = (lower + upper) // 2
-    optimum = max(middle // granule * granule, min(granule, usable.sizes[0]))
+    optimum = max(middle // granule * granule, granule)
     sizes = tuple(thin.sizes[i] for i in chosen)
+    values = tuple(latencies[size] for size in sizes)
     scatter = noise(thin.take(chosen))
-    return Level(name, lower, upper, optimum, median(values), sizes, values, scatter, lower_gap, upper_gap)
+    return Level(name, lower, upper, optimum, median(values), sizes, values, scatter, below, above)
 
 
 def _notes(thin: Curve, shoulders: Sequence[_Stretch], open_end: bool) -> dict[str, str]:

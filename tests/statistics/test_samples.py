@@ -9,12 +9,13 @@ import statistics
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from asct.statistics.geometric import between_sizes, geometric_mean, geometric_sizes, log_interpolate
 from asct.statistics.quantiles import median_interval, median_ranks, quantile, relative_half_width
 from asct.statistics.robust import mad, median, median_slope, robust_sigma, running_median
 from asct.statistics.summary import summarise
-from hypothesis import given
-from hypothesis import strategies as st
 
 FINITE = st.floats(-1e9, 1e9)
 SAMPLES = st.lists(FINITE, min_size=1, max_size=60)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from asct.benchmarks.latency_sweep.command import arguments, estimated_seconds, measuring_cpu
+from asct.benchmarks.latency_sweep.edges import missing_sizes
 from asct.benchmarks.latency_sweep.figures import latency_curve
-from asct.benchmarks.latency_sweep.measure import measurements
+from asct.benchmarks.latency_sweep.measure import measurements, points_of, search_levels
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.tables import level_table
 from asct.sdk.benchmark import Benchmark, Context, ResultField
@@ -15,7 +16,7 @@ from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.samples import read_kernel
+from asct.sdk.samples import number, read_kernel
 from asct.sdk.step import Kernel, Output, Step
 
 LEVELS = ("L1", "L2", "L3", "L4", "LLC", "DRAM")
@@ -94,17 +95,22 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         )
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """One process for all sizes; it refines the edges itself."""
-        if context.done:
-            return ()
+        """One process for all sizes, which refines steps of the curve; a second, short one for bounds still coarse."""
         cpu = measuring_cpu(params, context.facts)
-        return (Step("chase", Kernel("chase"), arguments(params, cpu)),)
+        if not context.done:
+            return (Step("chase", Kernel("chase"), arguments(params, cpu, params.sizes)),)
+        if params.sizes or len(context.done) > 1 or context.done[0].status != 0:
+            return ()
+        run = read_kernel(context.done[0])
+        points, granule = points_of([run]), int(number(run.meta, "stride"))
+        missing = missing_sizes(search_levels(points, granule, context.facts).levels, points, granule)
+        return (Step("edges", Kernel("chase"), arguments(params, cpu, missing)),) if missing else ()
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The curve, the levels, the clock, the pages and the caches as reported."""
         if not outputs:
             raise ValueError("the kernel chase was not run")
-        return measurements(params, read_kernel(outputs[-1]), facts)
+        return measurements(params, [read_kernel(output) for output in outputs], facts)
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
         """Bounds, optimum size and latency of each level that was found."""

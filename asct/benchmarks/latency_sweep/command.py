@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
@@ -15,21 +16,23 @@ _MAP_S_PER_GIB: Final = 1.0
 _REFINE_S: Final = 3.0
 
 
-def arguments(params: LatencySweepParams, cpu: int | None) -> tuple[str, ...]:
-    """`--name value` for every setting; what is unset is left to the kernel."""
+def arguments(params: LatencySweepParams, cpu: int | None, sizes: Sequence[int] = ()) -> tuple[str, ...]:
+    """`--name value` for every setting; what is unset is left to the kernel. `sizes` stand in for the grid."""
     named: dict[str, object] = {
         "pages": params.pages,
         "target-interval": max(1, round(params.target_interval * 1000)),
         "time-cap-ms": max(1, round(params.time_cap * 1e3)),
         "seed": params.seed,
     }
-    if params.sizes:
-        named["sizes"] = ",".join(map(str, sorted(set(params.sizes))))
+    if sizes:
+        named["sizes"] = ",".join(map(str, sorted(set(sizes))))
     else:
         named |= {
             "min-size": params.min_size,
             "max-size": params.max_size,
             "points-per-octave": params.points_per_octave,
+            "refine-to": 2,
+            "refine-jump": 10,
         }
     if params.stride is not None:
         named["stride"] = params.stride

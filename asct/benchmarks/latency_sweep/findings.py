@@ -30,6 +30,7 @@ NOTES: Final = {
     "scattered": "latencies scatter too much from size to size: repeat on an idle machine",
     "shoulder": "between levels the latency pauses without a plateau; that is not counted as a level",
     "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
+    "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
     "cache-without-plateau": "a cache that the host reports shows no plateau of its own: shared with others, or hidden",
 }
 """Causes and notes on the search for levels."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from asct.benchmarks.latency_sweep.edges import COARSE_BOUND
 from asct.benchmarks.latency_sweep.findings import CYCLE_BASE, NO_LEVELS
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.sdk.facts import HostFacts
@@ -17,7 +18,6 @@ from asct.statistics.robust import mad
 
 PS: Final = 1e-12
 FEW_LINES: Final = 8
-_COARSE_BOUND: Final = 0.025
 _NOISY_LEVEL: Final = 0.05
 _MANY_DROPPED: Final = 0.25
 
@@ -34,24 +34,38 @@ class Point:
     flags: tuple[str, ...]
 
 
-def measurements(params: LatencySweepParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
-    """Everything that one run of the kernel says. Raises ValueError for a sample that is not one."""
-    points = {point.size: point for point in map(_point, run.samples)}
+def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: HostFacts) -> list[Measurement]:
+    """Everything that the runs of the kernel say together. Raises ValueError for a sample that is not one."""
+    points = points_of(runs)
     if not points:
         raise ValueError("the kernel chase measured no size")
-    granule = int(number(run.meta, "stride"))
-    search = find_levels(
+    meta = runs[0].meta
+    search = search_levels(points, int(number(meta, "stride")), facts)
+    found = [item for size in sorted(points) for item in _of_size(points[size], search)]
+    found += [item for level in search.levels for item in _of_level(level, points)]
+    found.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search)))
+    found.append(_clock(points.values()))
+    found.append(Measurement("page_size", number(meta, "page_bytes"), flags=_page_flags(meta)))
+    return found + _caches(facts)
+
+
+def points_of(runs: Sequence[KernelRun]) -> dict[int, Point]:
+    """The sizes of all runs; of a size measured twice, the first."""
+    points: dict[int, Point] = {}
+    for sample in (sample for run in runs for sample in run.samples):
+        point = _point(sample)
+        points.setdefault(point.size, point)
+    return points
+
+
+def search_levels(points: Mapping[int, Point], granule: int, facts: HostFacts) -> LevelSearch:
+    """The levels of the curve; sizes of a few lines make none."""
+    return find_levels(
         {size: point.latency.median for size, point in points.items()},
         hints=cache_hints(facts),
         uncertain={size for size, point in points.items() if point.lines <= FEW_LINES},
         granule=granule,
     )
-    found = [item for size in sorted(points) for item in _of_size(points[size], search)]
-    found += [item for level in search.levels for item in _of_level(level, points)]
-    found.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search)))
-    found.append(_clock(points.values()))
-    found.append(Measurement("page_size", number(run.meta, "page_bytes"), flags=_page_flags(run.meta)))
-    return found + _caches(facts)
 
 
 def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
@@ -136,7 +150,7 @@ def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
 
 
 def _gap_flags(gap: float | None) -> tuple[str, ...]:
-    return ("coarse-bound",) if gap is not None and gap > _COARSE_BOUND else ()
+    return ("coarse-bound",) if gap is not None and gap > COARSE_BOUND else ()
 
 
 def _search_flags(params: LatencySweepParams, search: LevelSearch) -> tuple[str, ...]:

@@ -1,0 +1,68 @@
+"""Builds the real kernels and runs the steps of a benchmark with them on this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from asct.sdk import Benchmark, Context, HostFacts, Output, Params, Step
+from asct.sdk.facts import Cache, Cpu
+
+SOURCES = Path(__file__).parents[2] / "kernels"
+
+
+@cache
+def built(name: str) -> Path:
+    """The kernel, built by its own Makefile."""
+    folder = tempfile.mkdtemp(prefix="asct-kernels-")
+    subprocess.run(["make", "-s", "-C", str(SOURCES), f"O={folder}", name], check=True, capture_output=True)
+    return Path(folder) / name
+
+
+def run_step(step: Step) -> Output:
+    """The step as one process, without any transport."""
+    started = time.monotonic_ns()
+    done = subprocess.run([built(step.program.name), *step.arguments], capture_output=True, text=True, check=False)
+    elapsed = time.monotonic_ns() - started
+    return Output(step, done.returncode, {"stdout": done.stdout, "stderr": done.stderr}, elapsed)
+
+
+def run_all(benchmark: Benchmark[Any], params: Params, facts: HostFacts) -> list[Output]:
+    """One repeat: steps until there are no more."""
+    done: list[Output] = []
+    while steps := benchmark.steps(params, Context(facts, "/var/tmp/asct", tuple(done))):
+        done += [run_step(step) for step in steps]
+    return done
+
+
+def facts_here() -> HostFacts:
+    """CPUs and caches of this machine, as far as memory benchmarks look at them."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return HostFacts(
+        schema="asct.facts/1",
+        host="local",
+        collected_at="2026-11-21T00:00:00Z",
+        cpu=Cpu(allowed=allowed, online=allowed),
+        caches=_caches(allowed[0]),
+    )
+
+
+def _caches(cpu: int) -> list[Cache]:
+    found = []
+    for folder in sorted(Path(f"/sys/devices/system/cpu/cpu{cpu}/cache").glob("index*")):
+        kind, size = (folder / "type").read_text().strip(), (folder / "size").read_text().strip()
+        shared = _cpus((folder / "shared_cpu_list").read_text().strip())
+        level = int((folder / "level").read_text())
+        found.append(Cache(level=level, type=kind, size_bytes=int(size.rstrip("K")) * 1024, shared_cpus=shared))
+    return found
+
+
+def _cpus(text: str) -> Sequence[int]:
+    ends = [part.split("-") for part in text.split(",") if part]
+    return [cpu for part in ends for cpu in range(int(part[0]), int(part[-1]) + 1)]

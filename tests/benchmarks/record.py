@@ -1,0 +1,67 @@
+"""Record the testdata of latency-sweep and noop anew: `python -m tests.benchmarks.record [CASE...]`.
+
+The outputs are what the real kernels wrote on this machine; the measurements are what the parser makes of them, to be
+looked over before they are committed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from asct.registry import Registry
+from asct.sdk import HostFacts, Measurement, Output
+from tests.benchmarks.kernels import facts_here, run_all
+
+FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
+CASES: dict[str, dict[str, dict[str, Any]]] = {
+    "latency-sweep": {
+        "default": {},
+        "base-pages": {"pages": "4k", "points_per_octave": 3, "seed": 7, "cycle_base": True},
+        "inside-l1": {"max_size": 32768},
+        "sizes": {"sizes": [8192, 16384, 262144], "stride": 128},
+    },
+    "noop": {"one": {"index": 3}},
+}
+
+
+def plain(measurement: Measurement) -> dict[str, Any]:
+    """A measurement as JSON."""
+    stats = measurement.stats.model_dump(mode="json") if measurement.stats else None
+    return asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
+
+
+def document(settings: dict[str, Any], facts: HostFacts, outputs: list[Output], measured: list[Any]) -> dict[str, Any]:
+    """What one file of testdata holds."""
+    return {
+        "settings": settings,
+        "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+        "outputs": [
+            {"step": one.step.name, "status": one.status, "elapsed_ns": one.elapsed_ns, "files": dict(one.files)}
+            for one in outputs
+        ],
+        "measurements": [plain(one) for one in measured],
+    }
+
+
+def main(wanted: list[str]) -> None:
+    facts = facts_here()
+    for name, cases in CASES.items():
+        benchmark = Registry().get(name)
+        assert benchmark is not None
+        for case, settings in cases.items():
+            if wanted and case not in wanted:
+                continue
+            params = benchmark.params_model(**settings)
+            outputs = run_all(benchmark, params, facts)
+            measured = list(benchmark.parse(params, outputs, facts))
+            target = FOLDER / name.replace("-", "_") / "testdata" / f"{case}.json"
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(json.dumps(document(settings, facts, outputs, measured), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
