@@ -1,11 +1,13 @@
-"""Record the testdata of the storage benchmarks anew: `python -m tests.fio.record`. Needs fio, mpstat and O_DIRECT.
+"""Record the testdata of the storage benchmarks anew: `python -m tests.fio.record [CASE...]`.
 
-The documents are those that fio and mpstat wrote, without their white space.
+Needs fio, mpstat, O_DIRECT, and an otherwise idle machine: tests take `depth-32` as a run without any flag, and a busy
+CPU would flag it `host-limited`. The documents are those that fio and mpstat wrote, without their white space.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -44,11 +46,13 @@ def compact(name: str, text: str) -> str:
         return text
 
 
-def main() -> None:
+def main(wanted: list[str]) -> None:
     for benchmark_name, cases in CASES.items():
         benchmark = Registry().get(benchmark_name)
         assert benchmark is not None
         for case, settings in cases.items():
+            if wanted and case not in wanted:
+                continue
             facts = facts_here(ENGINES.get(case, ["io_uring", "libaio", "psync"]))
             params = benchmark.params_model(**settings)
             with tempfile.TemporaryDirectory(dir="/var/tmp") as work:
@@ -60,6 +64,7 @@ def main() -> None:
                     {
                         "step": one.step.name,
                         "status": one.status,
+                        "elapsed_ns": one.elapsed_ns,
                         "files": {name: compact(name, text) for name, text in one.files.items()},
                     }
                     for one in outputs
@@ -72,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

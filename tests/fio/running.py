@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def run_step(step: Step, folder: Path) -> Output:
         with (folder / companion.stdout_file).open("w") as target:
             argv = [companion.program.name, *companion.arguments]
             companions.append(subprocess.Popen(argv, cwd=folder, stdout=target, env=_env(companion.env)))
+    started = time.monotonic_ns()
     done = subprocess.run(
         [step.program.name, *step.arguments],
         cwd=folder,
@@ -46,11 +48,12 @@ def run_step(step: Step, folder: Path) -> Output:
         text=True,
         check=False,
     )
+    elapsed = time.monotonic_ns() - started
     for process in companions:
         process.send_signal(signal.SIGINT)
         process.wait()
     files = {name: (folder / name).read_text() for name in step.collect if (folder / name).is_file()}
-    return Output(step, done.returncode, files | {"stdout": done.stdout, "stderr": done.stderr})
+    return Output(step, done.returncode, files | {"stdout": done.stdout, "stderr": done.stderr}, elapsed)
 
 
 def _env(extra: Any) -> dict[str, str]:
