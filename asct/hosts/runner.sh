@@ -129,7 +129,7 @@ answer() {
 
 # finish PID: end the process group of an answer that took too long
 finish() {
-    kill -KILL -- "-$1" 2>/dev/null
+    kill -s KILL -- "-$1" 2>/dev/null
     say done
 }
 

@@ -1,4 +1,4 @@
-"""Tasks as lines for runner.sh, and what it answers. Pure text: quoting is all that stands between values and a shell."""
+"""Tasks as lines for runner.sh, and its answers. Pure text: quoting is all that stands between values and a shell."""
 
 from __future__ import annotations
 

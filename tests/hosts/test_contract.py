@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import signal
 import stat
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ def processes_in(folder: str) -> list[str]:
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and os.readlink(entry / "cwd").startswith(folder):
+            if entry.name.isdigit() and str((entry / "cwd").readlink()).startswith(folder):
                 found.append((entry / "cmdline").read_text())
         except OSError:
             continue
@@ -293,21 +295,29 @@ def test_names_cannot_escape(bench: Bench, name: str) -> None:
         assert code(error) == "E323"
 
 
-def test_remove_only_below_the_folders(bench: Bench, tmp_path: Path) -> None:
-    host, keep = bench.host, tmp_path / "keep"
+@pytest.fixture
+def elsewhere() -> Iterator[Path]:
+    """A folder outside of asct's own that the account of the host may change."""
+    folder = Path(tempfile.mkdtemp(prefix="asct-elsewhere-"))
+    folder.chmod(0o777)
+    (folder / "keep").mkdir(mode=0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_remove_only_below_the_folders(bench: Bench, elsewhere: Path) -> None:
+    host = bench.host
     bench.run("touch", "x", cwd=f"{host.work}/d")
     host.remove(f"{host.work}/d")
     host.remove(f"{host.work}/absent/deeper")
     assert host.answer(["ls", host.work]).stdout == ""
-    keep.mkdir()
-    tmp_path.chmod(0o755)
-    host.answer(["ln", "-s", str(tmp_path), f"{host.work}/link"])
-    for path in ("/etc", host.work, f"{host.work}/../x", f"{host.work}/link/keep", "relative"):
+    host.answer(["ln", "-s", str(elsewhere), f"{host.work}/link"])
+    for path in (str(elsewhere), host.work, f"{host.work}/../x", f"{host.work}/link/keep", "relative"):
         with pytest.raises(HostError):
             host.remove(path)
-    assert keep.is_dir()
+    assert (elsewhere / "keep").is_dir()
     host.remove(f"{host.work}/link")
-    assert tmp_path.is_dir()
+    assert (elsewhere / "keep").is_dir()
 
 
 def test_put_and_fresh_only_below_the_folders(bench: Bench, tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""Runs nothing: keeps the commands that would run, as shell text that can be pasted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from asct.hosts import script
+from asct.hosts.base import Answer, Finished, Host, Process, Task
+from asct.plan.model import HostSpec
+
+
+def make(spec: HostSpec, folder: Path) -> Host:
+    """A host that is never touched; its folders are named after `workdir`."""
+    return DryRun(spec.name, spec.workdir)
+
+
+class DryRun:
+    """The Host protocol without a host. Every task succeeds and leaves no files."""
+
+    transport = "dryrun"
+
+    def __init__(self, name: str, base: str) -> None:
+        self.name = name
+        self.work = f"{base.rstrip('/')}/run"
+        self.cache = f"{base.rstrip('/')}/cache"
+        self.commands: list[str] = []
+        """Shell text, one entry per task, put or remove, in order."""
+
+    def open(self) -> None:
+        """Nothing to open."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+        script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
+        self.commands.append(shell_text(task))
+        return Finished(0, 0)
+
+    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+        self.commands.append(shlex.join(argv))
+        return Answer(0, "", "")
+
+    def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
+        self.commands.append(f"install -D -m {mode:o} {shlex.join([str(source), target])}")
+
+    def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
+        self.commands.append(f"cp {shlex.join([source, str(target)])}")
+
+    def remove(self, path: str) -> None:
+        self.commands.append(f"rm -rf -- {shlex.quote(path)}")
+
+    def interrupt(self) -> None:
+        """Nothing runs."""
+
+
+def shell_text(task: Task) -> str:
+    """A task as lines for a POSIX shell: folder, files, companions in the background, the program."""
+    folder = shlex.quote(task.main.cwd)
+    lines = [f"mkdir -p {folder} && cd {folder}"]
+    for name, text in task.files.items():
+        lines.append(f"printf %s {shlex.quote(text)} >{shlex.quote(name)}")
+    lines += [f'{_command(one)} & companions="$companions $!"' for one in task.companions]
+    lines.append(_command(task.main))
+    if task.companions:
+        lines.append("kill -INT $companions; wait")
+    return "\n".join(lines)
+
+
+def _command(process: Process) -> str:
+    variables = "".join(f"{name}={shlex.quote(value)} " for name, value in process.env.items())
+    outputs = f">{shlex.quote(process.stdout_file)} 2>{shlex.quote(process.stderr_file)}"
+    return f"{variables}{shlex.join(process.argv)} {outputs}"

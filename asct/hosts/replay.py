@@ -1,0 +1,121 @@
+"""Answers recorded in a folder: what a host once printed, for tests without that machine.
+
+The host's option `answers` names the folder. Its replay.json holds entries; the first whose pattern `match` (as of a
+shell, `*` and `?`) fits the command line answers. `files` maps names to texts, or `{"path": "..."}` to files beside
+replay.json; a short command's answer is in `stdout` and `stderr`:
+
+    {"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from asct.errors import ConnectError, HostError
+from asct.hosts import problems, script
+from asct.hosts.base import Answer, Finished, Host, Task
+from asct.hosts.feed import LineFeed
+from asct.hosts.paths import inner_name
+from asct.plan.model import HostSpec
+
+FILE = "replay.json"
+
+
+def make(spec: HostSpec, folder: Path) -> Host:
+    """The recorded host of `spec.options["answers"]`, a path from `folder` on."""
+    return ReplayHost(spec.name, folder / str(spec.options.get("answers", ".")))
+
+
+class ReplayHost:
+    """The Host protocol over a recording. `asked` lists every command line, in order."""
+
+    transport = "replay"
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.work = "/replay/work"
+        self.cache = "/replay/cache"
+        self.asked: list[str] = []
+        self._folder = folder
+        self._entries: list[Mapping[str, Any]] = []
+
+    def open(self) -> None:
+        file = self._folder / FILE
+        try:
+            self._entries = _entries(json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise ConnectError(self.name, problems.bad_recording(self.name, str(file), str(error))) from error
+
+    def close(self) -> None:
+        self._entries = []
+
+    def _find(self, argv: Sequence[str]) -> Mapping[str, Any]:
+        command = shlex.join(argv)
+        self.asked.append(command)
+        for entry in self._entries:
+            if fnmatch.fnmatchcase(command, entry["match"]):
+                return entry
+        raise HostError(self.name, problems.not_recorded(self.name, command))
+
+    def _bytes(self, value: Any) -> bytes:
+        if isinstance(value, str):
+            return value.encode("utf-8", "surrogateescape")
+        path = self._folder / inner_name(self.name, str(value["path"]))
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise HostError(self.name, problems.bad_recording(self.name, str(path), str(error))) from error
+
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+        script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
+        task.into.mkdir(parents=True, exist_ok=True)
+        entry = self._find(task.main.argv)
+        files = {"stdout": "", "stderr": "", **entry.get("files", {})}
+        renamed = {"stdout": task.main.stdout_file, "stderr": task.main.stderr_file}
+        wanted = {name for _, name in script.wanted_files(self.name, task)}
+        fetched = []
+        for recorded, value in files.items():
+            name = renamed.get(recorded, recorded)
+            if name in wanted:
+                data = self._bytes(value)
+                (task.into / name).write_bytes(data)
+                fetched.append(name)
+                if on_line is not None and recorded == "stdout":
+                    LineFeed(on_line).finish(data)
+        return Finished(
+            entry.get("status", 0), entry.get("elapsed_ns", 0), tuple(fetched), tuple(entry.get("notes", ()))
+        )
+
+    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+        entry = self._find(argv)
+        files = entry.get("files", {})
+        stdout, stderr = (self._bytes(files.get(name, "")).decode("utf-8", "replace") for name in ("stdout", "stderr"))
+        return Answer(entry.get("status") or 0, stdout, stderr)
+
+    def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
+        self.asked.append(f"put {target}")
+
+    def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
+        target.write_bytes(self._bytes(self._find(["get", source]).get("files", {}).get("stdout", "")))
+
+    def remove(self, path: str) -> None:
+        self.asked.append(f"remove {path}")
+
+    def interrupt(self) -> None:
+        """Nothing runs."""
+
+
+def _entries(document: Any) -> list[Mapping[str, Any]]:
+    """The checked entries of replay.json; raises ValueError."""
+    entries = document.get("entries") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise ValueError("it needs a list `entries`")
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, dict) or not isinstance(entry.get("match"), str):
+            raise ValueError(f"entry {number} needs a pattern `match`")
+    return entries
