@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from asct.diagnostics.model import Diagnostic
@@ -19,11 +19,16 @@ class Event:
 
     def to_json(self) -> dict[str, Any]:
         """The event as one JSON object (schema `asct.event/1`)."""
-        body = {key: value for key, value in asdict(self).items() if key != "diagnostic"}
-        diagnostic = getattr(self, "diagnostic", None)
-        if diagnostic is not None:
-            body["diagnostic"] = diagnostic.to_json()
-        return {"schema": "asct.event/1", "t": self.t, **body}
+        body: dict[str, Any] = {"schema": "asct.event/1", "t": self.t}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, Diagnostic):
+                body[item.name] = value.to_json()
+            elif isinstance(value, Mapping):
+                body[item.name] = dict(value)
+            elif value is not None or item.name != "diagnostic":
+                body[item.name] = value
+        return body
 
 
 @dataclass(frozen=True, slots=True)

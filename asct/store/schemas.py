@@ -54,6 +54,15 @@ def document_schemas() -> dict[str, dict[str, Any]]:
     return schemas
 
 
+def schema_of(kind: str) -> dict[str, Any]:
+    """The schema of one kind of document, as it stands in results_schema/ (the events' is written by the engine).
+
+    Raises FileNotFoundError for an unknown kind or an incomplete installation.
+    """
+    schema: dict[str, Any] = json.loads((folder("results_schema") / file_name(kind)).read_text(encoding="utf-8"))
+    return schema
+
+
 def schema_text(schema: Mapping[str, Any]) -> str:
     """As it stands in results_schema/."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
@@ -62,8 +71,7 @@ def schema_text(schema: Mapping[str, Any]) -> str:
 @cache
 def validator(kind: str) -> jsonschema.Draft202012Validator:
     """A validator of the schema in results_schema/; raises FileNotFoundError for an incomplete installation."""
-    text = (folder("results_schema") / file_name(kind)).read_text(encoding="utf-8")
-    return jsonschema.Draft202012Validator(json.loads(text))
+    return jsonschema.Draft202012Validator(schema_of(kind))
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:

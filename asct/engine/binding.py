@@ -1,0 +1,106 @@
+"""Points made ready to measure: results of needed jobs filled in, settings as the benchmark's own object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.point import BoundPoint
+from asct.engine.ports import Collaborators
+from asct.engine.records import swept_values
+from asct.errors import NotMeasured
+from asct.planner.model import Deferred, Job, Point
+from asct.sdk.benchmark import Benchmark
+from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Needs
+from asct.sdk.params import Params
+from asct.sdk.record import Scalar
+
+
+def deferred(job: Job) -> bool:
+    """Whether points of the job wait for results of other jobs."""
+    return any(_waits(value) for point in job.points for value in point.settings.values())
+
+
+def _waits(value: Any) -> bool:
+    if isinstance(value, Deferred):
+        return True
+    return isinstance(value, list | tuple) and any(_waits(item) for item in value)
+
+
+def bind_points(
+    job: Job, benchmark: Benchmark[Any], ports: Collaborators, values: Mapping[str, Scalar], facts: HostFacts
+) -> tuple[list[BoundPoint], list[Needs]]:
+    """All points with their needs on this host; raises NotMeasured (E612, E614) with every point that does not hold."""
+    points: list[BoundPoint] = []
+    needs: list[Needs] = []
+    findings: dict[str, Diagnostic] = {}
+    for point in job.points:
+        try:
+            settings = _bound(point, ports, values)
+            params = _params(job, benchmark, settings)
+        except NotMeasured as error:
+            findings.update({item.message: item for item in error.diagnostics})
+            continue
+        need = benchmark.needs(params, facts)
+        needs.append(need)
+        points.append(BoundPoint(point.id, params, settings, swept_values(point, settings), need.seconds))
+    if findings:
+        raise NotMeasured(*findings.values())
+    return points, needs
+
+
+def _bound(point: Point, ports: Collaborators, values: Mapping[str, Scalar]) -> Mapping[str, Any]:
+    if not any(_waits(value) for value in point.settings.values()):
+        return point.settings
+    return ports.bind(point.settings, values)
+
+
+def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) -> Params:
+    try:
+        params: Params = benchmark.params_model.model_validate(dict(settings))
+    except ValidationError as error:
+        raise NotMeasured(*(_invalid(job, item) for item in error.errors(include_url=False))) from error
+    contradictions = list(benchmark.check(params))
+    if contradictions:
+        raise NotMeasured(*(_contradiction(job, name, text) for name, text in contradictions))
+    return params
+
+
+def _invalid(job: Job, error: Mapping[str, Any]) -> Diagnostic:
+    name = ".".join(str(part) for part in error["loc"])
+    message = f"{job.id} on {job.host}: {name}: {str(error['msg']).lower()} (it is {error['input']!r})"
+    return Diagnostic("E614", message, hint=f"give `{name}` a value of its own in the plan")
+
+
+def _contradiction(job: Job, name: str, text: str) -> Diagnostic:
+    hint = f"change `{name}` in the plan"
+    return Diagnostic("E614", f"{job.id} on {job.host}: {name}: {text}", hint=hint)
+
+
+def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) -> dict[str, Scalar]:
+    """`alias.path` to value from the jobs that `job` needs; raises NotMeasured (E611) when one was not measured."""
+    values: dict[str, Scalar] = {}
+    failed: list[tuple[str, str]] = []
+    for alias, job_id in job.needs.items():
+        found = exports.get(job_id)
+        if found is None:
+            failed.append((alias, job_id))
+        else:
+            values.update({f"{alias}.{path}": value for path, value in found.items()})
+    if failed:
+        raise NotMeasured(*(_needed_failed(job, job_id) for _, job_id in failed))
+    return values
+
+
+def _needed_failed(job: Job, job_id: str) -> Diagnostic:
+    message = f"{job.id} on {job.host}: skipped, since {job_id}, whose result it reads, was not measured"
+    return Diagnostic("E611", message, hint=f"see why {job_id} failed, or give the settings it would have found")
+
+
+def total_seconds(needs: Sequence[Needs], repeats: int) -> float:
+    """The estimated time of all repeats."""
+    return sum(need.seconds for need in needs) * repeats

@@ -1,0 +1,80 @@
+"""The JSON Schema of events (asct.event/1), and all of results_schema/ written: `python -m asct.engine.event_schema`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine import events
+from asct.store.schemas import document_schemas, headed, write
+
+_KINDS: tuple[type[events.Event], ...] = (
+    events.RunStarted,
+    events.HostReady,
+    events.KernelBuilt,
+    events.JobStarted,
+    events.PointStarted,
+    events.PointEnded,
+    events.JobEnded,
+    events.Notice,
+    events.RunEnded,
+)
+
+
+def event_schema() -> dict[str, Any]:
+    """One object per kind of event; lines of the journal also have `at`, the time."""
+    body = {"oneOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in _KINDS]}
+    definitions = {kind.__name__: _kind(kind) for kind in _KINDS}
+    definitions["Diagnostic"] = _diagnostic()
+    description = "one line of journal.jsonl, or of `asct apply --json`"
+    return headed("event", description, {**body, "$defs": definitions})
+
+
+def _kind(kind: type[events.Event]) -> dict[str, Any]:
+    found = TypeAdapter(kind).json_schema(mode="validation")
+    properties = {
+        "schema": {"const": "asct.event/1"},
+        "t": {"const": kind.t},
+        "at": {"type": "string", "format": "date-time", "description": "when it was written to the journal"},
+    }
+    for item in fields(kind):
+        if item.name == "diagnostic":
+            properties[item.name] = {"$ref": "#/$defs/Diagnostic"}
+        else:
+            properties[item.name] = found["properties"][item.name]
+    required = ["schema", "t", *(item.name for item in fields(kind) if item.name != "diagnostic")]
+    text = (kind.__doc__ or "").strip()
+    return {
+        "type": "object", "description": text, "properties": properties,
+        "required": required, "additionalProperties": False,
+    }  # fmt: skip
+
+
+def _diagnostic() -> dict[str, Any]:
+    text, number = {"type": ["string", "null"]}, {"type": ["integer", "null"]}
+    properties: dict[str, Any] = {
+        "schema": {"const": "asct.diagnostic/1"},
+        "code": {"type": "string"},
+        "severity": {"enum": ["error", "warning", "note"]},
+        "message": {"type": "string"},
+        **dict.fromkeys(("file", "label", "hint"), text),
+        **dict.fromkeys(("line", "column", "length"), number),
+        "notes": {"type": "array", "items": {"type": "string"}},
+    }
+    if set(properties) != set(Diagnostic("E000", "").to_json()):
+        raise AssertionError("the schema of diagnostics does not name their fields")
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def all_schemas() -> dict[str, dict[str, Any]]:
+    """Every schema of results_schema/ that comes from models, by kind."""
+    return {**document_schemas(), "event": event_schema()}
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), all_schemas())

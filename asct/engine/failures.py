@@ -1,0 +1,142 @@
+"""What went wrong with a step: the cause, the last lines, where the whole output is, how to repeat it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asct.diagnostics.model import Diagnostic
+from asct.sdk.step import Kernel, Output
+
+_TAIL_LINES = 5
+_TAIL_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A step that was run: where its files lie (relative to the run's folder) and the literal command."""
+
+    output: Output
+    host: str
+    raw: str
+    argv: tuple[str, ...]
+    timed_out_s: float | None = None
+    """The limit it ran into; None when it ended by itself."""
+
+    @property
+    def program(self) -> str:
+        """Its name, for people."""
+        return self.output.step.program.name
+
+
+def failure_of(ran: Ran) -> Diagnostic | None:
+    """The diagnostic of a step that did not do its work; None for one that did."""
+    if ran.timed_out_s is not None:
+        message = f"{_place(ran)} did not end within {ran.timed_out_s:g} s and was stopped"
+        return _diagnostic("E603", ran, message, "raise `timeout` in the plan, or shorten the measurement")
+    status = ran.output.status
+    if status < 0:
+        return _killed(ran, -status)
+    if status in (126, 127):
+        hint = "give the host a `workdir` that is not mounted noexec, or install the program"
+        return _diagnostic("E609", ran, f"{_place(ran)} could not be started (status {status}){_said(ran)}", hint)
+    if isinstance(ran.output.step.program, Kernel):
+        return _kernel(ran, status)
+    if status != 0:
+        hint = "the last lines below say why; `asct doctor` checks the host"
+        return _diagnostic("E601", ran, f"{_place(ran)} failed with status {status}{_said(ran)}", hint)
+    return None
+
+
+def _killed(ran: Ran, number: int) -> Diagnostic:
+    name = signal_name(number)
+    hints = {
+        "SIGKILL": "the kernel may have run out of memory: look at `dmesg` on the host, or lower the sizes",
+        "SIGILL": "the program uses an instruction that this CPU lacks: remove its build cache and run again",
+    }
+    hint = hints.get(name, "run it again by hand with the command below, in a debugger if it repeats")
+    return _diagnostic("E602", ran, f"{_place(ran)} was killed by {name}", hint)
+
+
+def _kernel(ran: Ran, status: int) -> Diagnostic | None:
+    place = _place(ran)
+    if status == 2:
+        hint = "change the setting that its message names, `asct list settings` shows the ranges"
+        return _diagnostic("E604", ran, f"{place} refused its arguments{_said(ran)}", hint)
+    if status == 3:
+        hint = "change the host as its message says, or the setting; `asct doctor` helps"
+        return _diagnostic("E605", ran, f"{place} cannot measure this on host {ran.host}{_said(ran)}", hint)
+    if status == 4:
+        hint = "the value was not recorded; if it repeats, suspect the memory or the virtual machine"
+        return _diagnostic("E606", ran, f"{place} failed its self-check{_said(ran)}", hint)
+    if status != 0:
+        return _diagnostic("E601", ran, f"{place} failed with status {status}{_said(ran)}", "see the last lines below")
+    return _unended(ran)
+
+
+def _unended(ran: Ran) -> Diagnostic | None:
+    end = _end_line(ran.output.stdout)
+    if end is None:
+        hint = "the output kept may be incomplete and is not used; measure it again with `asct resume`"
+        return _diagnostic("E607", ran, f"{_place(ran)} ended without its last line", hint)
+    if end.get("ok") is not True:
+        why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
+        return _diagnostic("E606", ran, f"{_place(ran)} says itself that it failed{why}", "see the last lines below")
+    return None
+
+
+def _end_line(stdout: str) -> Mapping[str, object] | None:
+    """The `end` object when the last line is one. Only whole lines count, so a cut-off one is none."""
+    if not stdout.endswith("\n"):
+        return None
+    last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
+    try:
+        value = json.loads(last)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and value.get("t") == "end" else None
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV` for 11; `signal 99` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _place(ran: Ran) -> str:
+    step = ran.output.step.name
+    return ran.program if step == ran.program else f"{ran.program} ({step})"
+
+
+def _said(ran: Ran) -> str:
+    """The last line it wrote, as the cause."""
+    lines = tail(ran.output)
+    return f": {lines[-1]}" if lines else ""
+
+
+def _diagnostic(code: str, ran: Ran, message: str, hint: str) -> Diagnostic:
+    lines = tail(ran.output)
+    notes = [f"  {line}" for line in lines]
+    if lines:
+        notes.insert(0, "it wrote at the end:")
+    notes.append(f"its whole output is in {ran.raw}/")
+    notes.append(f"run it again on {ran.host}: {command_line(ran.argv, ran.output.step.env)}")
+    return Diagnostic(code, message, hint=hint, notes=tuple((note, None) for note in notes))
+
+
+def tail(output: Output) -> list[str]:
+    """The last lines of standard error; of standard output when that is empty."""
+    text = output.stderr if output.stderr.strip() else output.stdout
+    lines = [line.rstrip() for line in text[-20000:].splitlines() if line.strip()]
+    return [line if len(line) <= _TAIL_CHARACTERS else line[:_TAIL_CHARACTERS] + "…" for line in lines[-_TAIL_LINES:]]
+
+
+def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
+    """A command as one would type it."""
+    words = [f"{name}={value}" for name, value in env.items()]
+    return shlex.join([*(["env", *words] if words else []), *argv])

@@ -1,0 +1,273 @@
+"""One job on one host: is it possible, prepare, measure every repeat in the planned order, clean up."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.binding import bind_points, deferred, needed_values, total_seconds
+from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
+from asct.engine.exports import ExportLedger
+from asct.engine.point import BoundPoint, Outcome, PointRunner
+from asct.engine.preflight import Demand, Finding
+from asct.engine.shared import Shared
+from asct.engine.site import Site
+from asct.engine.stepping import Stepper, Trail
+from asct.engine.telemetry import document, snapshot
+from asct.errors import HostError, HostLost, NotMeasured
+from asct.planner.model import Job
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.record import Scalar
+from asct.store.model import JobEntry
+from asct.values.quantity import format_quantity
+
+Exports = Mapping[str, Mapping[str, Scalar] | None]
+
+
+@dataclass(slots=True)
+class JobState:
+    """A job between preflight and its end. `note` says why it cannot run; `points` are bound once that is possible."""
+
+    job: Job
+    benchmark: Benchmark[Any]
+    points: list[BoundPoint] | None = None
+    demand: Demand = field(default_factory=Demand)
+    note: str = ""
+    refused: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+    elapsed_s: float = 0.0
+    exports: dict[str, Scalar] | None = None
+    """Results for other jobs; None while nothing was measured."""
+
+    def entry(self) -> JobEntry:
+        """The job in run.json: every planned repeat is counted once."""
+        job, counts = self.job, Counter(self.counts)
+        missing = len(job.points) * job.repeats - counts.total()
+        if missing > 0:
+            counts["skipped"] += missing
+        return JobEntry(
+            id=job.id,
+            benchmark=job.benchmark,
+            version=job.version,
+            host=job.host,
+            points=len(job.points),
+            repeats=job.repeats,
+            reason=job.reason,
+            counts={status: number for status, number in sorted(counts.items()) if number},
+            elapsed_s=round(self.elapsed_s, 3),
+            note=self.note,
+            refused=self.refused,
+        )
+
+
+class JobRunner:
+    """Takes one job through its life on an open site. Raises StoreError, and HostLost before its first point."""
+
+    def __init__(self, shared: Shared, site: Site, state: JobState) -> None:
+        self._shared = shared
+        self._site = site
+        self._state = state
+        self._job = state.job
+        self._needs: Mapping[str, Scalar] = {}
+        self._ledger = ExportLedger()
+        self._stepper: Stepper | None = None
+        self._context: Context | None = None
+        self._generation = -1
+
+    @property
+    def _work(self) -> str:
+        return f"{self._site.connection.work}/{self._job.id}"
+
+    # ---- before the first point ----
+
+    def preflight(self) -> None:
+        """What can be known before any job ran; jobs whose settings wait for others are looked at in `run`."""
+        if not deferred(self._job):
+            self._bind()
+
+    def _bind(self) -> None:
+        state = self._state
+        try:
+            values = self._needs
+            state.points, needs = bind_points(self._job, state.benchmark, self._shared.ports, values, self._site.facts)
+        except NotMeasured as error:
+            self._give_up([Finding(item) for item in error.diagnostics])
+            return
+        state.demand = Demand.of(needs)
+        self._give_up(self._site.assess(state.demand))
+
+    def _give_up(self, findings: list[Finding]) -> None:
+        """Note why the job cannot run; does nothing without findings."""
+        for finding in findings:
+            self._shared.bus.notice(self._job.host, finding.diagnostic)
+        if findings:
+            self._state.note = findings[0].diagnostic.message
+            self._state.refused = any(finding.refused for finding in findings)
+
+    # ---- the job ----
+
+    def run(self, exports: Exports) -> None:
+        """Measure; afterwards `state` holds counts and results."""
+        state = self._state
+        if not self._admitted(exports):
+            return
+        started = time.monotonic()
+        points = state.points or []
+        estimate = sum(point.estimated_s for point in points) * (self._job.repeats + self._job.warmup)
+        measurements = len(points) * (self._job.repeats + self._job.warmup)
+        self._shared.bus.emit(
+            JobStarted(self._job.host, self._job.id, self._job.benchmark, measurements, round(estimate, 3))
+        )
+        try:
+            self._measure_all(points, started)
+        finally:
+            state.elapsed_s = time.monotonic() - started
+        if state.counts["ok"] or state.counts["noisy"]:
+            state.exports = {**self._earlier_exports(), **self._ledger.values()}
+        self._shared.bus.emit(JobEnded(self._job.host, self._job.id, state.entry().counts))
+
+    def _admitted(self, exports: Exports) -> bool:
+        state = self._state
+        if state.note or self._shared.stop.requested:
+            return False
+        try:
+            self._needs = needed_values(self._job, exports)
+        except NotMeasured as error:
+            self._give_up([Finding(item) for item in error.diagnostics])
+            return False
+        if state.points is None:
+            self._bind()
+        elif state.demand.targets:
+            self._give_up(self._site.assess_targets(state.demand))
+        if not state.note and state.demand.writes:
+            self._site.will_write(state.demand)
+        return not state.note
+
+    def _measure_all(self, points: list[BoundPoint], started: float) -> None:
+        before = snapshot(self._site.connection)
+        runner = PointRunner(self._shared, self._job, self._state.benchmark, self._site.facts)
+        for index, repeat in self._shared.ports.schedule(self._job):
+            if self._shared.stop.requested or self._state.note:
+                break
+            point = points[index]
+            earlier = self._shared.earlier.statuses.get((self._job.host, self._job.id, point.id, repeat))
+            if earlier is not None:
+                self._state.counts[earlier] += 1
+                continue
+            if self._ready(points):
+                self._one(runner, point, repeat)
+        self._end(before, started)
+
+    def _end(self, before: Mapping[str, float], started: float) -> None:
+        """Telemetry and the job's folder; a host lost just now has neither."""
+        if self._site.host is None:
+            return
+        try:
+            telemetry = document(dict(before), snapshot(self._site.connection), time.monotonic() - started)
+            self._shared.writer.json(self._shared.writer.layout.telemetry(self._job.host, self._job.id), telemetry)
+            self._site.remove([self._work])
+        except HostLost:
+            self._site.reopen()
+
+    def _ready(self, points: list[BoundPoint]) -> bool:
+        """The job's folder is prepared on the present connection; done again after the host was lost."""
+        if self._site.host is None:
+            self._state.note = self._state.note or f"host {self._job.host} was lost and did not answer again"
+            return False
+        if self._generation == self._site.generation:
+            return True
+        self._generation = self._site.generation
+        self._stepper = Stepper(self._site.connection, self._site.ready, self._work, self._shared.writer)
+        self._context = Context(self._site.facts, self._work, (), self._needs)
+        return self._prepared(points, self._context, self._stepper)
+
+    def _prepared(self, points: list[BoundPoint], context: Context, stepper: Stepper) -> bool:
+        trail = Trail()
+        deadline = time.monotonic() + self._job.timeout_s
+        steps = self._state.benchmark.prepare([point.params for point in points], context)
+        if not steps:
+            return True
+        folder = self._shared.writer.layout.prepare(self._job.host, self._job.id)
+        folder = self._shared.writer.repeat_folder(folder, self._generation)
+        try:
+            done = all(stepper.run(step, folder, trail, deadline) for step in steps)
+        except HostError as error:
+            trail.failure = error.diagnostics[0]
+            done = False
+        if not done and not self._shared.stop.at_once:
+            self._give_up([Finding(_unprepared(self._job, trail.failure))])
+        return done and not self._shared.stop.requested
+
+    # ---- one repeat ----
+
+    def _one(self, runner: PointRunner, point: BoundPoint, repeat: int) -> None:
+        job, bus = self._job, self._shared.bus
+        bus.emit(PointStarted(job.host, job.id, point.id, repeat, point.label, point.estimated_s))
+        outcome = self._with_retries(runner, point, repeat)
+        if repeat > 0:
+            self._state.counts[outcome.status] += 1
+            if outcome.status in ("ok", "noisy"):
+                self._ledger.add(point.id, outcome.exported)
+            elif self._shared.options.fail_fast:
+                self._shared.stop.request("fail-fast")
+        bus.emit(
+            PointEnded(
+                job.host, job.id, point.id, repeat, outcome.status, outcome.elapsed_s,
+                self._headline(outcome), outcome.diagnostic,
+            )
+        )  # fmt: skip
+
+    def _with_retries(self, runner: PointRunner, point: BoundPoint, repeat: int) -> Outcome:
+        retry, attempt = self._job.retry, 1
+        while True:
+            outcome = self._attempt(runner, point, repeat, attempt)
+            if outcome.lost and not self._site.reopen():
+                return outcome
+            if outcome.status not in retry.on or attempt > retry.max or self._shared.stop.requested:
+                return outcome
+            if not self._ready(self._state.points or []):
+                return outcome
+            attempt += 1
+
+    def _attempt(self, runner: PointRunner, point: BoundPoint, repeat: int, attempt: int) -> Outcome:
+        if self._stepper is None or self._context is None:
+            raise RuntimeError("a point is measured only after its job was prepared")
+        outcome = runner.measure(self._stepper, point, repeat, self._context, attempt)
+        if not outcome.lost:
+            self._site.measured()
+        return outcome
+
+    def _headline(self, outcome: Outcome) -> str:
+        """The one value of a point, or how many there are."""
+        found = outcome.measurements
+        if not found:
+            return ""
+        metrics = {metric.name: metric for metric in self._state.benchmark.metrics}
+        first = next((m for m in self._state.benchmark.metrics if sum(i.metric == m.name for i in found) == 1), None)
+        if first is None:
+            return f"{len(found)} values"
+        value = next(item.value for item in found if item.metric == first.name)
+        return f"{first.name} {format_quantity(value, metrics[first.name].unit)}"
+
+    def _earlier_exports(self) -> Mapping[str, Scalar]:
+        return self._shared.earlier.exports.get((self._job.host, self._job.id), {})
+
+
+def _unprepared(job: Job, cause: Diagnostic | None) -> Diagnostic:
+    why = cause.message if cause else "no reason was given"
+    hint = cause.hint if cause else ""
+    notes = cause.notes if cause else ()
+    return Diagnostic("E613", f"{job.id} on {job.host}: the preparation failed: {why}", hint=hint, notes=notes)
+
+
+def estimate(shared: Shared, job: Job) -> float:
+    """Seconds for all repeats of a job as far as they are known without the host; 0 when nothing is known."""
+    benchmark = shared.ports.catalog.get(job.benchmark)
+    if benchmark is None or deferred(job):
+        return 0.0
+    params = [benchmark.params_model.model_validate(dict(point.settings)) for point in job.points]
+    return total_seconds([benchmark.needs(item, None) for item in params], job.repeats + job.warmup)

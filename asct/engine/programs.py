@@ -1,0 +1,37 @@
+"""Where the programs of a job lie on a host: kernels that the toolchain put there, tools that the host has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from asct.sdk.facts import HostFacts
+from asct.sdk.step import Kernel, Program
+
+
+class MissingProgram(LookupError):
+    """A program that the host does not have; the name is the argument."""
+
+
+@dataclass(slots=True)
+class Programs:
+    """Paths by name. `found` holds tools outside the facts, looked up on the host's PATH."""
+
+    facts: HostFacts
+    kernels: dict[str, str] = field(default_factory=dict)
+    found: dict[str, str] = field(default_factory=dict)
+
+    def path(self, program: Program) -> str:
+        """Absolute path of a program on the host; raises MissingProgram."""
+        if isinstance(program, Kernel):
+            path = self.kernels.get(program.name)
+        else:
+            fact = self.facts.tools.get(program.name)
+            path = fact.path if fact is not None else self.found.get(program.name)
+        if path is None:
+            raise MissingProgram(program.name)
+        return path
+
+    def unknown(self, names: Mapping[str, object]) -> list[str]:
+        """Of these tools, the ones that neither facts nor an earlier look have found."""
+        return [name for name in names if name not in self.facts.tools and name not in self.found]

@@ -1,0 +1,104 @@
+"""What a run still lacks, from its journal and status files; opening it again to measure just that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.exports import ExportLedger
+from asct.engine.ports import Collaborators
+from asct.engine.records import measurements_of
+from asct.engine.shared import Earlier, RepeatKey
+from asct.errors import StoreError
+from asct.planner.model import Job, ResolvedPlan
+from asct.sdk.record import Record, Scalar
+from asct.store.layout import RunLayout
+from asct.store.reader import StoredRun, read_run
+from asct.store.writer import RunWriter
+
+_DONE = ("ok", "noisy")
+
+
+def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:
+    """(job, point id, repeat) of every repeat that the run in `layout` did not measure, in the plan's order.
+
+    Measured means: the journal tells its end as ok or noisy (ok alone for a strict job), status.json is whole and says
+    the same, and its records are there. Warm-ups are not listed. Raises StoreError for a run that cannot be read.
+    """
+    done = measured(resolved, read_run(layout.root))
+    return [
+        (job, point.id, repeat)
+        for job in resolved.jobs
+        for point in job.points
+        for repeat in range(1, job.repeats + 1)
+        if (job.host, job.id, point.id, repeat) not in done
+    ]
+
+
+def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, str]:
+    """The repeats of `resolved` that the run has, with their status."""
+    told = dict(_journal(stored))
+    recorded = {_key(record) for record in stored.records()}
+    found: dict[RepeatKey, str] = {}
+    for job in resolved.jobs:
+        accepted = _DONE[:1] if job.strict else _DONE
+        for point in job.points:
+            for repeat in range(1, job.repeats + 1):
+                key = (job.host, job.id, point.id, repeat)
+                if told.get(key) in accepted and key in recorded and _status(stored, key) == told[key]:
+                    found[key] = told[key]
+    return found
+
+
+def _journal(stored: StoredRun) -> Iterator[tuple[RepeatKey, str]]:
+    """Ends of repeats; a later one replaces an earlier."""
+    for event in stored.journal():
+        if event.get("t") == "point-ended":
+            yield (event["host"], event["id"], event["point_id"], event["repeat"]), event["status"]
+
+
+def _status(stored: StoredRun, key: RepeatKey) -> str | None:
+    """The status a repeat's own file tells; None for one that is missing or torn."""
+    try:
+        status = stored.status(stored.layout.repeat(*key))
+    except StoreError:
+        return None
+    return status.status if status is not None else None
+
+
+def _key(record: Record) -> RepeatKey:
+    return record.host, record.id, record.point_id, record.repeat
+
+
+def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Collaborators) -> tuple[RunWriter, Earlier]:
+    """The run's writer with what is measured already; raises StoreError when `resolved` is not the plan of the run."""
+    stored = read_run(layout.root)
+    if stored.run.plan_hash != resolved.hash:
+        message = f"{layout.root}: measured another plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
+        raise StoreError(Diagnostic("E507", message, hint="resume with the run's own plan.resolved.json"))
+    writer = RunWriter.reopen(layout, stored.run)
+    records = stored.records()
+    done = measured(resolved, stored)
+    writer.drop_records({_key(record) for record in records} - set(done))
+    exports = _exports(resolved, records, done, ports)
+    fresh = stored.run.model_copy(update={"status": "running", "exit_code": None, "ended_at": None, "verdicts": []})
+    writer.run = fresh
+    return writer, Earlier(done, exports)
+
+
+def _exports(
+    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, str], ports: Collaborators
+) -> dict[tuple[str, str], Mapping[str, Scalar]]:
+    """Results of jobs that others need, from the records that stay."""
+    by_repeat: dict[RepeatKey, list[Record]] = {}
+    for record in records:
+        if _key(record) in done:
+            by_repeat.setdefault(_key(record), []).append(record)
+    needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
+    ledgers: dict[tuple[str, str], ExportLedger] = {}
+    for (host, job_id, point_id, _), found in by_repeat.items():
+        benchmark = ports.catalog.get(found[0].benchmark) if (host, job_id) in needed else None
+        if benchmark is not None:
+            exported = benchmark.export(measurements_of(found))
+            ledgers.setdefault((host, job_id), ExportLedger()).add(point_id, exported)
+    return {key: ledger.values() for key, ledger in ledgers.items()}

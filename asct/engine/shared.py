@@ -1,0 +1,49 @@
+"""What all host threads of one run share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asct.engine.bus import Bus
+from asct.engine.ports import Collaborators, RunOptions
+from asct.engine.stop import Stop
+from asct.planner.model import ResolvedPlan
+from asct.sdk.record import Scalar
+from asct.store.writer import RunWriter
+
+RepeatKey = tuple[str, str, str, int]
+"""(host, job id, point id, repeat)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier part of a resumed run measured: repeats by status, and results for jobs that need them."""
+
+    statuses: Mapping[RepeatKey, str] = field(default_factory=dict)
+    exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
+    """(host, job id) to its results by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """One run: what to do, with what, where to."""
+
+    resolved: ResolvedPlan
+    options: RunOptions
+    ports: Collaborators
+    writer: RunWriter
+    bus: Bus
+    stop: Stop
+    earlier: Earlier = field(default_factory=Earlier)
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.writer.run.run
+
+    @property
+    def plan_folder(self) -> Path:
+        """Where relative paths of the plan start."""
+        return Path(self.resolved.path or ".").resolve().parent

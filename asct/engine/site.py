@@ -1,0 +1,193 @@
+"""One host while a run uses it: the connection, its facts, the programs put there. Opened again when it was lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.events import HostReady, KernelBuilt
+from asct.engine.preflight import Demand, Finding, check
+from asct.engine.programs import Programs
+from asct.engine.shared import Shared
+from asct.engine.targets import Kind, check_targets, find_tools, look
+from asct.errors import AsctError, HostError, HostLost, NotMeasured
+from asct.hosts.base import Host
+from asct.plan.model import HostSpec
+from asct.sdk.facts import HostFacts
+
+_REOPENINGS = 3
+"""How often in a row a host may be lost before it is given up."""
+
+
+class Site:
+    """An open host. Used by one thread; `interrupt` may come from another."""
+
+    def __init__(self, shared: Shared, spec: HostSpec) -> None:
+        self._shared = shared
+        self._spec = spec
+        self._losses = 0
+        self._failed: dict[str, tuple[Diagnostic, ...]] = {}
+        self.host: Host | None = None
+        self.programs: Programs | None = None
+        self.made: set[str] = set()
+        """Named files that were absent before this run wrote them."""
+        self.generation = 0
+        """Counts up with every opening: a job compares it to know that its folder is gone."""
+
+    @property
+    def name(self) -> str:
+        """As in the plan."""
+        return self._spec.name
+
+    @property
+    def facts(self) -> HostFacts:
+        """Facts of the open host."""
+        return self.ready.facts
+
+    @property
+    def ready(self) -> Programs:
+        """The programs of the open host."""
+        if self.programs is None:
+            raise RuntimeError(f"host {self.name} is not open")
+        return self.programs
+
+    @property
+    def connection(self) -> Host:
+        """The open host."""
+        if self.host is None:
+            raise RuntimeError(f"host {self.name} is not open")
+        return self.host
+
+    def open(self) -> None:
+        """Connect and read the facts. Raises AsctError with the way out."""
+        host = self._shared.ports.make_host(self._spec, self._shared.plan_folder)
+        self.host = host
+        host.open()
+        self.generation += 1
+        facts = self._collect(host)
+        self.programs = Programs(facts)
+        self._shared.writer.facts(self.name, facts)
+        self._shared.bus.emit(HostReady(self.name, describe(facts)))
+
+    def _collect(self, host: Host) -> HostFacts:
+        folder = self._shared.writer.facts_folder(self.name)
+        try:
+            return self._shared.ports.collect_facts(host, folder)
+        except HostError:
+            raise
+        except (ValueError, NotMeasured) as error:
+            message = f"host {self.name}: its facts cannot be read: {error}"
+            hint = f"see what it answered in {folder}"
+            raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
+
+    def reopen(self) -> bool:
+        """After a loss: a new connection with the same kernels. False when the host is given up."""
+        self._losses += 1
+        kernels = list(self.ready.kernels)
+        self.close()
+        if self._losses > _REOPENINGS or self._shared.stop.requested:
+            return False
+        try:
+            self.open()
+            for name in kernels:
+                self._provide(name)
+        except NotMeasured as error:
+            for diagnostic in error.diagnostics:
+                self._shared.bus.notice(self.name, diagnostic)
+            self.close()
+            return False
+        return True
+
+    def measured(self) -> None:
+        """A measurement went through: earlier losses are forgiven."""
+        self._losses = 0
+
+    def close(self) -> None:
+        """End what runs there, remove the work folder, disconnect; closing twice is harmless."""
+        if self.host is not None:
+            self.host.close()
+            self.host = None
+
+    def interrupt(self) -> None:
+        """From another thread: end what runs now."""
+        host = self.host
+        if host is not None:
+            host.interrupt()
+
+    # ---- what a job needs ----
+
+    def assess(self, demand: Demand) -> list[Finding]:
+        """Everything that keeps a job with this demand from running here; builds its kernels. Raises HostLost."""
+        programs = self.ready
+        unknown = programs.unknown({**demand.tools, **demand.optional_tools})
+        programs.found.update(find_tools(self.connection, unknown))
+        findings = check(demand, programs.facts, programs.found, self.name)
+        findings += self.assess_targets(demand)
+        for name in demand.kernels:
+            findings += [Finding(item) for item in self._kernel(name)]
+        return findings
+
+    def assess_targets(self, demand: Demand) -> list[Finding]:
+        """The files that the plan names, looked at now; also right before a job writes to them."""
+        kinds = look(self.connection, demand.targets)
+        return check_targets(demand, kinds, self.made, self.name)
+
+    def will_write(self, demand: Demand) -> None:
+        """Note which named files the job about to start makes: later jobs of this run may write to them."""
+        kinds: dict[str, Kind] = look(self.connection, list(demand.writes))
+        self.made.update(path for path, kind in kinds.items() if kind == "absent")
+
+    def _kernel(self, name: str) -> tuple[Diagnostic, ...]:
+        """The findings that keep a kernel from being here; none when it is."""
+        if name in self.ready.kernels:
+            return ()
+        if name not in self._failed:
+            try:
+                self._provide(name)
+            except HostLost:
+                raise
+            except NotMeasured as error:
+                self._failed[name] = error.diagnostics
+                return error.diagnostics
+            return ()
+        return self._failed[name]
+
+    def _provide(self, name: str) -> None:
+        started = time.monotonic()
+        folder = self._shared.writer.build_folder(self.name)
+        try:
+            built = self._shared.ports.provide(self.connection, name, self.facts, folder)
+        except OSError as error:
+            raise self._shared.writer.fail(folder, error) from error
+        self.ready.kernels[name] = built.path
+        elapsed = round(time.monotonic() - started, 3)
+        self._shared.bus.emit(KernelBuilt(self.name, name, built.compiler, built.cached, elapsed))
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove folders of finished jobs; what cannot be removed goes with the work folder at the end."""
+        for path in paths:
+            try:
+                self.connection.remove(path)
+            except HostLost:
+                raise
+            except HostError as error:
+                for diagnostic in error.diagnostics:
+                    self._shared.bus.notice(self.name, diagnostic)
+
+
+def describe(facts: HostFacts) -> str:
+    """A host in a line: CPU, number of CPUs, memory, kernel."""
+    parts: list[str | None] = [facts.cpu.model or facts.system.arch]
+    if facts.cpu.cpus:
+        parts.append(f"{facts.cpu.cpus} CPU{'s' if facts.cpu.cpus != 1 else ''}")
+    if facts.memory.total_bytes:
+        parts.append(f"{facts.memory.total_bytes / (1 << 30):.1f} GiB")
+    if facts.system.kernel:
+        parts.append(f"Linux {facts.system.kernel}")
+    return ", ".join(part for part in parts if part)
+
+
+def reasons(error: AsctError) -> str:
+    """The messages of an error in a line."""
+    return "; ".join(item.message for item in error.diagnostics)

@@ -1,0 +1,120 @@
+"""Runs one step on a host and takes its texts back; keeps what was run, literally."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.failures import Ran, failure_of
+from asct.engine.programs import MissingProgram, Programs
+from asct.hosts.base import Finished, Host, Process, Task
+from asct.sdk.record import Scalar
+from asct.sdk.step import Output, Step
+from asct.store.layout import RunLayout
+from asct.store.writer import RunWriter
+
+
+@dataclass(slots=True)
+class Trail:
+    """What the steps of one repeat left: outputs for the benchmark, and documents for status.json and command.json."""
+
+    outputs: list[Output] = field(default_factory=list)
+    rows: list[dict[str, Scalar | None]] = field(default_factory=list)
+    commands: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    failure: Diagnostic | None = None
+    timed_out: bool = False
+
+
+class Stepper:
+    """Runs steps of one job. Each gets the same folder on the host, emptied before it, so that nothing piles up."""
+
+    def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter) -> None:
+        self._host = host
+        self._programs = programs
+        self._folder = f"{work}/step"
+        self._writer = writer
+
+    @property
+    def _layout(self) -> RunLayout:
+        return self._writer.layout
+
+    def run(self, step: Step, folder: Path, trail: Trail, deadline: float) -> bool:
+        """Run one step into `folder` (of the repeat) and note it in `trail`; False when it failed.
+
+        `deadline` is a time of `time.monotonic`. Raises HostLost and other HostErrors, and StoreError.
+        """
+        number = len(trail.rows)
+        into = self._layout.step(folder, number, step.name)
+        if number:
+            into = self._writer.repeat_folder(into)
+        limit = max(0.001, deadline - time.monotonic())
+        limit = limit if step.timeout_s is None else min(limit, step.timeout_s)
+        try:
+            task = self._task(step, into, limit, trail)
+        except MissingProgram as error:
+            trail.failure = Diagnostic("E420", f"host {self._host.name}: {error} is not there", hint=f"install {error}")
+            return False
+        trail.commands.append(_command(step, task))
+        finished = self._run(task)
+        output = Output(step, finished.status or 0, _texts(finished, into), finished.elapsed_ns)
+        raw = self._layout.relative(into)
+        trail.outputs.append(output)
+        trail.notes += finished.notes
+        trail.rows.append(
+            {"name": step.name, "status": finished.status, "elapsed_ns": finished.elapsed_ns, "folder": raw}
+        )
+        trail.timed_out = finished.status is None
+        ran = Ran(output, self._host.name, raw, task.main.argv, limit if finished.status is None else None)
+        trail.failure = failure_of(ran)
+        return trail.failure is None
+
+    def _run(self, task: Task) -> Finished:
+        try:
+            return self._host.run(task)
+        except OSError as error:  # a transport's own failures are HostErrors: this one is of the results tree
+            raise self._writer.fail(task.into, error) from error
+
+    def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
+        main = Process((self._programs.path(step.program), *step.arguments), self._folder, step.env)
+        return Task(
+            main=main,
+            into=into,
+            files=step.files,
+            companions=tuple(self._companions(step, trail)),
+            collect=step.collect,
+            timeout_s=limit,
+        )
+
+    def _companions(self, step: Step, trail: Trail) -> Iterable[Process]:
+        for companion in step.companions:
+            try:
+                path = self._programs.path(companion.program)
+            except MissingProgram as error:
+                trail.notes.append(f"{error} is not installed on {self._host.name}: measured without it")
+                continue
+            name = companion.stdout_file
+            argv = (path, *companion.arguments)
+            yield Process(argv, self._folder, companion.env, stdout_file=name, stderr_file=f"{name}.stderr")
+
+
+def _texts(finished: Finished, into: Path) -> dict[str, str]:
+    """The fetched files as text; a file with other bytes is read with replacement characters."""
+    return {name: (into / name).read_bytes().decode("utf-8", errors="replace") for name in finished.fetched}
+
+
+def _command(step: Step, task: Task) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "argv": list(task.main.argv),
+        "cwd": task.main.cwd,
+        "env": dict(step.env),
+        "files": dict(step.files),
+        "companions": [list(process.argv) for process in task.companions],
+        "collect": list(step.collect),
+        "timeout_s": round(task.timeout_s, 3),
+    }
