@@ -7,8 +7,8 @@ from asct.diagnostics.codetext import CodeText
 CODES: dict[str, CodeText] = {
     "E301": CodeText(
         "unknown transport",
-        "`transport` says how asct reaches a host: `local` (this machine) or `ssh`. `dryrun` only shows what would run,\n"
-        "`replay` answers from a folder of recorded answers. `asct list transports` lists them.",
+        "`transport` says how asct reaches a host: `local` (this machine) or `ssh`. `dryrun` only shows what\n"
+        "would run, `replay` answers from a folder of recorded answers. `asct list transports` lists them.",
     ),
     "E302": CodeText(
         "transport of a later version",
@@ -17,13 +17,13 @@ CODES: dict[str, CodeText] = {
     ),
     "E303": CodeText(
         "the name of the host cannot be resolved",
-        "Neither DNS nor /etc/hosts nor ~/.ssh/config knows the host's `address` (without one, its name is the address).\n"
-        "Correct it or use the IP address.",
+        "Neither DNS nor /etc/hosts nor ~/.ssh/config knows the host's `address` (without one, its name is\n"
+        "the address). Correct it or use the IP address.",
     ),
     "E304": CodeText(
         "the host cannot be reached",
-        "No connection came about within the time allowed (10 s, or `options.connect_timeout`): the host is down, there is\n"
-        "no route, or a firewall drops packets. Try `ssh HOST` from the same machine.",
+        "No connection came about within the time allowed (10 s, or `options.connect_timeout`): the host is\n"
+        "down, there is no route, or a firewall drops packets. Try `ssh HOST` from the same machine.",
     ),
     "E305": CodeText(
         "connection refused",
@@ -31,35 +31,38 @@ CODES: dict[str, CodeText] = {
     ),
     "E306": CodeText(
         "no ssh server answers",
-        "The port accepts connections, but nothing spoke ssh in time. Another service has that port, or the host is too\n"
-        "busy to answer.",
+        "The port accepts connections, but nothing spoke ssh in time. Another service has that port, or the\n"
+        "host is too busy to answer.",
     ),
     "E307": CodeText(
         "unknown host key",
-        "asct always checks host keys, and it adds none by itself. Compare the fingerprint shown with the one the host\n"
-        "itself prints (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on its console). If they are equal, add the line\n"
-        "from the hint to the known_hosts file: the host's `known_hosts`, or ~/.ssh/known_hosts.",
+        "asct always checks host keys, and it adds none by itself. Compare the fingerprint shown with the one\n"
+        "the host itself prints (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on its console). If they\n"
+        "are equal, add the line from the hint to the known_hosts file: the host's `known_hosts`, or\n"
+        "~/.ssh/known_hosts.",
     ),
     "E308": CodeText(
         "changed host key",
-        "The host showed another key than the one in known_hosts. Either it was installed anew or its address now belongs\n"
-        "to another machine, or somebody stands in between. Nothing was sent. Find out why; only then remove the old line\n"
-        "(`ssh-keygen -R HOST`) and add the new one.",
+        "The host showed another key than the one in known_hosts. Either it was installed anew or its address\n"
+        "now belongs to another machine, or somebody stands in between. Nothing was sent. Find out why; only\n"
+        "then remove the old line (`ssh-keygen -R HOST`) and add the new one.",
     ),
     "E309": CodeText(
         "login refused",
-        "The host does not accept the account or its key. asct uses `identity_file`, the keys of the ssh agent and the\n"
-        "usual files in ~/.ssh; it never asks for a password. Check `user`, and ~/.ssh/authorized_keys on the host.",
+        "The host does not accept the account or its key. asct uses `identity_file`, the keys of the ssh\n"
+        "agent and the usual files in ~/.ssh; it never asks for a password. Check `user`, and\n"
+        "~/.ssh/authorized_keys on the host.",
     ),
     "E310": CodeText(
         "no sftp",
-        "Results come back as files by sftp, which this server does not offer. OpenSSH: `Subsystem sftp internal-sftp` in\n"
-        "sshd_config. dropbear: install `sftp-server`. A login script that prints text breaks sftp as well.",
+        "Results come back as files by sftp, which this server does not offer. OpenSSH: `Subsystem sftp\n"
+        "internal-sftp` in sshd_config. dropbear: install `sftp-server`. A login script that prints text\n"
+        "breaks sftp as well.",
     ),
     "E311": CodeText(
         "the private key cannot be used",
-        "The file is missing, unreadable, or has a passphrase. Keys with a passphrase are used through the agent:\n"
-        "`ssh-add FILE`.",
+        "The file is missing, unreadable, or has a passphrase. Keys with a passphrase are used through the\n"
+        "agent: `ssh-add FILE`.",
     ),
     "E312": CodeText(
         "known_hosts cannot be read",
@@ -67,33 +70,35 @@ CODES: dict[str, CodeText] = {
     ),
     "E313": CodeText(
         "no agreement on the ssh connection",
-        "Server and client found no common method, or the server hung up while the connection was set up (too many\n"
-        "connections, an address that it blocks). `ssh -v HOST` shows more.",
+        "Server and client found no common method, or the server hung up while the connection was set up (too\n"
+        "many connections, an address that it blocks). `ssh -v HOST` shows more.",
     ),
     "E314": CodeText(
         "~/.ssh/config cannot be used",
-        "asct reads HostName, Port, User, IdentityFile and ProxyJump from ~/.ssh/config. This file cannot be read, or uses\n"
-        "ProxyCommand. Say it in the plan instead: `address`, `port`, `user`, `identity_file`, `jump`.",
+        "asct reads HostName, Port, User, IdentityFile and ProxyJump from ~/.ssh/config. This file cannot be\n"
+        "read, or uses ProxyCommand. Say it in the plan instead: `address`, `port`, `user`, `identity_file`,\n"
+        "`jump`.",
     ),
     "E320": CodeText(
         "connection lost",
-        "The connection broke while it was in use. What was measured before is kept; `asct resume` measures what is\n"
-        "missing. The host ends what was running by itself.",
+        "The connection broke while it was in use. What was measured before is kept; `asct resume` measures\n"
+        "what is missing. The host ends what was running by itself.",
     ),
     "E321": CodeText(
         "no answer in time",
-        "The host did not answer within the time allowed, and the connection was given up: it hangs, or its network is\n"
-        "down. The host ends what was running by itself when its own limit passes.",
+        "The host did not answer within the time allowed, and the connection was given up: it hangs, or its\n"
+        "network is down. The host ends what was running by itself when its own limit passes.",
     ),
     "E322": CodeText(
         "no work folder",
-        "asct needs a folder of its own on the host (`workdir`, default /var/tmp/asct). It must belong to the account, must\n"
-        "not be a link and nobody else may write there; when it belongs to another account, a folder beside it is used.",
+        "asct needs a folder of its own on the host (`workdir`, default /var/tmp/asct). It must belong to the\n"
+        "account, must not be a link and nobody else may write there; when it belongs to another account, a\n"
+        "folder beside it is used.",
     ),
     "E323": CodeText(
         "path refused",
-        "asct writes and removes only below its own folders on a host, and fetches results only under plain names. This\n"
-        "path would have left them.",
+        "asct writes and removes only below its own folders on a host, and fetches results only under plain\n"
+        "names. This path would have left them.",
     ),
     "E324": CodeText(
         "not a regular file",
@@ -109,8 +114,8 @@ CODES: dict[str, CodeText] = {
     ),
     "E327": CodeText(
         "the account's shell does not run commands",
-        "The command was not run as sent. Reasons: a login shell such as nologin or a menu, a forced command in\n"
-        "authorized_keys, or no POSIX `sh`. Check with `ssh HOST sh -c 'echo works'`.",
+        "The command was not run as sent. Reasons: a login shell such as nologin or a menu, a forced command\n"
+        "in authorized_keys, or no POSIX `sh`. Check with `ssh HOST sh -c 'echo works'`.",
     ),
     "E328": CodeText(
         "answer too long",
@@ -131,6 +136,6 @@ CODES: dict[str, CodeText] = {
     ),
     "E332": CodeText(
         "an argument that no host takes",
-        "A NUL byte in an argument or text, or a name of a variable that is not made of letters, digits and _.",
+        "A NUL byte in an argument or text, or a name of a variable that is not made of letters, digits and\n_.",
     ),
 }
