@@ -22,6 +22,8 @@ from asct.values.quantity import parse_count
 from asct.values.size import format_size, parse_size
 
 MAX_VALUES: Final = 100_000
+MAX_BITS: Final = 20_000
+"""Of an exact fraction; keeps a factor such as 1.0000001 from taking forever."""
 
 Kind = Literal["number", "size", "duration", "count"]
 
@@ -153,8 +155,10 @@ def _values(found: _Range, node: Node) -> Iterator[Fraction]:
     rising = found.last >= found.first
     while (value <= found.last) if rising else (value >= found.last):
         count += 1
-        if count > MAX_VALUES or (found.times and value.denominator.bit_length() > 512):
+        if count > MAX_VALUES:
             raise _problem(node, f"a range of more than {MAX_VALUES} values", "use a larger step, or `times`")
+        if value.denominator.bit_length() > MAX_BITS:
+            raise _problem(node, "a range whose values have too many digits", "use a factor with fewer digits")
         yield value
         value = value * found.amount if found.times else value + found.amount
 

@@ -1,0 +1,223 @@
+"""Reads maps of a plan key by key: types are checked, unknown keys and empty values become findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from asct.diagnostics.suggest import did_you_mean
+from asct.errors import PlanError
+from asct.plan.findings import Findings
+from asct.plan.model import Node
+from asct.plan.scope import Scope
+from asct.plan.templates import evaluate, has_template
+from asct.values.duration import parse_duration, require_unit
+from asct.values.problem import BadValueError, shown
+from asct.values.size import parse_size
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What reading needs: where findings go, and the names that templates outside of `config` may read.
+
+    `literal` refuses templates (E125), for what must be readable as it stands.
+    """
+
+    findings: Findings
+    scope: Scope
+    literal: bool = False
+
+    def settled(self, node: Node) -> Node | None:
+        """The node without templates; None after an error."""
+        if self.literal:
+            if has_template(node):
+                self.findings.error("E125", "a template where only literal values count", node.span, "write the value")
+                return None
+            return node
+        try:
+            return evaluate(node, self.scope)
+        except PlanError as problem:
+            for item in problem.diagnostics:
+                self.findings.add(item)
+            return None
+
+
+def kind_of(value: object) -> str:
+    """What a value is, for a message."""
+    if value is None:
+        return "nothing"
+    for kind, name in ((bool, f"`{str(value).lower()}`"), (dict, "a map"), (list, "a list")):
+        if isinstance(value, kind):
+            return name
+    return f"`{shown(value)}`"
+
+
+class Section:
+    """A map of the plan. `name` says where it stands, for messages; a node that is no map reads as an empty one."""
+
+    def __init__(self, desk: Desk, node: Node, name: str, keys: Sequence[str] | None) -> None:
+        self.desk = desk
+        self.findings = desk.findings
+        self.node = node
+        self.name = name
+        self.members: dict[str, Node] = {}
+        if not isinstance(node.value, dict):
+            self.wrong(node, name, "a map", "write `key: value` pairs")
+            return
+        for key, item in node.value.items():
+            if keys is not None and key not in keys:
+                self._unknown(key, item, keys)
+            elif item.value is None:
+                self.findings.error(
+                    "E106", f"`{shown(key)}` has no value", item.key_span or item.span, "give one, or remove the line"
+                )
+            else:
+                self.members[key] = item
+
+    def _unknown(self, key: str, item: Node, keys: Sequence[str]) -> None:
+        hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
+        if item.value is None and ":" in key:
+            hint = f"a space is missing after the colon of `{shown(key)}`"
+        self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.key_span or item.span, hint)
+
+    def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:
+        """The finding that a value has the wrong type."""
+        message = f"{what} must be {wanted}, not {kind_of(node.value)}"
+        self.findings.error("E106", message, node.span, hint)
+
+    def required(self, key: str, hint: str) -> Node | None:
+        """The node of a key that must be there."""
+        if key not in self.members and (not isinstance(self.node.value, dict) or key not in self.node.value):
+            self.findings.error("E107", f"{self.name} without `{key}`", self.node.span, hint)
+        return self.members.get(key)
+
+    def settled(self, key: str) -> Node | None:
+        """The node of a key, templates evaluated; None when it is not there or has an error."""
+        node = self.members.get(key)
+        return None if node is None else self.desk.settled(node)
+
+    def text(self, key: str) -> str | None:
+        """A text that is not empty."""
+        node = self.settled(key)
+        if node is None:
+            return None
+        if isinstance(node.value, str):
+            if node.value.strip():
+                return node.value
+            self.findings.error("E106", f"`{key}` is empty", node.span, "give a text, or remove the line")
+            return None
+        quote = f'quote it: `"{shown(node.value)}"`' if isinstance(node.value, int | float) else ""
+        self.wrong(node, f"`{key}`", "a text", quote)
+        return None
+
+    def whole(self, key: str, low: int, high: int) -> int | None:
+        """A whole number from `low` to `high`."""
+        node = self.settled(key)
+        if node is None:
+            return None
+        value = node.value
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.wrong(node, f"`{key}`", "a whole number")
+            return None
+        if not low <= value <= high:
+            message = f"`{key}` is {shown(value)}, outside of {low} to {high}"
+            self.findings.error("E112", message, node.span, f"write a number from {low} to {high}")
+            return None
+        return value
+
+    def flag(self, key: str) -> bool | None:
+        """`true` or `false`."""
+        node = self.settled(key)
+        if node is None or isinstance(node.value, bool):
+            return None if node is None else bool(node.value)
+        said = str(node.value).lower() if isinstance(node.value, str) else ""
+        truth = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(said)
+        hint = f"write `{truth}`: YAML 1.2 reads `{node.value}` as a text" if truth else "write `true` or `false`"
+        self.wrong(node, f"`{key}`", "`true` or `false`", hint)
+        return None
+
+    def choice(self, key: str, options: Sequence[str]) -> str | None:
+        """One of a few words."""
+        node = self.settled(key)
+        return None if node is None else self.chosen(node, key, options)
+
+    def chosen(self, node: Node, key: str, options: Sequence[str]) -> str | None:
+        """The same for a node."""
+        if isinstance(node.value, str) and node.value in options:
+            return node.value
+        hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
+        self.findings.error("E112", f"{kind_of(node.value)} is not a value of `{key}`", node.span, hint)
+        return None
+
+    def duration(self, key: str) -> float | None:
+        """Seconds; a bare number is refused."""
+        return self._parsed(key, _written_duration)
+
+    def size(self, key: str) -> int | None:
+        """Bytes."""
+        return self._parsed(key, parse_size)
+
+    def _parsed(self, key: str, parse: Callable[[object], T]) -> T | None:
+        node = self.settled(key)
+        if node is None:
+            return None
+        try:
+            return parse(node.value)
+        except BadValueError as problem:
+            self.findings.bad_value(problem, node.span)
+            return None
+
+    def mapping(self, key: str) -> dict[str, Node]:
+        """The members of a map, as written; empty when it is not there."""
+        node = self.members.get(key)
+        if node is None:
+            return {}
+        if isinstance(node.value, dict):
+            return node.value
+        self.wrong(node, f"`{key}`", "a map", "write `name: value` pairs")
+        return {}
+
+    def items(self, key: str) -> list[Node]:
+        """The items of a list, as written; a single text counts as a list of one."""
+        node = self.members.get(key)
+        if node is None:
+            return []
+        if isinstance(node.value, str):
+            return [node]
+        if isinstance(node.value, list):
+            return node.value
+        self.wrong(node, f"`{key}`", "a list", "write `[a, b]`")
+        return []
+
+    def text_nodes(self, key: str) -> list[Node]:
+        """The items of a list of texts, templates evaluated."""
+        found: list[Node] = []
+        for item in self.items(key):
+            node = self.desk.settled(item)
+            if node is not None and isinstance(node.value, str) and node.value:
+                found.append(node)
+            elif node is not None:
+                self.wrong(node, f"an item of `{key}`", "a text")
+        return found
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The same without places."""
+        return tuple(str(node.value) for node in self.text_nodes(key))
+
+
+def _written_duration(value: object) -> float:
+    require_unit(value)
+    return parse_duration(value)
+
+
+def merged(base: Node, over: Node) -> Node:
+    """`over` laid over `base`: maps merge key by key, anything else is replaced."""
+    if not isinstance(base.value, dict) or not isinstance(over.value, dict):
+        return over
+    members: dict[str, Any] = dict(base.value)
+    for key, item in over.value.items():
+        members[key] = merged(members[key], item) if key in members else item
+    return replace(over, value=members)

@@ -1,0 +1,122 @@
+"""Groups of hosts: names, patterns and other groups, flattened to hosts; what a group gives its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from asct.diagnostics.suggest import did_you_mean
+from asct.plan.fields import Desk, Section
+from asct.plan.findings import Findings
+from asct.plan.hosts import RESERVED, HostMaps
+from asct.plan.model import Node
+from asct.plan.names import folder_name
+from asct.values.problem import BadValueError, shown
+
+_KEYS = ("hosts", "config", "vars")
+
+
+@dataclass(slots=True)
+class Groups:
+    """Members as written and flattened, settings and variables by group."""
+
+    written: dict[str, list[Node]] = field(default_factory=dict)
+    members: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    config: dict[str, dict[str, Node]] = field(default_factory=dict)
+    vars: dict[str, dict[str, Node]] = field(default_factory=dict)
+
+
+def read_groups(node: Node | None, hosts: Sequence[str], desk: Desk) -> Groups:
+    """`groups: {lab: [a, b], r1: "node*", big: {hosts: [lab], config: {...}, vars: {...}}}`."""
+    found = Groups()
+    if node is None:
+        return found
+    for name, body in Section(desk, node, "`groups`", None).members.items():
+        if _usable(name, body, hosts, desk.findings):
+            _read_group(name, body, desk, found)
+    for name in found.written:
+        chosen = _flattened(name, found, hosts, desk.findings, (name,))
+        found.members[name] = tuple(host for host in hosts if host in chosen)
+    return found
+
+
+def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> bool:
+    span = body.key_span or body.span
+    if name in hosts or name in RESERVED:
+        what = "a host has this name" if name in hosts else "it has a meaning of its own"
+        findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another")
+        return False
+    try:
+        folder_name(name, "a group")
+    except BadValueError as problem:
+        findings.bad_value(problem, span, "E111")
+        return False
+    return True
+
+
+def _read_group(name: str, body: Node, desk: Desk, found: Groups) -> None:
+    whole = body if isinstance(body.value, dict) else replace(body, value={"hosts": body})
+    section = Section(desk, whole, f"group `{shown(name)}`", _KEYS)
+    section.required("hosts", "add `hosts: [...]`")
+    found.written[name] = section.text_nodes("hosts")
+    found.config[name] = section.mapping("config")
+    found.vars[name] = section.mapping("vars")
+
+
+def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findings, path: tuple[str, ...]) -> set[str]:
+    chosen: set[str] = set()
+    for node in groups.written[name]:
+        word = str(node.value)
+        if word in path:
+            circle = " -> ".join([*path[path.index(word) :], word])
+            findings.error("E115", f"groups contain one another: {circle}", node.span, "take one of them out")
+        elif word in groups.members:
+            chosen.update(groups.members[word])
+        elif word in groups.written and len(path) < 50:
+            chosen |= _flattened(word, groups, hosts, findings, (*path, word))
+        else:
+            chosen |= _hosts(node, word, [*hosts, *groups.written], hosts, findings)
+    return chosen
+
+
+def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], findings: Findings) -> set[str]:
+    if word in hosts:
+        return {word}
+    if word == "all":
+        return set(hosts)
+    pattern = any(mark in word for mark in "*?[")
+    chosen = {host for host in hosts if fnmatchcase(host, word)} if pattern else set()
+    if pattern and not chosen:
+        findings.error("E114", f"pattern `{shown(word)}` matches no host", node.span, did_you_mean(word, hosts))
+    elif not pattern:
+        findings.error("E114", f"unknown host or group `{shown(word)}`", node.span, did_you_mean(word, known))
+    return chosen
+
+
+def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:
+    """Hosts with the variables of their groups laid under their own; two groups that disagree are an error."""
+    given: dict[str, dict[str, Node]] = {}
+    for group, variables in groups.vars.items():
+        for host in groups.members[group] if variables else ():
+            _lay(given.setdefault(host, {}), variables, host, findings)
+    maps = {name: _with_vars(body, given.get(name)) for name, body in found.maps.items()}
+    return HostMaps(maps, found.spans)
+
+
+def _lay(known: dict[str, Node], variables: Mapping[str, Node], host: str, findings: Findings) -> None:
+    for name, node in variables.items():
+        first = known.setdefault(name, node)
+        if first.plain() != node.plain():
+            message = f"two groups of host `{host}` give different values of `vars.{shown(name)}`"
+            findings.twice("E113", message, node.span, first.span, "give it for the host, or in one group only")
+
+
+def _with_vars(body: Node, given: Mapping[str, Node] | None) -> Node:
+    if not given:
+        return body
+    own = body.value.get("vars")
+    if own is not None and not isinstance(own.value, dict):
+        return body
+    whole = Node({**given, **(own.value if own else {})}, own.span if own else body.span, own.key_span if own else None)
+    return replace(body, value={**body.value, "vars": whole})

@@ -1,0 +1,64 @@
+"""Names in a plan: what they may look like, and ranges of them (`node[01:16]`)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Final
+
+from asct.values.problem import BadValueError, shown
+
+MAX_HOSTS: Final = 10_000
+
+_FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", re.ASCII)
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_RANGE: Final = re.compile(r"\[([0-9]{1,9}):([0-9]{1,9})(?::([0-9]{1,9}))?\]", re.ASCII)
+_LONGEST: Final = 100
+
+
+def folder_name(name: str, what: str) -> str:
+    """A name that becomes a folder of the results tree (plan, host, benchmark id). Raises BadValueError."""
+    if _FOLDER.fullmatch(name) and ".." not in name and len(name) <= _LONGEST:
+        return name
+    hint = f"letters, digits and . _ @ + - only, beginning with a letter or digit, at most {_LONGEST}"
+    raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
+
+
+def identifier(name: str, what: str) -> str:
+    """A name that templates can write (`vars.max_qd`). Raises BadValueError."""
+    if _IDENTIFIER.fullmatch(name) and len(name) <= _LONGEST:
+        return name
+    fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST])
+    hint = f"write `{fixed}`" if _IDENTIFIER.fullmatch(fixed) else "letters, digits and `_` only, no digit first"
+    raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
+
+
+def expand_range(name: str) -> list[str]:
+    """`node[01:03]` is node01, node02, node03; `[0:8:2]` has a step; several ranges combine. Raises BadValueError."""
+    parts: list[list[str]] = []
+    position, total = 0, 1
+    for found in _RANGE.finditer(name):
+        numbers = _numbers(name, *found.groups())
+        total *= len(numbers)
+        if total > MAX_HOSTS:
+            raise BadValueError(f"`{shown(name)}` makes more than {MAX_HOSTS} hosts", "write a shorter range")
+        parts += [[name[position : found.start()]], [str(number).zfill(_width(found)) for number in numbers]]
+        position = found.end()
+    rest = name[position:]
+    if "[" in rest or "]" in rest or any("[" in part[0] or "]" in part[0] for part in parts):
+        raise BadValueError(f"`{shown(name)}` is not a host range", "write `node[01:16]` or `node[0:16:2]`")
+    return ["".join(chosen) for chosen in itertools.product(*parts, [rest])]
+
+
+def _width(found: re.Match[str]) -> int:
+    """Leading zeros of the first number are kept."""
+    return len(found[1]) if found[1].startswith("0") else 0
+
+
+def _numbers(name: str, first: str, last: str, step: str | None) -> range:
+    start, end, stride = int(first), int(last), int(step or 1)
+    if end < start:
+        raise BadValueError(f"the range of `{shown(name)}` runs backwards", f"write `[{last}:{first}]`")
+    if stride == 0:
+        raise BadValueError(f"the range of `{shown(name)}` has a step of 0", "write a step of 1 or more")
+    return range(start, end + 1, stride)

@@ -1,0 +1,88 @@
+"""The files of a plan: read once, kept as text for carets, and never from outside the plan's own folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asct.diagnostics.model import Span
+from asct.plan.findings import Findings
+from asct.plan.model import Node
+from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
+from asct.values.problem import shown
+
+
+@dataclass(slots=True)
+class Sources:
+    """`root` is the folder that holds the plan; `texts` maps the name of each file read to its text."""
+
+    root: Path
+    findings: Findings
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def main(self, path: Path, text: str | None) -> Node | None:
+        """The plan itself, from its file or from `text`."""
+        if text is None:
+            text = self._read(path, str(path), None)
+            if text is None:
+                return None
+        self.texts[str(path)] = text
+        return parse_yaml(text, str(path), self.findings)
+
+    def beside(self, node: Node, what: str) -> tuple[str, str] | None:
+        """(name, text) of the file that a node names, relative to the file the node stands in. None after an error."""
+        inside = self._inside(node, what)
+        if inside is None:
+            return None
+        path, name = inside
+        text = self.texts.get(name) or self._read(path, name, node.span)
+        if text is None:
+            return None
+        self.texts[name] = text
+        return name, text
+
+    def _inside(self, node: Node, what: str) -> tuple[Path, str] | None:
+        """The path when it is below `root`, links followed."""
+        if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
+            self.findings.error("E106", f"{what} must be the path of a file", node.span, "write a path as text")
+            return None
+        folder = Path(node.span.file).parent if node.span.file in self.texts else self.root
+        path = folder / node.value
+        try:
+            resolved, root = path.resolve(), self.root.resolve()
+        except (OSError, RuntimeError) as problem:
+            self._unreadable(node.value, problem, node.span)
+            return None
+        if not resolved.is_relative_to(root):
+            hint = f"put the file below the folder of the plan ({shown(str(self.root))})"
+            self.findings.error("E116", f"`{shown(node.value)}` is outside of the plan's folder", node.span, hint)
+            return None
+        return path, os.path.normpath(path)
+
+    def _read(self, path: Path, name: str, span: Span | None) -> str | None:
+        try:
+            if path.exists() and not path.is_file() and not _is_stream(path):
+                raise OSError(0, "it is not a file")
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except (OSError, ValueError) as problem:
+            self._unreadable(name, problem, span)
+            return None
+        return decode(data, name, self.findings)
+
+    def _unreadable(self, name: str, problem: Exception, span: Span | None) -> None:
+        reason = str(getattr(problem, "strerror", None) or problem).lower()
+        hint = "check the path" if isinstance(problem, FileNotFoundError) else "check the path and its permissions"
+        self.findings.error("E101", f"cannot read {shown(name)}: {reason}", span, hint)
+
+
+def _is_stream(path: Path) -> bool:
+    """A pipe, as in `asct check <(generate)` or /dev/stdin."""
+    return path.is_fifo() or str(path) == "/dev/stdin"
+
+
+def path_near(node: Node, text: str) -> str:
+    """A path of a host (`identity_file`, `known_hosts`) as an absolute one: relative to the file it stands in."""
+    folder = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
+    return os.path.abspath(folder / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links
