@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ def describe_settings(benchmark: Benchmark[Any]) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": name,
-                "type": _type_name(benchmark.params_model.model_json_schema()["properties"].get(name, {})),
-                "default": _shown(info.default, _is_size(benchmark, name)),
+                "type": _type_of(benchmark, name),
+                "default": show_value(benchmark.name, name, info.default),
                 "aliases": " ".join(str(item) for item in aliases) if isinstance(aliases, list) else "",
                 "help": info.description or "",
             }
@@ -54,8 +55,17 @@ def describe_settings(benchmark: Benchmark[Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_size(benchmark: Benchmark[Any], name: str) -> bool:
-    return "size" in _type_name(benchmark.params_model.model_json_schema()["properties"].get(name, {}))
+@cache
+def _schema(benchmark: Benchmark[Any]) -> dict[str, Any]:
+    return benchmark.settings_schema()
+
+
+def _type_of(benchmark: Benchmark[Any], name: str) -> str:
+    """A word for the type of a setting."""
+    whole = _schema(benchmark)
+    schema = whole.get("properties", {}).get(name, {})
+    reference = str(schema.get("$ref", ""))
+    return _type_name(whole.get("$defs", {}).get(reference.rpartition("/")[2], schema))
 
 
 def _type_name(schema: dict[str, Any]) -> str:
@@ -87,8 +97,7 @@ def _shown(value: Any, as_size: bool) -> str:
 def show_value(benchmark: str, name: str, value: Any) -> str:
     """A canonical value of a setting as one would write it: sizes with their suffix, durations with their unit."""
     found = installed().get(benchmark)
-    schema = found.params_model.model_json_schema()["properties"].get(name, {}) if found else {}
-    kind = _type_name(schema)
+    kind = _type_of(found, name) if found is not None else ""
     if "duration" in kind and isinstance(value, int | float):
         from asct.values.duration import format_duration
 

@@ -32,7 +32,8 @@ def command(settings: Settings, plans: tuple[str, ...], choice: Choice, **given:
 
     Several plans run one after the other; the exit code is that of the gravest outcome.
     """
-    from asct.cli.execution import dry_run, execute
+    from asct.cli.dryrun import dry_run
+    from asct.cli.execution import execute
 
     if given["ci"]:
         settings.progress, settings.colour = False, "never"

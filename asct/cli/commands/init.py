@@ -49,10 +49,9 @@ def _plan_name(file: str, spec: HostSpec) -> str:
 
 def _facts(spec: HostSpec) -> HostFacts:
     from asct.facts import collect
-    from asct.hosts import open_host
+    from asct.hosts.opening import open_host
 
     host = open_host(spec)
-    host.open()
     try:
         with tempfile.TemporaryDirectory(prefix="asct-init-") as raw:
             return collect(host, Path(raw))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,26 +131,38 @@ def _formats() -> Listing:
 
 
 def _transports() -> Listing:
-    from asct.hosts import transports
+    from asct.hosts.opening import transports
 
     rows = [{"name": name, "summary": summary} for name, summary in transports()]
     return Listing("transports", ("name", "summary"), rows, ("name", "summary"))
 
 
 def _print(settings: Settings, listing: Listing) -> None:
+    if listing.name == "settings" or (listing.name == "benchmarks" and settings.verbosity):
+        _print_blocks(settings, listing)
+        return
     console = settings.console
-    fixed = listing.shown[:-1]
-    last = listing.shown[-1]
+    *fixed, last = listing.shown
     widths = [max([len(key), *(len(str(row[key])) for row in listing.rows)]) for key in fixed]
     room = max(20, console.out.width - sum(widths) - 2 * len(widths))
-    console.table(listing.shown, _wrapped(listing.rows, fixed, last, room))
+    console.table(
+        listing.shown, ([*(str(row[key]) for key in fixed), cut(str(row[last]), room)] for row in listing.rows)
+    )
+    if listing.name == "benchmarks":
+        console.line("`asct list -v` adds keywords and needs, `asct explain NAME` tells how and why")
 
 
-def _wrapped(rows: Sequence[dict[str, Any]], fixed: Sequence[str], last: str, room: int) -> Iterable[list[str]]:
-    import textwrap
+def _print_blocks(settings: Settings, listing: Listing) -> None:
+    """A line of facts and an indented text for each row: nothing is cut."""
+    console = settings.console
+    for row in listing.rows:
+        facts = [f"{key}: {row[key]}" for key in listing.columns[1:-1] if row[key] not in ("", "-")]
+        console.result(row[listing.columns[0]])
+        for text in (row[listing.columns[-1]], "; ".join(facts)):
+            if text:
+                console.result(textwrap.fill(text, console.out.width, initial_indent="    ", subsequent_indent="    "))
 
-    for row in rows:
-        lines = textwrap.wrap(str(row[last]), room) or [""]
-        yield [*(str(row[key]) for key in fixed), lines[0]]
-        for line in lines[1:]:
-            yield [*("" for _ in fixed), line]
+
+def cut(text: str, room: int) -> str:
+    """`text` in at most `room` columns, its end marked when it was longer."""
+    return text if len(text) <= room else text[: room - 1].rstrip() + "…"

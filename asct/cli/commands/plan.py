@@ -43,7 +43,7 @@ def command(
         settings.console.document(shown.to_json())
         return 0
     if show_commands:
-        from asct.cli.execution import dry_run
+        from asct.cli.dryrun import dry_run
 
         return dry_run(settings, resolved)
     _print(settings.console, shown, resolved)

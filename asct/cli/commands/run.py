@@ -39,7 +39,8 @@ def command(
     `^WORD` excludes, `all` takes every benchmark, `default` (or nothing) the usual set. A benchmark that a chosen one
     needs runs as well. The run lies in the output folder, laid out like every run of asct.
     """
-    from asct.cli.execution import Options, dry_run, execute
+    from asct.cli.dryrun import dry_run
+    from asct.cli.execution import Options, execute
     from asct.cli.reporting import write_ad_hoc
 
     selected = tuple(word for word in words if "=" not in word)

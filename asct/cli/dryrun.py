@@ -1,0 +1,98 @@
+"""`--dry-run` and `--show-commands`: what would be run on each host, as text for a POSIX shell. Touches no host.
+
+What only a host can tell is filled in: programs by their bare names, results of needed jobs by examples. A benchmark
+that decides its next step from earlier output shows its first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asct.cli.options import Settings
+
+if TYPE_CHECKING:
+    from asct.hosts.base import Task
+    from asct.planner.model import Job, ResolvedPlan
+    from asct.sdk.benchmark import Benchmark, Catalog
+    from asct.sdk.record import Scalar
+    from asct.sdk.step import Program, Step
+
+
+def dry_run(settings: Settings, resolved: ResolvedPlan) -> int:
+    """Print the commands of every job; with --json as one document."""
+    from asct.hosts.dryrun import shell_text
+    from asct.registry import installed
+
+    found: list[dict[str, Any]] = []
+    for job in resolved.jobs:
+        texts = [shell_text(task) for task in tasks_of(job, resolved, installed())]
+        found.append({"host": job.host, "job": job.id, "commands": texts})
+    if settings.json:
+        settings.console.document({"schema": "asct.commands/1", "plan": resolved.name, "jobs": found})
+        return 0
+    for item in found:
+        settings.console.result(f"# {item['host']}/{item['job']}: {len(item['commands'])} steps")
+        for text in item["commands"]:
+            settings.console.result(text)
+            settings.console.result("")
+    return 0
+
+
+def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
+    """The first steps of every point of a job, its preparation before them."""
+    from asct.sdk.benchmark import Context
+
+    benchmark = catalog.get(job.benchmark)
+    if benchmark is None:
+        return
+    examples = _examples(job, resolved, catalog)
+    work = f"{resolved.hosts[job.host].workdir}/run/{job.id}"
+    context = Context(facts=_facts(job.host, benchmark), work=work, needs=examples)
+    points = [_params(benchmark, point.settings, examples) for point in job.points]
+    steps = [*benchmark.prepare(points, context)]
+    for params in points:
+        steps += benchmark.steps(params, context)
+    for step in steps:
+        yield _task(step, work)
+
+
+def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, Scalar]:
+    values: dict[str, Scalar] = {}
+    for alias, needed in job.needs.items():
+        other = next(item for item in resolved.jobs if item.host == job.host and item.id == needed)
+        benchmark = catalog.get(other.benchmark)
+        for field in benchmark.results if benchmark else ():
+            values[f"{alias}.{field.path}"] = field.example
+    return values
+
+
+def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
+    """A host that has the tools; everything else is unknown."""
+    from asct.sdk.facts import HostFacts, ToolFact
+
+    tools = {name: ToolFact(path=name, features=["io_uring", "libaio", "psync"]) for name in ("fio", "mpstat")}
+    return HostFacts(host=host, collected_at="", tools=tools, io_uring=True)
+
+
+def _params(benchmark: Benchmark[Any], settings: Any, examples: dict[str, Scalar]) -> Any:
+    from asct.planner import bind
+
+    return benchmark.params_model.model_validate(bind(settings, examples))
+
+
+def _task(step: Step, work: str) -> Task:
+    from asct.hosts.base import Process, Task
+
+    folder = f"{work}/step"
+    companions = tuple(
+        Process((_name(one.program), *one.arguments), folder, one.env, one.stdout_file, f"{one.stdout_file}.stderr")
+        for one in step.companions
+    )
+    main = Process((_name(step.program), *step.arguments), folder, step.env)
+    return Task(main, Path(), step.files, companions, step.collect)
+
+
+def _name(program: Program) -> str:
+    return program.name
