@@ -21,11 +21,16 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A template that reads results of `needs`; bound per host when they are there. `text` is as written."""
+    """A template that reads results of `needs`; bound per host when they are there. `text` is as written.
+
+    `values` holds what the template reads besides them ({"host.vars.factor": 2}), so that it can be bound without the
+    plan.
+    """
 
     text: str
     aliases: tuple[str, ...]
     span: Span | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +77,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A resolved expectation. Bounds are in the base unit of the metric; percentages stay in `no_worse_than`.
+    """A resolved expectation. Bounds are in the base unit of the metric; `no_worse_than` is a fraction (5% is 0.05).
 
-    `job_id` and `metric` may be patterns (`*`); `hosts` None means all. `relative_to` names what `min`/`max` are a share
-    of (`theoretical_bandwidth`): the bounds are then fractions.
+    `job_id` and `metric` may be patterns (`*`); `hosts` None means all. `relative_to` names what `min`/`max` are a
+    share of (`theoretical_bandwidth`): the bounds are then fractions.
     """
 
     job_id: str

@@ -1,0 +1,46 @@
+"""Values that wait for results of other jobs: putting them in when they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import NotMeasured, PlanError
+from asct.plan.templates import evaluate_pending
+from asct.planner.model import Deferred
+from asct.sdk.record import Scalar
+
+
+def is_bound(value: Any) -> bool:
+    """Whether a setting's value waits for nothing."""
+    if isinstance(value, list):
+        return all(is_bound(item) for item in value)
+    return not isinstance(value, Deferred)
+
+
+def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dict[str, Any]:
+    """Settings with every Deferred evaluated; `needs_values` maps `alias.path` to a value measured on this host.
+
+    The result still goes through the benchmark's model, which checks it like any other value. Raises NotMeasured
+    (E226), with the way out, when a needed value was not found or does not fit the calculation.
+    """
+    return {name: _bound(name, value, needs_values) for name, value in settings.items()}
+
+
+def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
+    if isinstance(value, list):
+        return [_bound(name, item, known) for item in value]
+    if not isinstance(value, Deferred):
+        return value
+    try:
+        return evaluate_pending(value.text, known, value.values)
+    except PlanError as error:
+        raise NotMeasured(*(_explained(item, name, value) for item in error.diagnostics)) from None
+
+
+def _explained(item: Diagnostic, name: str, value: Deferred) -> Diagnostic:
+    hint = f"set `{name}` to a value of its own; that takes the place of the result"
+    message = f"`{name}` cannot be worked out from `{value.text}`: {item.message}"
+    return replace(item, code="E226", message=message, span=value.span, hint=hint)

@@ -1,0 +1,91 @@
+"""What every step of resolving stands on: the plan, the catalog, the findings so far, and the readers of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from asct.diagnostics.model import Span
+from asct.diagnostics.suggest import did_you_mean
+from asct.plan.model import Entry, Node, Plan
+from asct.planner.findings import Findings
+from asct.planner.model import Point
+from asct.planner.settings import Settings
+from asct.sdk.benchmark import Benchmark, Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """One `--set` of a setting: of the entry `entry_id`, or of all that use `benchmark`."""
+
+    entry_id: str | None
+    benchmark: str | None
+    spelling: str
+    node: Node
+
+    def meets(self, entry: Entry, benchmark: str) -> bool:
+        """Whether it is about this entry."""
+        return self.entry_id == entry.id or (self.benchmark is not None and self.benchmark == benchmark)
+
+
+@dataclass(slots=True)
+class Ground:
+    """Shared by the steps of one resolution; nothing of it outlives that."""
+
+    plan: Plan
+    catalog: Catalog
+    findings: Findings = field(default_factory=Findings)
+    _readers: dict[str, Settings] = field(default_factory=dict)
+    overrides: tuple[Override, ...] = ()
+    points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
+    """Points already made, by entry and by all that they depend on: hosts that do not differ share them."""
+
+    def __post_init__(self) -> None:
+        self.overrides = tuple(self._read_overrides())
+
+    def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
+        """The benchmark of that name or alias; an unknown one is an error at `span`."""
+        found = self.catalog.get(name)
+        if found is None:
+            hint = did_you_mean(name, self.catalog.names(), "`asct list` shows them all")
+            self.findings.error("E201", f"unknown benchmark `{name}`", span, hint)
+        return found
+
+    def settings(self, benchmark: Benchmark[Any]) -> Settings:
+        """The reader of a benchmark's settings."""
+        if benchmark.name not in self._readers:
+            self._readers[benchmark.name] = Settings(benchmark)
+        return self._readers[benchmark.name]
+
+    def used(self) -> list[Benchmark[Any]]:
+        """Every benchmark of the plan, the ones that others depend on included."""
+        found: dict[str, Benchmark[Any]] = {}
+        waiting = [entry.uses for entry in self.plan.benchmarks]
+        while waiting:
+            benchmark = self.catalog.get(waiting.pop(0))
+            if benchmark is not None and benchmark.name not in found:
+                found[benchmark.name] = benchmark
+                waiting += [dependency.benchmark for dependency in benchmark.dependencies]
+        return list(found.values())
+
+    def _read_overrides(self) -> Iterable[Override]:
+        ids = {entry.id for entry in self.plan.benchmarks}
+        used = self.used() if self.plan.overrides else []
+        names = {name: benchmark.name for benchmark in used for name in (benchmark.name, *benchmark.aliases)}
+        for path, node in self.plan.overrides:
+            head = _head(path, ids | set(names))
+            if head is None:
+                first = path.partition(".")[0]
+                hint = did_you_mean(first, ids | set(names), "write `<id>.<setting>=<value>` or `vars.<name>=<value>`")
+                self.findings.error("E203", f"`--set {path}` names no benchmark of the plan", node.span, hint)
+                continue
+            spelling = path[len(head) + 1 :].removeprefix("config.")
+            benchmark = None if head in ids else names[head]
+            yield Override(head if head in ids else None, benchmark, spelling, node)
+
+
+def _head(path: str, known: set[str]) -> str | None:
+    """The longest known name that begins `path` before a dot: an id may have dots itself."""
+    fitting = [name for name in known if path.startswith(name + ".") and len(path) > len(name) + 1]
+    return max(fitting, key=len, default=None)

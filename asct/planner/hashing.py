@@ -1,0 +1,96 @@
+"""The hash of a plan: over all that will be measured and judged, and nothing else.
+
+Two plans with one hash measure the same settings in the same order on the same hosts, allow the same devices to be
+overwritten and judge by the same bounds. Names of files, comments, descriptions and reports do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from asct.plan.model import HostSpec, Safety
+from asct.planner.canonical import digest
+from asct.planner.model import Check, Job, Point
+
+
+def plan_hash(
+    jobs: Sequence[Job],
+    hosts: Mapping[str, HostSpec],
+    checks: Sequence[Check],
+    safety: Safety,
+    baseline: str | None,
+) -> str:
+    """64 hex digits. Hosts without a job do not count."""
+    used = sorted({job.host for job in jobs})
+    return digest(
+        {
+            "jobs": [_job(job) for job in jobs],
+            "hosts": [_host(hosts[name]) for name in used],
+            "checks": [_check(check) for check in checks],
+            "destroys": sorted([d.host, d.device, d.serial, d.overwrite] for d in safety.destroys),
+            "max_written": safety.max_written_bytes,
+            "baseline": baseline,
+        }
+    )
+
+
+def job_seed(plan_digest: str, job: Job) -> int:
+    """The seed of a job's random order: 32 bits that follow from the plan and the job."""
+    return int(hashlib.sha256(f"{plan_digest}:{job.key}".encode()).hexdigest()[:8], 16)
+
+
+def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Settings that all points share, and per point those that are neither shared nor swept (mostly none)."""
+    if not points:
+        return {}, []
+    first = points[0]
+    shared = {name: value for name, value in first.settings.items() if name not in first.swept}
+    differing = {name for point in points for name in shared if point.settings.get(name, point) != shared[name]}
+    shared = {name: value for name, value in shared.items() if name not in differing}
+    rest = [
+        {name: value for name, value in point.settings.items() if name not in shared and name not in point.swept}
+        for point in points
+    ]
+    return shared, rest
+
+
+def _job(job: Job) -> dict[str, Any]:
+    shared, rest = split_settings(job.points)
+    return {
+        "id": job.id,
+        "benchmark": job.benchmark,
+        "version": job.version,
+        "host": job.host,
+        "settings": shared,
+        "points": [[point.id, list(point.swept), list(point.swept.values())] for point in job.points],
+        "rest": [item for item in rest if item],
+        "repeats": job.repeats,
+        "warmup": job.warmup,
+        "timeout": job.timeout_s,
+        "retry": [job.retry.max, sorted(job.retry.on)],
+        "order": job.order,
+        "strict": job.strict,
+        "needs": dict(job.needs),
+    }
+
+
+def _host(spec: HostSpec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "transport": spec.transport,
+        "address": spec.address,
+        "port": spec.port,
+        "user": spec.user,
+        "jump": spec.jump,
+        "sudo": spec.sudo,
+        "workdir": spec.workdir,
+        "options": dict(spec.options),
+    }
+
+
+def _check(check: Check) -> list[Any]:
+    bounds = [check.min, check.max, check.relative_to, check.versus, check.no_worse_than]
+    hosts = None if check.hosts is None else list(check.hosts)
+    return [check.job_id, check.metric, dict(check.at), hosts, *bounds, check.severity, check.if_missing]

@@ -1,0 +1,254 @@
+"""An entry on a host to its points: settings layered and read, the sweep expanded, every point checked and named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asct.diagnostics.model import Span
+from asct.errors import PlanError
+from asct.plan.model import Entry, Node, Sweep
+from asct.plan.templates import Condition
+from asct.planner.axes import Axes, read_axes, written_axes
+from asct.planner.canonical import canonical_json, frozen_key, point_id
+from asct.planner.draft import Points
+from asct.planner.ground import Ground
+from asct.planner.layers import SET_RANK, layered
+from asct.planner.model import Origin, Point
+from asct.planner.needs import needed_benchmarks
+from asct.planner.reading import Reader, Value
+from asct.planner.rules import Cell, Excluded, included, read_excludes, report_unmatched
+from asct.planner.settings import InvalidSettings, Settings, plain_settings
+from asct.planner.sweep import Row, Where, combinations, expand, names_of
+from asct.sdk.benchmark import Benchmark
+
+CANDIDATES = 1_000_000
+"""Combinations that `where` and `exclude` are tried on at most; a sweep with more is refused as too large."""
+
+_NO_SWEEP = Sweep({})
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What the steps below share. `names` are all that varies: axes and zips in order, then what an include adds."""
+
+    ground: Ground
+    entry: Entry
+    settings: Settings
+    base: Mapping[str, Value]
+    axes: Axes
+    where: Condition | None
+    excludes: Sequence[Excluded]
+    includes: Sequence[Mapping[str, Cell]]
+    names: tuple[str, ...]
+    pinned: frozenset[str]
+
+    @property
+    def sweep(self) -> Sweep:
+        return self.entry.sweep or _NO_SWEEP
+
+    @property
+    def span(self) -> Span:
+        return self.sweep.span or self.entry.span
+
+
+def make_points(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -> Points | None:
+    """The points of an entry on a host, or None when something is wrong (see the findings)."""
+    draft = _draft(ground, entry, host, benchmark)
+    if draft is None:
+        return None
+    points = _shared(draft, host)
+    if points is None:
+        return None
+    waiting = {alias for value in draft.base.values() for alias in value.aliases}
+    return Points(points, draft.names, _origins(draft), _explicit(draft), frozenset(waiting), draft.pinned)
+
+
+def _draft(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _Draft | None:
+    """Everything read and counted, nothing expanded yet; None after an error."""
+    before = ground.findings.count
+    settings = ground.settings(benchmark)
+    reader = Reader(ground, settings, ground.plan.hosts[host], needed_benchmarks(ground, entry, benchmark))
+    written = written_axes(reader, entry)
+    total = math.prod(len(item.columns[0]) for item in written)
+    if not _countable(ground, entry, total):
+        return None
+    base = reader.base(layered(ground, entry, host, settings))
+    axes = read_axes(reader, written, base)
+    excludes, includes = read_excludes(reader, entry, axes), included(reader, entry, axes)
+    swept = names_of(axes.axes)
+    where = reader.where(entry.sweep.where, swept) if entry.sweep and entry.sweep.where else None
+    if ground.findings.count > before or not _countable(ground, entry, combinations(axes.axes)):
+        return None
+    pinned = frozenset(name for name in swept if name in base and base[name].rank == SET_RANK)
+    names = tuple(dict.fromkeys([*swept, *(name for point in includes for name in point)]))
+    return _Draft(ground, entry, settings, base, axes, where, excludes, includes, names, pinned)
+
+
+def _countable(ground: Ground, entry: Entry, total: int) -> bool:
+    """Counted, not made: a product of 10^12 is refused at once."""
+    sweep = entry.sweep or _NO_SWEEP
+    if not (sweep.where or sweep.exclude):
+        return _few_enough(ground, entry, total + len(sweep.include))
+    most = max(CANDIDATES, ground.plan.limits.points)
+    if total <= most:
+        return True
+    message = f"the sweep of `{entry.id}` has {total:,} combinations before `where` and `exclude`"
+    ground.findings.error("E217", message, sweep.span or entry.span, f"sweep less: at most {most:,} are tried")
+    return False
+
+
+def _few_enough(ground: Ground, entry: Entry, total: int) -> bool:
+    limit = ground.plan.limits.points
+    if total <= limit:
+        return True
+    message = f"`{entry.id}` has {total:,} points, and `limits.points` is {limit:,}"
+    span = (entry.sweep.span if entry.sweep else None) or entry.span
+    ground.findings.error("E217", message, span, f"sweep less, or allow it: `limits: {{points: {total}}}`")
+    return False
+
+
+def _shared(draft: _Draft, host: str) -> tuple[Point, ...] | None:
+    """Hosts that differ in nothing share one tuple of points."""
+    reads_host = draft.where is not None and "host." in str(draft.where.node.value)
+    key = canonical_json(
+        [
+            draft.settings.benchmark.name,
+            {name: value.final for name, value in draft.base.items()},
+            [[axis.names, axis.rows] for axis in draft.axes.axes],
+            [rule.rule.values for rule in draft.excludes],
+            [{name: cell.value for name, cell in point.items()} for point in draft.includes],
+            host if reads_host else "",
+        ]
+    )
+    known = draft.ground.points
+    if (draft.entry.id, key) not in known:
+        points = _expanded(draft)
+        if points is None:
+            return None
+        known[draft.entry.id, key] = points
+    return known[draft.entry.id, key]
+
+
+def _expanded(draft: _Draft) -> tuple[Point, ...] | None:
+    """The sweep algebra, then every point that stays."""
+    before = draft.ground.findings.count
+    try:
+        found = expand(draft.axes.axes, _where(draft), [rule.rule for rule in draft.excludes])
+    except PlanError as error:
+        for diagnostic in error.diagnostics:
+            draft.ground.findings.add(diagnostic)
+        return None
+    values = {name: _column(draft.axes, name) for name in names_of(draft.axes.axes)}
+    report_unmatched(draft.ground, draft.excludes, found, draft.pinned, values)
+    if draft.ground.findings.count > before:
+        return None
+    if not found.rows and not draft.includes:
+        message = f"the sweep of `{draft.entry.id}` leaves no point"
+        hint = "`where` and `exclude` together take out every combination"
+        draft.ground.findings.error("E218", message, draft.span, hint)
+        return None
+    if not _few_enough(draft.ground, draft.entry, len(found.rows) + len(draft.includes)):
+        return None
+    return _materialised(draft, found.rows)
+
+
+def _column(axes: Axes, name: str) -> list[Any]:
+    axis = next(axis for axis in axes.axes if name in axis.names)
+    column = axis.names.index(name)
+    return [row[column] for row in axis.rows]
+
+
+def _where(draft: _Draft) -> Where | None:
+    """The condition, given each axis under the spelling that it uses."""
+    condition = draft.where
+    if condition is None:
+        return None
+    spellings = draft.settings.spellings
+    others = [(word, spellings[word]) for word in condition.names if spellings[word] != word]
+    if not others:
+        return condition
+    return lambda row: condition({**row, **{word: row[name] for word, name in others}})
+
+
+def _candidates(draft: _Draft, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
+    """What varies in each point, and the place to point at when it is wrong."""
+    names = names_of(draft.axes.axes)
+    for row in rows:
+        yield dict(zip(names, row, strict=True)), draft.span
+    pinned = {name: draft.base[name].value for name in draft.pinned}
+    for point, node in zip(draft.includes, draft.sweep.include, strict=True):
+        yield {**{name: cell.value for name, cell in point.items()}, **pinned}, node.span
+
+
+def _materialised(draft: _Draft, rows: Sequence[Row]) -> tuple[Point, ...] | None:
+    """Every point, read as a whole by the benchmark's model and its own check, and named by its content."""
+    before = draft.ground.findings.count
+    benchmark, settings = draft.settings.benchmark, draft.settings
+    base = {name: value for name, value in draft.base.items() if name not in settings.steps}
+    shared = {name: value.value for name, value in base.items()}
+    waiting = {name: value.final for name, value in base.items() if value.waits and name not in draft.names}
+    found: dict[str, Point] = {}
+    for varying, span in _candidates(draft, rows):
+        try:
+            params = settings.whole({**shared, **varying})
+        except InvalidSettings as error:
+            for problem in error.problems:
+                _report(draft, problem.setting, problem.message, problem.hint, varying)
+            continue
+        for name, message in benchmark.check(params):
+            if name not in waiting:
+                _report(draft, settings.spellings.get(name, name), message, "", varying)
+        values = plain_settings(params)
+        for name in settings.steps:
+            del values[name]
+        values.update(waiting)
+        identity = point_id(benchmark.name, benchmark.version, values)
+        if identity in found and not draft.pinned:
+            _duplicate(draft, varying, span)
+        found.setdefault(identity, Point(identity, {name: values[name] for name in draft.names}, values))
+    return tuple(found.values()) if draft.ground.findings.count == before else None
+
+
+def _report(draft: _Draft, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
+    """What is wrong with a point, at the value that is at fault: in the axis, else where the setting is given."""
+    node: Node | None = draft.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
+    if node is None and name in draft.base:
+        node = draft.base[name].node
+    text = f"`{name}`: {message}" if name and f"`{name}`" not in message else message
+    draft.ground.findings.error("E209", text, node.span if node else draft.entry.span, hint)
+
+
+def _duplicate(draft: _Draft, varying: Mapping[str, Any], span: Span) -> None:
+    text = ", ".join(f"{name} {value}" for name, value in varying.items())
+    message = f"`{draft.entry.id}` has the point {text} twice"
+    draft.ground.findings.error("E214", message, span, "take one of them out")
+
+
+def _origins(draft: _Draft) -> dict[str, Origin]:
+    """Where each setting of the points comes from."""
+    found: dict[str, Origin] = {}
+    for name in draft.settings.names:
+        if name in draft.settings.steps:
+            continue
+        if name in draft.pinned or (name in draft.base and name not in draft.names):
+            found[name] = draft.base[name].origin
+        elif name in draft.names:
+            found[name] = draft.axes.origins.get(name, Origin("include", draft.span))
+        else:
+            found[name] = Origin("default")
+    return found
+
+
+def _explicit(draft: _Draft) -> frozenset[str]:
+    """Settings that someone gave; writing out the default leaves a dependency in place."""
+    defaults = draft.settings.defaults
+    given = {
+        name
+        for name, value in draft.base.items()
+        if value.waits or name not in defaults or frozen_key(value.value) != frozen_key(defaults[name])
+    }
+    swept = {name for name in draft.names if draft.axes.origins.get(name, Origin("include")).layer != "default"}
+    return frozenset(given | swept)

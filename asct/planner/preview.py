@@ -1,0 +1,202 @@
+"""What a plan would do, as data, for `asct plan`, its `--json`, and the questions asked before a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from asct.planner.estimate import Cost, cost
+from asct.planner.model import Job, ResolvedPlan
+from asct.sdk.benchmark import Catalog
+from asct.sdk.facts import HostFacts
+
+SCHEMA = "asct.preview/1"
+
+
+@dataclass(frozen=True, slots=True)
+class JobPreview:
+    """One job. `swept` maps each swept setting to its values, in order; `seconds` covers all repeats and warm-ups."""
+
+    id: str
+    benchmark: str
+    host: str
+    points: int
+    repeats: int
+    warmup: int
+    seconds: float
+    reason: str
+    swept: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    writes: Mapping[str, int] = field(default_factory=dict)
+    scratch_bytes: int = 0
+    memory_bytes: int = 0
+    privileges: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measurements(self) -> int:
+        """Repeats of all points, without warm-ups."""
+        return self.points * self.repeats
+
+
+@dataclass(frozen=True, slots=True)
+class HostPreview:
+    """One host: its jobs in order and their sums. `destroys` lists devices that the plan consents to overwrite."""
+
+    name: str
+    transport: str
+    address: str
+    jobs: tuple[JobPreview, ...]
+    destroys: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> int:
+        """Points of all jobs."""
+        return sum(job.points for job in self.jobs)
+
+    @property
+    def measurements(self) -> int:
+        """Repeats of all points of all jobs."""
+        return sum(job.measurements for job in self.jobs)
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time; jobs of a host run one after another."""
+        return sum(job.seconds for job in self.jobs)
+
+    @property
+    def writes(self) -> dict[str, int]:
+        """Bytes written per target path ("" is scratch files)."""
+        total: Counter[str] = Counter()
+        for job in self.jobs:
+            total.update(job.writes)
+        return dict(total)
+
+    @property
+    def privileges(self) -> tuple[str, ...]:
+        """What is lost without privileges, each once."""
+        return tuple(dict.fromkeys(text for job in self.jobs for text in job.privileges))
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A whole plan. Hosts run side by side, so `seconds` is that of the slowest."""
+
+    name: str
+    hash: str
+    hosts: tuple[HostPreview, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def jobs(self) -> int:
+        """Jobs on all hosts."""
+        return sum(len(host.jobs) for host in self.hosts)
+
+    @property
+    def points(self) -> int:
+        """Points on all hosts."""
+        return sum(host.points for host in self.hosts)
+
+    @property
+    def measurements(self) -> int:
+        """Repeats of all points on all hosts."""
+        return sum(host.measurements for host in self.hosts)
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time until the last host is done."""
+        return max((host.seconds for host in self.hosts), default=0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """The preview as asct.preview/1, sums included."""
+        return {
+            "schema": SCHEMA,
+            "plan": self.name,
+            "hash": self.hash,
+            "jobs": self.jobs,
+            "points": self.points,
+            "measurements": self.measurements,
+            "seconds": self.seconds,
+            "hosts": [_host_json(host) for host in self.hosts],
+            "warnings": list(self.warnings),
+        }
+
+
+def _host_json(host: HostPreview) -> dict[str, Any]:
+    return {
+        "name": host.name,
+        "transport": host.transport,
+        "address": host.address,
+        "points": host.points,
+        "measurements": host.measurements,
+        "seconds": host.seconds,
+        "writes": host.writes,
+        "privileges": list(host.privileges),
+        "destroys": list(host.destroys),
+        "jobs": [{**asdict(job), "measurements": job.measurements} for job in host.jobs],
+    }
+
+
+def preview(plan: ResolvedPlan, catalog: Catalog, facts: Mapping[str, HostFacts] | None = None) -> Preview:
+    """The preview of a resolved plan; `facts` by host sharpens the estimates where they are known."""
+    known = facts or {}
+    costs = shared_costs(catalog)
+    hosts = []
+    for name, spec in plan.hosts.items():
+        jobs = tuple(_job(job, costs(job, known.get(name))) for job in plan.jobs if job.host == name)
+        destroys = tuple(item.device for item in plan.safety.destroys if item.host == name)
+        if jobs:
+            hosts.append(HostPreview(name, spec.transport, spec.address, jobs, destroys))
+    warnings = tuple(item.message for item in plan.diagnostics)
+    return Preview(plan.name, plan.hash, tuple(hosts), warnings)
+
+
+def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
+    """Costs of jobs, worked out once for hosts without facts that run the same points."""
+    done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
+
+    def of(job: Job, facts: HostFacts | None) -> Cost:
+        benchmark = catalog.get(job.benchmark)
+        if benchmark is None:
+            return Cost()
+        key = (job.benchmark, id(job.points), job.repeats, job.warmup)
+        if facts is not None:
+            return cost(job, benchmark, facts)
+        if key not in done:
+            done[key] = (job, cost(job, benchmark))
+        return done[key][1]
+
+    return of
+
+
+def _job(job: Job, spent: Cost) -> JobPreview:
+    names = list(job.points[0].swept) if job.points else []
+    swept = {name: _distinct(point.swept.get(name) for point in job.points) for name in names}
+    return JobPreview(
+        id=job.id,
+        benchmark=job.benchmark,
+        host=job.host,
+        points=len(job.points),
+        repeats=job.repeats,
+        warmup=job.warmup,
+        seconds=spent.seconds,
+        reason=job.reason,
+        swept=swept,
+        writes=spent.writes,
+        scratch_bytes=spent.scratch_bytes,
+        memory_bytes=spent.memory_bytes,
+        privileges=spent.privileges,
+        targets=spent.targets,
+        kernels=spent.kernels,
+        tools=spent.tools,
+        needs=dict(job.needs),
+    )
+
+
+def _distinct(values: Any) -> tuple[Any, ...]:
+    """Each value once, in order of first appearance; lists are compared by their text."""
+    return tuple({repr(value): value for value in values}.values())

@@ -1,0 +1,144 @@
+"""A plan, a catalog and a selection to everything that will be measured. Pure: no host is touched, nothing is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from asct.diagnostics.model import Diagnostic, errors
+from asct.errors import PlanError, SafetyError, UsageError
+from asct.plan.model import Entry, Execution, Plan, Retry
+from asct.planner.draft import Draft
+from asct.planner.expectations import checks
+from asct.planner.ground import Ground
+from asct.planner.hashing import job_seed, plan_hash
+from asct.planner.layers import check_shared
+from asct.planner.limits import check_costs, check_points
+from asct.planner.model import Check, Job, ResolvedPlan
+from asct.planner.needs import Assembler, Assembly, ordered
+from asct.planner.points import make_points
+from asct.planner.safety import check_consent, check_writes
+from asct.planner.selection import Selection, hosts_of, select
+from asct.sdk.benchmark import Catalog
+
+_USAGE = frozenset({"E203", "E207"})
+_SAFETY = frozenset({"E251"})
+_TIMEOUT_S = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The outcome: a plan when there is no error, and every finding either way."""
+
+    plan: ResolvedPlan | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    def required(self) -> ResolvedPlan:
+        """The plan. Raises UsageError for a wrong selection or --set, SafetyError when only consent is missing, and
+        PlanError otherwise, with all findings."""
+        if self.plan is not None:
+            return self.plan
+        codes = {item.code for item in errors(self.diagnostics)}
+        if codes <= _USAGE:
+            raise UsageError(*self.diagnostics)
+        if codes <= _SAFETY:
+            raise SafetyError(*self.diagnostics)
+        raise PlanError(*self.diagnostics)
+
+
+def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) -> Resolution:
+    """Everything that a plan, narrowed by a selection, will measure; or everything that is wrong with it."""
+    ground = Ground(plan, catalog)
+    check_shared(ground)
+    check_consent(plan, ground.findings)
+    where = {entry.id: hosts_of(entry, plan, ground.findings) for entry in plan.benchmarks}
+    pairs = select(plan, selection or Selection(), where, ground.findings)
+    assembly = Assembler(ground, where, lambda entry, host, reason: _build(ground, entry, host, reason)).assemble(pairs)
+    drafts = ordered(assembly, ground)
+    found_checks = checks(ground, drafts)
+    jobs = [_job(draft, assembly, plan) for draft in drafts]
+    _check_costs(ground, jobs)
+    diagnostics = ground.findings.all()
+    if errors(diagnostics):
+        return Resolution(None, diagnostics)
+    return Resolution(_resolved(plan, jobs, found_checks, diagnostics), diagnostics)
+
+
+def _build(ground: Ground, entry: Entry, host: str, reason: str) -> Draft | None:
+    benchmark = ground.benchmark(entry.uses, entry.uses_span)
+    if benchmark is None:
+        return None
+    made = make_points(ground, entry, host, benchmark)
+    return Draft(entry, host, benchmark, made, reason) if made is not None else None
+
+
+def _check_costs(ground: Ground, jobs: Sequence[Job]) -> None:
+    check_points(ground.plan, jobs, ground.findings)
+    if not ground.findings.count:
+        check_costs(ground.plan, jobs, ground.catalog, ground.findings)
+        check_writes(ground.plan, jobs, ground.catalog, ground.findings)
+
+
+def _job(draft: Draft, assembly: Assembly, plan: Plan) -> Job:
+    entry, general = draft.entry.execution, plan.execution
+    return Job(
+        id=draft.id,
+        benchmark=draft.benchmark.name,
+        version=draft.benchmark.version,
+        host=draft.host,
+        points=draft.made.points,
+        repeats=_said(entry, general, "repeats", 1),
+        warmup=_said(entry, general, "warmup", 0),
+        timeout_s=_said(entry, general, "timeout_s", _TIMEOUT_S),
+        retry=_said(entry, general, "retry", Retry()),
+        order=_said(entry, general, "order", "interleaved"),
+        strict=_said(entry, general, "strict", False),
+        tags=draft.entry.tags,
+        needs=assembly.needs[draft.host, draft.id],
+        reason=draft.reason,
+        origins=draft.made.origins,
+    )
+
+
+def _said(entry: Execution, general: Execution, name: str, otherwise: Any) -> Any:
+    """By the entry, else by the plan's defaults."""
+    for source in (entry, general):
+        value = getattr(source, name)
+        if value is not None:
+            return value
+    return otherwise
+
+
+def _resolved(
+    plan: Plan, jobs: Sequence[Job], found: Sequence[Check], diagnostics: tuple[Diagnostic, ...]
+) -> ResolvedPlan:
+    used = {job.host for job in jobs}
+    hosts = {name: replace(spec, vars={}) for name, spec in plan.hosts.items() if name in used}
+    baseline = _baseline(plan)
+    digest = plan_hash(jobs, hosts, found, plan.safety, baseline)
+    return ResolvedPlan(
+        name=plan.name,
+        description=plan.description,
+        path=plan.path,
+        text=plan.text,
+        hash=digest,
+        hosts=hosts,
+        jobs=tuple(replace(job, seed=job_seed(digest, job)) for job in jobs),
+        checks=tuple(found),
+        report=plan.report,
+        safety=plan.safety,
+        baseline=baseline,
+        diagnostics=diagnostics,
+    )
+
+
+def _baseline(plan: Plan) -> str | None:
+    """The path, `latest` or label under `baseline.run`."""
+    if plan.baseline is None:
+        return None
+    value = plan.baseline.plain()
+    if isinstance(value, dict):
+        run = value.get("run")
+        return run.get("label") if isinstance(run, dict) else run
+    return str(value)

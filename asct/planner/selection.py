@@ -1,0 +1,119 @@
+"""Which entries on which hosts: what was asked for on the command line, and where each entry runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from asct.diagnostics.suggest import did_you_mean
+from asct.plan.model import Entry, Node, Plan
+from asct.planner.findings import Findings
+
+Pair = tuple[str, str]
+"""(entry id, host)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Narrows a plan; empty means everything. `hosts` are names, groups or patterns, `benchmarks` are entry ids or
+    patterns, `tags` are tags of entries. An entry must meet all three, each by one of its words."""
+
+    hosts: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+def hosts_named(word: str, plan: Plan) -> list[str]:
+    """Hosts that a name, a group or a pattern means, in plan order; `all` is every host, unknown words are none."""
+    if word in plan.hosts:
+        return [word]
+    if word in plan.groups:
+        return [name for name in plan.hosts if name in plan.groups[word]]
+    if word == "all":
+        return list(plan.hosts)
+    return [name for name in plan.hosts if fnmatchcase(name, word)] if _is_pattern(word) else []
+
+
+def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
+    """Where an entry runs, in plan order. A word that means no host is an error."""
+    if entry.hosts is None:
+        return list(plan.hosts)
+    found: set[str] = set()
+    for node in entry.hosts:
+        found.update(_required_hosts(node, plan, findings))
+    return [name for name in plan.hosts if name in found]
+
+
+def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
+    """(message, hint) for a word that means no host."""
+    known = [*plan.hosts, *plan.groups]
+    if _is_pattern(word):
+        return f"pattern `{word}` matches no host", did_you_mean("", known, "hosts: " + ", ".join(sorted(known)[:12]))
+    return f"unknown host or group `{word}`", did_you_mean(word, known)
+
+
+def _required_hosts(node: Node, plan: Plan, findings: Findings) -> list[str]:
+    found = hosts_named(str(node.value), plan)
+    if not found:
+        message, hint = unknown_host(str(node.value), plan)
+        findings.error("E206", message, node.span, hint)
+    return found
+
+
+def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findings: Findings) -> list[Pair]:
+    """The pairs that were asked for, in plan order; `where` maps an entry's id to its hosts.
+
+    A word that matches nothing, and words that together match nothing, are errors.
+    """
+    hosts = _hosts(plan, selection.hosts, findings)
+    ids = _ids(plan, selection.benchmarks, findings)
+    tagged = _tagged(plan, selection.tags, findings)
+    kept = [entry.id for entry in plan.benchmarks if entry.id in ids and entry.id in tagged]
+    pairs = [(name, host) for name in kept for host in where[name] if host in hosts]
+    if not pairs and not findings.count:
+        hint = "`asct plan` without a selection shows what there is"
+        findings.error("E207", "nothing in the plan meets all of the selection", None, hint)
+    return pairs
+
+
+def _hosts(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
+    found: set[str] = set() if words else set(plan.hosts)
+    for word in words:
+        named = hosts_named(word, plan)
+        found.update(named)
+        if not named:
+            message, hint = unknown_host(word, plan)
+            findings.error("E207", f"`--host {word}` selects nothing: {message}", None, hint)
+    return found
+
+
+def _ids(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
+    known = [entry.id for entry in plan.benchmarks]
+    found: set[str] = set() if words else set(known)
+    for word in words:
+        named = [name for name in known if name == word or (_is_pattern(word) and fnmatchcase(name, word))]
+        found.update(named)
+        if not named:
+            message = f"`--benchmark {word}` selects nothing: the plan has no such id"
+            findings.error("E207", message, None, did_you_mean(word, known))
+    return found
+
+
+def _tagged(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
+    known = {tag for entry in plan.benchmarks for tag in entry.tags}
+    for word in words:
+        if word not in known:
+            message = f"`--tag {word}` selects nothing: no benchmark of the plan has this tag"
+            findings.error(
+                "E207", message, None, did_you_mean(word, known, "no benchmark has tags" if not known else "")
+            )
+    return {entry.id for entry in plan.benchmarks if not words or _meets(entry.tags, words)}
+
+
+def _meets(tags: Iterable[str], words: Sequence[str]) -> bool:
+    return any(tag in words for tag in tags)
+
+
+def _is_pattern(word: str) -> bool:
+    return any(mark in word for mark in "*?[")

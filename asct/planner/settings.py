@@ -1,0 +1,143 @@
+"""The settings of one benchmark: their names, their defaults, and reading values through the benchmark's own model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, get_args
+
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+from asct.plan.ranges import Kind
+from asct.planner.wording import Problem, problems
+from asct.sdk.benchmark import Benchmark
+from asct.sdk.params import Params
+from asct.values.duration import parse_duration, require_unit
+from asct.values.problem import BadValueError
+from asct.values.quantity import parse_count
+from asct.values.size import parse_size
+
+_READERS: dict[Any, Kind] = {parse_duration: "duration", parse_size: "size", parse_count: "count"}
+_PLAIN = (int, str, float, bool, type(None))
+
+
+class InvalidSettings(Exception):
+    """Values that the benchmark's model does not take."""
+
+    def __init__(self, found: list[Problem]) -> None:
+        super().__init__("; ".join(problem.message for problem in found))
+        self.problems = found
+
+
+class Settings:
+    """Reads the settings of a benchmark. Values come out canonical: bytes, seconds, plain JSON."""
+
+    def __init__(self, benchmark: Benchmark[Any]) -> None:
+        self.benchmark = benchmark
+        self.model: type[Params] = benchmark.params_model
+        self.spellings = self.model.aliases()
+        self.steps: dict[str, str] = dict(self.model.step_settings)
+        """List setting to the setting whose values it lists."""
+        self._fields = self.model.model_fields
+        self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
+        """What the text of a setting is, where that is known: how ranges of it are read."""
+        self._adapters: dict[str, TypeAdapter[Any]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Main names, in the order of the model."""
+        return list(self._fields)
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Canonical defaults; a setting without one is left out."""
+        found: dict[str, Any] = {}
+        for name, info in self._fields.items():
+            if not info.is_required():
+                found[name] = self.read(name, info.get_default(call_default_factory=True, validated_data={}))
+        return found
+
+    def read(self, name: str, raw: Any, *, written: bool = False) -> Any:
+        """One value of one setting, canonical. `written` means by a person: a duration then needs its unit.
+
+        Raises InvalidSettings.
+        """
+        if written:
+            self._check_written(name, raw)
+        try:
+            value = getattr(self.model.model_validate({name: raw}), name)
+        except ValidationError as error:
+            mine = [item for item in error.errors() if item["loc"][:1] == (name,)]
+            if mine:
+                raise InvalidSettings(problems(mine, self.names)) from None
+            value = self._read_alone(name, raw)
+        if written and _truth_for_number(raw, value):
+            raise InvalidSettings([Problem(name, (), f"`{str(raw).lower()}` is not a number", "write a number")])
+        return plain(value)
+
+    def whole(self, values: Mapping[str, Any]) -> Params:
+        """A full set of canonical values as the benchmark's own object. Raises InvalidSettings."""
+        try:
+            return self.model.model_validate(values)
+        except ValidationError as error:
+            raise InvalidSettings(problems(error.errors(), self.names)) from None
+
+    def _read_alone(self, name: str, raw: Any) -> Any:
+        """When a model cannot be made of this setting only: by the type of the field."""
+        if name not in self._adapters:
+            info = self._fields[name]
+            annotated: Any = Annotated[info.annotation, *info.metadata]
+            self._adapters[name] = TypeAdapter(annotated)
+        try:
+            return self._adapters[name].validate_python(raw)
+        except ValidationError as error:
+            located = [{**item, "loc": (name, *item["loc"])} for item in error.errors()]
+            raise InvalidSettings(problems(located, self.names)) from None
+
+    def _check_written(self, name: str, raw: Any) -> None:
+        if self.kinds.get(name) != "duration":
+            return
+        items = list(enumerate(raw)) if isinstance(raw, list) else [(None, raw)]
+        for index, item in items:
+            try:
+                require_unit(item)
+            except BadValueError as error:
+                path = () if index is None else (index,)
+                raise InvalidSettings([Problem(name, path, error.message, error.hint)]) from None
+
+
+def plain(value: Any) -> Any:
+    """A value of a model as plain JSON."""
+    return value if type(value) in _PLAIN else to_jsonable_python(value)
+
+
+def plain_settings(params: Params) -> dict[str, Any]:
+    """All settings of a model as plain JSON, in the order of its fields."""
+    values = dict(params.__dict__)
+    for name, value in values.items():
+        if type(value) not in _PLAIN:
+            values[name] = to_jsonable_python(value)
+    return values
+
+
+def _truth_for_number(raw: Any, value: Any) -> bool:
+    """pydantic takes `true` for 1; nobody means that."""
+    if isinstance(raw, list) and isinstance(value, list | tuple):
+        return any(_truth_for_number(one, other) for one, other in zip(raw, value, strict=False))
+    return isinstance(raw, bool) and isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _kind(info: FieldInfo) -> Kind | None:
+    """By the reader that stands in the annotation, at any depth."""
+    found = [*info.metadata, *_annotations(info.annotation)]
+    readers = {item.func for item in found if isinstance(item, BeforeValidator)}
+    return next((kind for reader, kind in _READERS.items() if reader in readers), None)
+
+
+def _annotations(annotation: Any) -> Iterator[Any]:
+    """Everything that stands inside an annotation, at any depth (`list[Duration] | None`)."""
+    for part in get_args(annotation):
+        yield part
+        yield from _annotations(part)
