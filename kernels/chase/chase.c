@@ -13,15 +13,20 @@
 
 #define MIB (1 << 20)
 #define LLC_ASSUMED_BYTES (64 * MIB)
+
+/* A dense chain of 4 last-level caches is far in DRAM. Not under 128 MiB: fewer lines could come round within the time of one
+ * size and be found in the cache. Of a huge cache 2 do, since each line costs 50 ns to put in and to check. */
 #define DENSE_LLC_FACTOR 4
-#define DENSE_MIN_BYTES (128 * MIB) /* a chain of fewer lines could come round within the time of one size */
+#define DENSE_MIN_BYTES (128 * MIB)
+#define DENSE_MODEST_BYTES (256 * MIB)
+#define DENSE_HUGE_LLC_FACTOR 2
 #define DRIFT_MAX_PPM 2000
 #define SIZE_MAX_BYTES ((int64_t)1 << 46)
 #define NODE_BYTES 16 /* of a struct node; sizeof does not fit into the table's help text */
 
 static struct asked {
     int64_t min_size, max_size, points_per_octave, refine_to, refine_jump, refine_max, refine_cap_ms, stride, cpu, node;
-    int64_t target_interval, time_cap_ms, seed, llc_bytes;
+    int64_t target_interval, time_cap_ms, patience_ms, seed, llc_bytes;
     const char *pages;
     struct opt_list sizes;
 } asked;
@@ -41,6 +46,7 @@ static struct opt table[] = {
     {"node", "", "-1", "bind the memory to this NUMA node; -1 to leave it", OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
     {"target-interval", "permille", "5", "stop a size when the 95 % interval is this narrow", OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
     {"time-cap-ms", "ms", "100", "most time for a size", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
+    {"patience-ms", "ms", "2000", "most time for second looks at near caches that a neighbour disturbed", OPT_INTEGER, 0, 600000, NULL, &asked.patience_ms, false},
     {"seed", "", "1", "of the chain's order", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
     {"llc-bytes", "bytes", "0", "last-level cache; 0 to ask the system", OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.llc_bytes, false},
 };
@@ -89,10 +95,14 @@ static struct llc find_llc(int cpu)
     return llc.bytes > 0 ? llc : (struct llc){LLC_ASSUMED_BYTES, "assumed"};
 }
 
+/* Lines of the longest dense chain. */
 static uint64_t dense_lines(const struct llc *llc)
 {
-    int64_t bytes = DENSE_LLC_FACTOR * llc->bytes;
-    return (uint64_t)((bytes > DENSE_MIN_BYTES ? bytes : DENSE_MIN_BYTES) / asked.stride);
+    int64_t bytes = DENSE_LLC_FACTOR * llc->bytes, most = DENSE_HUGE_LLC_FACTOR * llc->bytes;
+    most = most > DENSE_MODEST_BYTES ? most : DENSE_MODEST_BYTES;
+    bytes = bytes < most ? bytes : most;
+    bytes = bytes > DENSE_MIN_BYTES ? bytes : DENSE_MIN_BYTES;
+    return (uint64_t)(bytes / asked.stride > 2 ? bytes / asked.stride : 2);
 }
 
 static void report_pages(struct out *out, const struct arena *arena)
@@ -130,7 +140,7 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
     out_end();
 }
 
-static void report_end(const struct sweep_result *result, const struct timer *timer)
+static void report_end(const struct sweep *sweep, const struct sweep_result *result, const struct timer *timer)
 {
     struct rusage usage;
     int64_t drift = timer_drift_ppm(timer);
@@ -146,7 +156,7 @@ static void report_end(const struct sweep_result *result, const struct timer *ti
     out_integer(&out, "voluntary_switches", usage.ru_nvcsw);
     out_integer(&out, "involuntary_switches", usage.ru_nivcsw);
     out_integer(&out, "tick_drift_ppm", drift);
-    out_integer(&out, "verified_lines", (int64_t)result->verified_lines);
+    out_integer(&out, "verified_lines", (int64_t)sweep->bench.verified_lines);
     out_end();
 }
 
@@ -161,10 +171,13 @@ static struct sweep sweep_of(struct chain *chain, const struct timer *timer, con
         .refine_jump = 1 + (double)asked.refine_jump / 100,
         .refine_max = (uint64_t)asked.refine_max,
         .refine_cap_ns = (uint64_t)asked.refine_cap_ms * 1000000,
-        .flush_bytes = (uint64_t)llc->bytes,
-        .chain = chain,
-        .timer = timer,
-        .effort = {(double)asked.target_interval / 1000, (uint64_t)asked.time_cap_ms * 1000000},
+        .patience_ns = (uint64_t)asked.patience_ms * 1000000,
+        .bench = {
+            .chain = chain,
+            .timer = timer,
+            .flush_bytes = (uint64_t)llc->bytes,
+            .effort = {(double)asked.target_interval / 1000, (uint64_t)asked.time_cap_ms * 1000000},
+        },
     };
 }
 
@@ -187,6 +200,6 @@ int main(int argc, char **argv)
     out_ready();
     struct sweep sweep = sweep_of(&chain, &timer, &llc);
     struct sweep_result result = sweep_run(&sweep);
-    report_end(&result, &timer);
+    report_end(&sweep, &result, &timer);
     return 0;
 }

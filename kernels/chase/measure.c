@@ -1,5 +1,6 @@
 #include "chase/measure.h"
 
+#include <string.h>
 #include <sys/resource.h>
 
 #include "chase/loop.h"
@@ -10,7 +11,11 @@
 #define LOADS_MIN 512
 #define LOADS_MAX 16384
 #define WARM_LOADS 1024   /* before each batch: getrusage and the reading of the clock displace lines of a first-level cache */
+#define LOOK_EVERY 7       /* batches between two looks at the interval */
+#define CYCLE_REACH 2      /* batches before and after whose adds count for one */
 #define CAP_FACTOR 20     /* a machine too busy for the least number of batches is given up after so many caps */
+#define TRIALS 8          /* batches thrown away to find their length, */
+#define TRIALS_UP 3       /* the first of them free to lengthen it */
 #define JUMP_FACTOR 4     /* a batch so many times the median ... */
 #define JUMP_NS 50000     /* ... and so much longer lost the CPU to something that getrusage does not see */
 
@@ -33,18 +38,19 @@ static struct batch one_batch(const struct timer *timer, uint64_t turns, struct 
     return (struct batch){timer_net(timer, t2, t3), timer_net(timer, t0, t1)};
 }
 
-/* Turns of the loop for a batch of about BATCH_NS, from a first try (the faster of three: the first one finds nothing warm). */
+/* Turns of the loop for a batch of about BATCH_NS. The first guess may meet lines that the warm pass left in a near cache, so
+ * that batches get shorter until one fits. */
 static uint64_t batch_turns(const struct timer *timer, struct node **at)
 {
-    uint64_t turns = LOADS_MIN / LOOP_LOADS_PER_TURN, fastest = UINT64_MAX;
-    for (int i = 0; i < 3; i++) {
-        struct batch batch = one_batch(timer, turns, at);
-        fastest = batch.load_ticks < fastest ? batch.load_ticks : fastest;
+    uint64_t turns = LOADS_MIN / LOOP_LOADS_PER_TURN, least = turns, most = LOADS_MAX / LOOP_LOADS_PER_TURN;
+    for (int i = 0; i < TRIALS; i++) {
+        double taken_ns = (double)one_batch(timer, turns, at).load_ticks * timer->ns_per_tick;
+        if (i >= TRIALS_UP && taken_ns < BATCH_NS * 1.25)
+            break;
+        double fitting = taken_ns > 0 ? (double)turns * BATCH_NS / taken_ns : (double)most;
+        turns = fitting < (double)least ? least : fitting > (double)most ? most : (uint64_t)fitting;
     }
-    double load_ns = (double)fastest * timer->ns_per_tick / LOADS_MIN;
-    double loads = load_ns > 0 ? BATCH_NS / load_ns : LOADS_MAX;
-    loads = loads < LOADS_MIN ? LOADS_MIN : loads > LOADS_MAX ? LOADS_MAX : loads;
-    return (uint64_t)loads / LOOP_LOADS_PER_TURN;
+    return turns;
 }
 
 static struct summary summarise(double *values, uint64_t count)
@@ -54,20 +60,33 @@ static struct summary summarise(double *values, uint64_t count)
     return (struct summary){stats_median(values, count), values[low], values[count - 1 - low], values[0], values[count - 1]};
 }
 
-static struct summary load_summary(const struct measured *measured, const struct timer *timer)
+/* Over the last `count` batches. */
+static struct summary load_summary(const struct measured *measured, uint64_t count, const struct timer *timer)
 {
     static double values[MEASURE_BATCHES_MAX];
-    for (uint64_t i = 0; i < measured->count; i++)
-        values[i] = (double)measured->batches[i].load_ticks * timer->ns_per_tick / (double)measured->loads;
-    return summarise(values, measured->count);
+    const struct batch *batches = &measured->batches[measured->count - count];
+    for (uint64_t i = 0; i < count; i++)
+        values[i] = (double)batches[i].load_ticks * timer->ns_per_tick / (double)measured->loads;
+    return summarise(values, count);
 }
 
-static struct summary cycle_summary(const struct measured *measured)
+/* Nanoseconds of a core cycle around batch i: the fastest adds of it and its neighbours. What disturbs adds only makes them
+ * longer, and the clock changes in milliseconds, not from batch to batch. */
+static double cycle_ns_at(const struct measured *measured, uint64_t i, const struct timer *timer)
+{
+    uint64_t from = i > CYCLE_REACH ? i - CYCLE_REACH : 0, to = i + CYCLE_REACH, fastest = UINT64_MAX;
+    for (uint64_t k = from; k <= to && k < measured->count; k++)
+        if (measured->batches[k].add_ticks < fastest)
+            fastest = measured->batches[k].add_ticks;
+    return (double)fastest * timer->ns_per_tick / LOOP_ADDS;
+}
+
+static struct summary cycle_summary(const struct measured *measured, const struct timer *timer)
 {
     static double values[MEASURE_BATCHES_MAX];
     for (uint64_t i = 0; i < measured->count; i++) {
-        const struct batch *batch = &measured->batches[i];
-        values[i] = (double)batch->load_ticks / (double)measured->loads / ((double)batch->add_ticks / LOOP_ADDS);
+        double load_ns = (double)measured->batches[i].load_ticks * timer->ns_per_tick / (double)measured->loads;
+        values[i] = load_ns / cycle_ns_at(measured, i, timer);
     }
     return summarise(values, measured->count);
 }
@@ -76,47 +95,75 @@ static double median_cycle_ns(const struct measured *measured, const struct time
 {
     static double values[MEASURE_BATCHES_MAX];
     for (uint64_t i = 0; i < measured->count; i++)
-        values[i] = (double)measured->batches[i].add_ticks * timer->ns_per_tick / LOOP_ADDS;
+        values[i] = cycle_ns_at(measured, i, timer);
     return summarise(values, measured->count).median;
 }
 
-/* Whether the interval is narrow enough. */
-static bool settled(const struct measured *measured, const struct timer *timer, double target)
+static bool narrow(const struct measured *measured, uint64_t count, const struct timer *timer, double target)
 {
-    struct summary load = load_summary(measured, timer);
+    struct summary load = load_summary(measured, count, timer);
     return load.high - load.low <= target * load.median;
 }
 
-/* Takes batches until the interval is narrow enough or the time is over. */
-static void collect(struct measured *measured, const struct timer *timer, const struct effort *effort, struct node **at)
+/* Keeps the last `count` batches only. */
+static void keep_last(struct measured *measured, uint64_t count)
 {
-    uint64_t turns = measured->loads / LOOP_LOADS_PER_TURN, started = timer_monotonic_ns(), look = MEASURE_BATCHES_MIN;
+    measured->outside = measured->count - count;
+    memmove(measured->batches, &measured->batches[measured->outside], count * sizeof *measured->batches);
+    measured->count = count;
+}
+
+/* Whether all batches or the last few settle the size. All of them are looked at ever more seldom: sorting costs. */
+static bool settled(struct measured *measured, const struct timer *timer, double target, uint64_t *next_look)
+{
+    if (measured->count < MEASURE_BATCHES_MIN || measured->count % LOOK_EVERY != 0)
+        return false;
+    if (measured->count >= *next_look) {
+        *next_look = measured->count + measured->count / 4;
+        if (narrow(measured, measured->count, timer, target))
+            return true;
+    }
+    if (!narrow(measured, MEASURE_BATCHES_MIN, timer, target))
+        return false;
+    keep_last(measured, MEASURE_BATCHES_MIN);
+    return true;
+}
+
+/* Whether the time or the place for batches is used up. */
+static bool spent(const struct measured *measured, const struct effort *effort, uint64_t elapsed_ns)
+{
+    bool enough = measured->count >= MEASURE_BATCHES_MIN && elapsed_ns > effort->cap_ns;
+    return enough || measured->count == MEASURE_BATCHES_MAX || elapsed_ns > CAP_FACTOR * effort->cap_ns;
+}
+
+/* Takes batches until the size is settled or the time is over. Returns the ticks of the fastest. */
+static uint64_t collect(struct measured *measured, const struct timer *timer, const struct effort *effort, struct node **at)
+{
+    uint64_t turns = measured->loads / LOOP_LOADS_PER_TURN, started = timer_monotonic_ns();
+    uint64_t look = MEASURE_BATCHES_MIN, fastest = UINT64_MAX;
     long before = switches();
     for (;;) {
         struct batch batch = one_batch(timer, turns, at);
         long after = switches();
-        if (after == before && batch.add_ticks > 0)
+        if (after == before && batch.add_ticks > 0) {
             measured->batches[measured->count++] = batch;
-        else
+            fastest = batch.load_ticks < fastest ? batch.load_ticks : fastest;
+            if (settled(measured, timer, effort->target, &look))
+                return fastest;
+        } else {
             measured->dropped++;
-        before = after;
-        if (measured->count >= look) {
-            if (settled(measured, timer, effort->target))
-                return;
-            look = measured->count + measured->count / 4;
         }
-        uint64_t elapsed = timer_monotonic_ns() - started;
-        measured->capped = measured->count == MEASURE_BATCHES_MAX || elapsed > CAP_FACTOR * effort->cap_ns ||
-                           (elapsed > effort->cap_ns && measured->count >= MEASURE_BATCHES_MIN);
+        before = after;
+        measured->capped = spent(measured, effort, timer_monotonic_ns() - started);
         if (measured->capped)
-            return;
+            return fastest;
     }
 }
 
 /* Leaves out batches that lost the CPU without a context switch of ours: a hypervisor took it. */
 static void drop_jumps(struct measured *measured, const struct timer *timer)
 {
-    double limit = load_summary(measured, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;
+    double limit = load_summary(measured, measured->count, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < measured->count; i++)
         if ((double)measured->batches[i].load_ticks * timer->ns_per_tick <= limit)
@@ -128,16 +175,17 @@ static void drop_jumps(struct measured *measured, const struct timer *timer)
 void measure(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured)
 {
     struct node *at = chain_line(chain, 0);
-    measured->count = measured->dropped = 0;
+    measured->count = measured->dropped = measured->outside = 0;
     measured->capped = false;
     measured->loads = batch_turns(timer, &at) * LOOP_LOADS_PER_TURN;
-    collect(measured, timer, effort, &at);
+    uint64_t fastest = collect(measured, timer, effort, &at);
     if (measured->count == 0)
         fail(EXIT_ENVIRONMENT, "this cpu is too busy: each of %llu batches was interrupted", (unsigned long long)measured->dropped);
     if (!chain_holds(chain, at))
         fail(EXIT_SELF_CHECK, "the walk over %llu lines ended outside of them", (unsigned long long)chain->lines);
+    measured->fastest_ns = (double)fastest * timer->ns_per_tick / (double)measured->loads;
     drop_jumps(measured, timer);
-    measured->load_ns = load_summary(measured, timer);
-    measured->cycles = cycle_summary(measured);
+    measured->load_ns = load_summary(measured, measured->count, timer);
+    measured->cycles = cycle_summary(measured, timer);
     measured->cycle_ns = median_cycle_ns(measured, timer);
 }

@@ -9,7 +9,7 @@
 #include "kit/timer.h"
 
 #define MEASURE_BATCHES_MIN 21
-#define MEASURE_BATCHES_MAX 4096
+#define MEASURE_BATCHES_MAX 8192
 
 /* How exactly, and for how long at most. */
 struct effort {
@@ -28,14 +28,18 @@ struct summary {
 
 struct measured {
     struct batch batches[MEASURE_BATCHES_MAX];
-    uint64_t count, dropped, loads;
+    uint64_t count, loads;
+    uint64_t dropped;  /* interrupted ones */
+    uint64_t outside;  /* good ones before the quiet stretch that ended the size */
     bool capped;
+    double fastest_ns;      /* per load, of all batches, those left out as well */
     struct summary load_ns; /* per load */
     struct summary cycles;  /* core cycles per load, formed batch by batch */
-    double cycle_ns;
+    double cycle_ns;        /* median */
 };
 
-/* Measures the chain as it stands and leaves the result in `measured`. Ends the program with 3 if the machine is so busy that
+/* Measures the chain as it stands and leaves the result in `measured`. A size ends when the interval over all batches is narrow
+ * enough, or over the last MEASURE_BATCHES_MIN alone: a neighbour that pauses is waited for, within the cap. Ends the program with 3 if the machine is so busy that
  * no batch was left alone, and with 4 if the walk left the chain. */
 void measure(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured);
 

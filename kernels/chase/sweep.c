@@ -2,17 +2,17 @@
 
 #include <stdlib.h>
 
-#include "chase/check.h"
-#include "chase/report.h"
-#include "kit/fail.h"
+#include "chase/quiet.h"
 #include "kit/numbers.h"
 
 #define POINTS_MAX 4096
+#define HELD_MAX 1024
+#define LOOKS_MAX 5
 #define ROUND_MAX 8 /* bisected between two looks at the curve, in order of size: the chain then grows or shrinks once */
 
 struct point {
     uint64_t bytes;
-    double median, low, high; /* ns a load */
+    double median; /* ns a load */
 };
 
 struct curve {
@@ -43,34 +43,11 @@ static int by_middle(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Reads a stretch as long as the last-level cache. The caches then hold the share of a sparse chain that they would hold of a
- * dense one over the same span; after the self-check's walk they would hold much more. */
-static void flush(const struct sweep *sweep, uint64_t span_bytes)
+static void print(struct sweep_result *result, const struct record *record)
 {
-    const struct chain *chain = sweep->chain;
-    uint64_t from = sweep->flush_bytes < span_bytes ? span_bytes - sweep->flush_bytes : 0;
-    for (uint64_t at = from; at < span_bytes; at += chain->stride)
-        (void)*(volatile char *)(chain->start + at);
-}
-
-static struct point measure_size(struct sweep *sweep, struct sweep_result *result, uint64_t bytes, bool refined)
-{
-    static struct measured measured;
-    struct extent extent = chain_extent(sweep->chain, bytes);
-    uint64_t started = timer_monotonic_ns();
-    if (!chain_resize(sweep->chain, extent) || !check_chain(sweep->chain))
-        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not one cycle through all of them", (unsigned long long)extent.lines);
-    if (extent.cell > 1)
-        flush(sweep, bytes);
-    uint64_t ready = timer_monotonic_ns();
-    measure(sweep->chain, sweep->timer, &sweep->effort, &measured);
-    struct sample sample = {.refined = refined, .span_bytes = bytes, .setup_ns = ready - started,
-                            .elapsed_ns = timer_monotonic_ns() - started, .chain = sweep->chain, .measured = &measured};
-    report_sample(&sample, sweep->timer);
+    record_print(record);
     result->samples++;
-    result->refined += refined;
-    result->verified_lines += extent.lines;
-    return (struct point){bytes, measured.load_ns.median, measured.load_ns.low, measured.load_ns.high};
+    result->refined += record->refined;
 }
 
 /* The sizes asked for, or those of the grid in whole strides: the octaves of the smallest size and the parts between, and the largest. */
@@ -79,7 +56,7 @@ static void plan_coarse(const struct sweep *sweep, struct curve *curve)
     for (size_t i = 0; i < sweep->sizes->count; i++)
         curve->points[curve->count++].bytes = (uint64_t)sweep->sizes->values[i];
     double root = root_of_two(sweep->points_per_octave), octave = (double)sweep->min_bytes;
-    uint64_t stride = sweep->chain->stride, last = 0;
+    uint64_t stride = sweep->bench.chain->stride, last = 0;
     while (curve->count < POINTS_MAX / 2 && sweep->sizes->count == 0 && last < sweep->max_bytes) {
         double size = octave;
         for (unsigned i = 0; i < sweep->points_per_octave && last < sweep->max_bytes; i++, size *= root) {
@@ -93,25 +70,31 @@ static void plan_coarse(const struct sweep *sweep, struct curve *curve)
     qsort(curve->points, curve->count, sizeof *curve->points, by_bytes);
 }
 
-/* The factor between two neighbours' latencies, 1 if it lies within their intervals. */
-static double jump_between(const struct point *a, const struct point *b)
+/* The latency of each size, or that of a larger one if that is lower: more lines are not faster, so what stands out above is a
+ * neighbour's doing and no step of the curve. */
+static void envelope(const struct curve *curve, double *latency)
 {
-    const struct point *lower = a->median < b->median ? a : b, *upper = lower == a ? b : a;
-    return upper->low > lower->high ? upper->median / lower->median : 1;
+    double lowest = curve->points[curve->count - 1].median;
+    for (size_t i = curve->count; i-- > 0;) {
+        lowest = curve->points[i].median < lowest ? curve->points[i].median : lowest;
+        latency[i] = lowest;
+    }
 }
 
 /* Finds the steepest gaps that are still wide; up to `most` of them, ascending by size. */
 static size_t steepest(const struct sweep *sweep, const struct curve *curve, struct gap *gaps, size_t most)
 {
     static struct gap all[POINTS_MAX];
+    static double latency[POINTS_MAX];
+    double stride = (double)sweep->bench.chain->stride;
     size_t count = 0;
+    envelope(curve, latency);
     for (size_t i = 0; i + 1 < curve->count; i++) {
-        const struct point *a = &curve->points[i], *b = a + 1;
-        double jump = jump_between(a, b);
-        uint64_t stride = sweep->chain->stride;
-        uint64_t middle = (uint64_t)(geometric_mean((double)a->bytes, (double)b->bytes) / (double)stride + 0.5) * stride;
-        if (jump >= sweep->refine_jump && (double)b->bytes > sweep->refine_ratio * (double)a->bytes && middle > a->bytes && middle < b->bytes)
-            all[count++] = (struct gap){jump, middle};
+        uint64_t low = curve->points[i].bytes, high = curve->points[i + 1].bytes;
+        uint64_t middle = (uint64_t)(geometric_mean((double)low, (double)high) / stride + 0.5) * sweep->bench.chain->stride;
+        bool wide = (double)high > sweep->refine_ratio * (double)low && middle > low && middle < high;
+        if (wide && latency[i + 1] >= sweep->refine_jump * latency[i])
+            all[count++] = (struct gap){latency[i + 1] / latency[i], middle};
     }
     qsort(all, count, sizeof *all, by_jump_down);
     count = count < most ? count : most;
@@ -120,15 +103,37 @@ static size_t steepest(const struct sweep *sweep, const struct curve *curve, str
     return count;
 }
 
+/* What the sizes above `bytes` needed at least. */
+static double ceiling_above(const struct curve *curve, uint64_t bytes)
+{
+    double lowest = 0;
+    for (size_t i = 0; i < curve->count; i++)
+        if (curve->points[i].bytes > bytes && (lowest <= 0 || curve->points[i].median < lowest))
+            lowest = curve->points[i].median;
+    return lowest;
+}
+
+static void refine_one(struct sweep *sweep, struct sweep_result *result, struct curve *curve, uint64_t bytes)
+{
+    struct record record;
+    double ceiling = ceiling_above(curve, bytes);
+    bench_size(&sweep->bench, bytes, true, &record);
+    for (int i = 0; i < LOOKS_MAX && sweep->patience_ns > 0 && quiet_is_near(&record) && quiet_is_disturbed(&record, ceiling); i++)
+        quiet_look_again(&sweep->bench, &record, &sweep->patience_ns);
+    print(result, &record);
+    curve->points[curve->count++] = (struct point){bytes, record.per_load_ns.median};
+}
+
 /* One round; false if the time is over. The end nearer to the chain as it stands comes first. */
 static bool bisect(struct sweep *sweep, struct sweep_result *result, struct curve *curve, const struct gap *gaps, size_t count, uint64_t until_ns)
 {
-    uint64_t now = sweep->chain->lines * sweep->chain->cell * sweep->chain->stride;
-    bool down = now > gaps[0].middle && now - gaps[0].middle > (gaps[count - 1].middle > now ? gaps[count - 1].middle - now : 0);
+    const struct chain *chain = sweep->bench.chain;
+    uint64_t now = chain->lines * chain->cell * chain->stride, first = gaps[0].middle, last = gaps[count - 1].middle;
+    bool down = now > first && now - first > (last > now ? last - now : 0);
     for (size_t i = 0; i < count; i++) {
         if (timer_monotonic_ns() > until_ns)
             return false;
-        curve->points[curve->count++] = measure_size(sweep, result, gaps[down ? count - 1 - i : i].middle, true);
+        refine_one(sweep, result, curve, gaps[down ? count - 1 - i : i].middle);
     }
     qsort(curve->points, curve->count, sizeof *curve->points, by_bytes);
     return true;
@@ -154,15 +159,41 @@ static const char *refine(struct sweep *sweep, struct sweep_result *result, stru
     }
 }
 
+/* Settles and prints the near sizes `first` .. `first + count` of the curve, which were held back. */
+static void release(struct sweep *sweep, struct sweep_result *result, struct point *first, struct record *held, size_t count)
+{
+    quiet_settle(&sweep->bench, held, count, &sweep->patience_ns);
+    for (size_t i = 0; i < count; i++) {
+        print(result, &held[i]);
+        first[i].median = held[i].per_load_ns.median;
+    }
+}
+
+static void measure_coarse(struct sweep *sweep, struct sweep_result *result, struct curve *curve)
+{
+    static struct record held[HELD_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < curve->count; i++) {
+        bench_size(&sweep->bench, curve->points[i].bytes, false, &held[count++]);
+        bool near = quiet_is_near(&held[count - 1]);
+        if (near && count < HELD_MAX && i + 1 < curve->count)
+            continue;
+        release(sweep, result, &curve->points[i + 1 - count], held, near ? count : count - 1);
+        if (!near) {
+            print(result, &held[count - 1]);
+            curve->points[i].median = held[count - 1].per_load_ns.median;
+        }
+        count = 0;
+    }
+}
+
 struct sweep_result sweep_run(struct sweep *sweep)
 {
     static struct curve curve;
     struct sweep_result result = {0};
     plan_coarse(sweep, &curve);
-    for (size_t i = 0; i < curve.count; i++)
-        curve.points[i] = measure_size(sweep, &result, curve.points[i].bytes, false);
+    measure_coarse(sweep, &result, &curve);
     result.refine_stopped = refine(sweep, &result, &curve);
-    if (!chain_resize(sweep->chain, (struct extent){1, sweep->chain->cell}))
-        fail(EXIT_SELF_CHECK, "the chain was changed while it was measured");
+    bench_finish(&sweep->bench);
     return result;
 }

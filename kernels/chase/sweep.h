@@ -4,10 +4,8 @@
 
 #include <stdint.h>
 
-#include "chase/chain.h"
-#include "chase/measure.h"
+#include "chase/bench.h"
 #include "kit/opts.h"
-#include "kit/timer.h"
 
 struct sweep {
     uint64_t min_bytes, max_bytes;
@@ -16,18 +14,16 @@ struct sweep {
     double refine_ratio;          /* neighbours closer than this are left; 1 or less switches refining off */
     double refine_jump;           /* neighbours whose latencies differ by less than this factor are left */
     uint64_t refine_max, refine_cap_ns;
-    uint64_t flush_bytes;         /* of the last-level cache: read before a sparse chain is timed */
-    struct chain *chain;
-    const struct timer *timer;
-    struct effort effort;
+    uint64_t patience_ns;         /* for second looks; what is left of it */
+    struct bench bench;
 };
 
 struct sweep_result {
-    uint64_t samples, refined, verified_lines;
+    uint64_t samples, refined;
     const char *refine_stopped; /* done, points, time, off */
 };
 
-/* Measures and reports all sizes. Ends the program with 4 if a chain is not the single cycle it must be. */
+/* Measures and prints all sizes. */
 struct sweep_result sweep_run(struct sweep *sweep);
 
 #endif

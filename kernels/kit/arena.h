@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kit/cgroup.h"
 #include "kit/fail.h"
 #include "kit/node.h"
 #include "kit/smaps.h"
@@ -137,43 +138,51 @@ static inline bool arena_is_kind(const struct arena *arena)
 
 static inline void arena_require_memory(size_t bytes, int64_t node)
 {
-    int64_t available = node_available_bytes(node);
+    int64_t available = node_available_bytes(node), allowed = cgroup_available_bytes();
+    if (allowed >= 0 && (available < 0 || allowed < available))
+        available = allowed;
     if (available >= 0 && (int64_t)(bytes + bytes / 32) > available)
         fail(EXIT_ENVIRONMENT, "not enough memory: %zu bytes needed, %lld free", bytes + bytes / 32, (long long)available);
+}
+
+/* Populates what is mapped and reads back what it became; false with the reason if it is not of the kind. */
+static inline bool arena_fill(struct arena *arena, bool pool, char *why, size_t size)
+{
+    if (!arena_populate(arena->start, arena->bytes)) {
+        snprintf(why, size, "%zu bytes cannot be populated: %s", arena->bytes, strerror(errno));
+        return false;
+    }
+    arena->smaps = smaps_read(arena->start, arena->bytes, pool);
+    snprintf(why, size, "of %zu bytes %lld came in huge pages, the page size is %lld", arena->bytes, (long long)arena->smaps.huge_bytes,
+             (long long)arena->smaps.page_bytes);
+    return arena_is_kind(arena);
 }
 
 /* Maps and populates; false with the reason if the kind cannot be had. Too little memory or a wrong node ends with 3. */
 static inline bool arena_try(struct arena *arena, size_t bytes, int64_t node, char *why, size_t size)
 {
+    bool pool = arena->kind == ARENA_2M || arena->kind == ARENA_1G;
     if (!arena_offered(arena->kind, bytes, node, why, size))
         return false;
     arena->base_page_bytes = sysconf(_SC_PAGESIZE);
     arena->page_bytes = arena_page_bytes(arena->kind);
     size_t page = (size_t)arena->page_bytes;
-    bool pool = arena->kind == ARENA_2M || arena->kind == ARENA_1G;
     arena->bytes = (bytes + page - 1) / page * page;
     if (!pool)
         arena_require_memory(arena->bytes, node);
     arena->start = arena_reserve(arena->kind, arena->bytes, page);
-    snprintf(why, size, "%zu bytes cannot be mapped: %s", arena->bytes, strerror(errno));
-    if (!arena->start)
+    if (!arena->start) {
+        snprintf(why, size, "%zu bytes cannot be mapped: %s", arena->bytes, strerror(errno));
         return false;
+    }
     if (!pool) /* refused where the system has no transparent pages, which is then right for base pages */
         madvise(arena->start, arena->bytes, arena->kind == ARENA_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     if (node >= 0)
         node_bind(arena->start, arena->bytes, node);
-    bool done = arena_populate(arena->start, arena->bytes);
-    snprintf(why, size, "%zu bytes cannot be populated: %s", arena->bytes, strerror(errno));
-    if (done) {
-        arena->smaps = smaps_read(arena->start, arena->bytes, pool);
-        done = arena_is_kind(arena);
-        if (!done)
-            snprintf(why, size, "of %zu bytes %lld came in huge pages, the page size is %lld", arena->bytes,
-                     (long long)arena->smaps.huge_bytes, (long long)arena->smaps.page_bytes);
-    }
-    if (!done)
-        munmap(arena->start, arena->bytes);
-    return done;
+    if (arena_fill(arena, pool, why, size))
+        return true;
+    munmap(arena->start, arena->bytes);
+    return false;
 }
 
 /* `kinds` is one of ARENA_KINDS; auto takes the largest that is to be had. Ends the program with 3 if there is none. */

@@ -1,0 +1,29 @@
+/* What is kept of one size, and its line of the output. */
+#ifndef CHASE_RECORD_H
+#define CHASE_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "chase/measure.h"
+#include "kit/timer.h"
+
+#define RECORD_LISTED_MAX 64
+
+struct record {
+    bool refined, capped, sorted;
+    uint64_t span_bytes, size_bytes, lines, setup_ns, elapsed_ns;
+    uint64_t loads, batches, dropped, outside;
+    uint64_t listed; /* of the batches: all as they came, or an evenly spaced subset of them sorted */
+    int64_t load_ns[RECORD_LISTED_MAX], add_ns[RECORD_LISTED_MAX];
+    struct summary per_load_ns, cycles;
+    double cycle_ns, fastest_ns;
+};
+
+/* Takes over what was measured; sorts its batches if there are too many to list. */
+void record_take(struct record *record, struct measured *measured, const struct timer *timer);
+
+/* Prints the sample; README.md says what each member means. */
+void record_print(const struct record *record);
+
+#endif

@@ -1,0 +1,55 @@
+/* The memory limit that a container, a service or a batch system set (cgroup version 2). */
+#ifndef KIT_CGROUP_H
+#define KIT_CGROUP_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit/sysfile.h"
+
+/* Bytes of page cache of a group, which make room when memory is needed. */
+static inline int64_t cgroup_cache_bytes(const char *group)
+{
+    char path[512], line[128];
+    int64_t bytes = 0;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.stat", group);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "active_file ", 12) == 0 || strncmp(line, "inactive_file ", 14) == 0)
+            bytes += strtoll(strchr(line, ' '), NULL, 10);
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
+/* What one group still allows; -1 if it sets no limit. */
+static inline int64_t cgroup_room(const char *group)
+{
+    char limit[32], used[32];
+    sysfile_text(limit, sizeof limit, "/sys/fs/cgroup%s/memory.max", group);
+    sysfile_text(used, sizeof used, "/sys/fs/cgroup%s/memory.current", group);
+    if (*limit < '0' || *limit > '9' || *used == '\0')
+        return -1;
+    int64_t room = strtoll(limit, NULL, 10) - strtoll(used, NULL, 10) + cgroup_cache_bytes(group);
+    return room > 0 ? room : 0;
+}
+
+/* The least that this process's group and those above it allow; -1 if none sets a limit. */
+static inline int64_t cgroup_available_bytes(void)
+{
+    char line[300];
+    int64_t least = -1;
+    sysfile_text(line, sizeof line, "/proc/self/cgroup");
+    if (strncmp(line, "0::/", 4) != 0)
+        return -1;
+    for (char *group = line + 3; *group; *strrchr(group, '/') = '\0') {
+        int64_t room = cgroup_room(strcmp(group, "/") == 0 ? "" : group);
+        if (room >= 0 && (least < 0 || room < least))
+            least = room;
+    }
+    return least;
+}
+
+#endif
