@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from asct.benchmarks.latency_sweep.command import arguments, estimated_seconds, measuring_cpu
+from asct.benchmarks.latency_sweep.command import edge_arguments, estimated_seconds, measuring_cpu, sweep_arguments
 from asct.benchmarks.latency_sweep.edges import missing_sizes
 from asct.benchmarks.latency_sweep.figures import latency_curve
 from asct.benchmarks.latency_sweep.measure import measurements, points_of, search_levels
@@ -98,13 +98,13 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         """One process for all sizes, which refines steps of the curve; a second, short one for bounds still coarse."""
         cpu = measuring_cpu(params, context.facts)
         if not context.done:
-            return (Step("chase", Kernel("chase"), arguments(params, cpu, params.sizes)),)
+            return (Step("chase", Kernel("chase"), sweep_arguments(params, cpu)),)
         if params.sizes or len(context.done) > 1 or context.done[0].status != 0:
             return ()
         run = read_kernel(context.done[0])
         points, granule = points_of([run]), int(number(run.meta, "stride"))
         missing = missing_sizes(search_levels(points, granule, context.facts).levels, points, granule)
-        return (Step("edges", Kernel("chase"), arguments(params, cpu, missing)),) if missing else ()
+        return (Step("edges", Kernel("chase"), edge_arguments(params, cpu, missing)),) if missing else ()
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The curve, the levels, the clock, the pages and the caches as reported."""

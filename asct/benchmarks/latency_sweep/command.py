@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
@@ -14,26 +14,50 @@ _QUICK_S: Final = 0.01
 _BUILD_S: Final = 0.05
 _MAP_S_PER_GIB: Final = 1.0
 _REFINE_S: Final = 3.0
+_REFINE_MOST: Final = 24
+_REFINE_MS: Final = 2000
+_EDGE_INTERVAL: Final = 0.02
+_EDGE_S: Final = 0.03
 
 
-def arguments(params: LatencySweepParams, cpu: int | None, sizes: Sequence[int] = ()) -> tuple[str, ...]:
-    """`--name value` for every setting; what is unset is left to the kernel. `sizes` stand in for the grid."""
+def sweep_arguments(params: LatencySweepParams, cpu: int | None) -> tuple[str, ...]:
+    """The whole sweep: the sizes asked for, or the grid and a few more sizes where the curve jumps."""
+    interval, cap = params.target_interval, params.time_cap
+    if params.sizes:
+        return _arguments(params, cpu, interval, cap, {"sizes": _list(params.sizes)})
+    grid = {
+        "min-size": params.min_size,
+        "max-size": params.max_size,
+        "points-per-octave": params.points_per_octave,
+        "refine-to": 2,
+        "refine-jump": 10,
+        "refine-max": _REFINE_MOST,
+        "refine-cap-ms": _REFINE_MS,
+    }
+    return _arguments(params, cpu, interval, cap, grid)
+
+
+def edge_arguments(params: LatencySweepParams, cpu: int | None, sizes: Sequence[int]) -> tuple[str, ...]:
+    """Further sizes beside the bounds. To tell inside from outside, a tenth apart, 2 % and a short time will do."""
+    interval = max(params.target_interval, _EDGE_INTERVAL)
+    return _arguments(params, cpu, interval, min(params.time_cap, _EDGE_S), {"sizes": _list(sizes)})
+
+
+def _list(sizes: Sequence[int]) -> str:
+    return ",".join(map(str, sorted(set(sizes))))
+
+
+def _arguments(
+    params: LatencySweepParams, cpu: int | None, interval: float, cap_s: float, sizes: Mapping[str, object]
+) -> tuple[str, ...]:
+    """`--name value` for every setting; what is unset is left to the kernel."""
     named: dict[str, object] = {
+        **sizes,
         "pages": params.pages,
-        "target-interval": max(1, round(params.target_interval * 1000)),
-        "time-cap-ms": max(1, round(params.time_cap * 1e3)),
+        "target-interval": max(1, round(interval * 1000)),
+        "time-cap-ms": max(1, round(cap_s * 1e3)),
         "seed": params.seed,
     }
-    if sizes:
-        named["sizes"] = ",".join(map(str, sorted(set(sizes))))
-    else:
-        named |= {
-            "min-size": params.min_size,
-            "max-size": params.max_size,
-            "points-per-octave": params.points_per_octave,
-            "refine-to": 2,
-            "refine-jump": 10,
-        }
     if params.stride is not None:
         named["stride"] = params.stride
     if cpu is not None:

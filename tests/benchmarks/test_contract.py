@@ -1,0 +1,282 @@
+"""What every installed benchmark promises. A new one is tested here without a line being written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from asct.registry import installed
+from asct.sdk import Benchmark, Context, Figure, HostFacts, Needs, Output, Record, Step
+from asct.sdk.metric import Better, Unit
+
+ALL = installed().all()
+BY_NAME = {benchmark.name: benchmark for benchmark in ALL}
+FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
+
+
+def bare_facts() -> HostFacts:
+    return HostFacts(schema="asct.facts/1", host="h", collected_at="2026-11-21T00:00:00Z")
+
+
+def folder_of(benchmark: Benchmark[Any]) -> Path:
+    return FOLDER / benchmark.name.replace("-", "_")
+
+
+def cases() -> list[Any]:
+    found = []
+    for benchmark in ALL:
+        for path in sorted((folder_of(benchmark) / "testdata").glob("*.json")):
+            found.append(pytest.param(benchmark, path, id=f"{benchmark.name}/{path.stem}"))
+    return found
+
+
+def each() -> Any:
+    return pytest.mark.parametrize("benchmark", ALL, ids=[benchmark.name for benchmark in ALL])
+
+
+def replayed(benchmark: Benchmark[Any], document: dict[str, Any]) -> tuple[Any, HostFacts, list[Output]]:
+    """Settings, facts and outputs of a recorded repeat; its steps come from the benchmark as they did then."""
+    params = benchmark.params_model(**document["settings"])
+    facts = HostFacts.model_validate(document["facts"])
+    done: list[Output] = []
+    for recorded in document["outputs"]:
+        steps = {step.name: step for step in benchmark.steps(params, Context(facts, "/work", tuple(done)))}
+        step = steps[recorded["step"]]
+        done.append(Output(step, recorded["status"], recorded["files"], recorded.get("elapsed_ns", 0)))
+    return params, facts, done
+
+
+def records_of(benchmark: Benchmark[Any], measurements: Any, repeat: int = 1) -> list[Record]:
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    return [
+        Record(
+            schema="asct.record/1",
+            run="20261121T000000Z-000000",
+            plan="p",
+            host="h",
+            benchmark=benchmark.name,
+            id=benchmark.name,
+            version=benchmark.version,
+            point={},
+            coords=item.coords,
+            point_id="0123456789ab",
+            repeat=repeat,
+            metric=item.metric,
+            value=item.value,
+            unit=metrics[item.metric].unit,
+            better=metrics[item.metric].better,
+            stats=item.stats,
+            flags=list(item.flags),
+            raw="jobs/h/x/0123456789ab/r1",
+        )
+        for item in measurements
+    ]
+
+
+def test_some_benchmarks_are_installed() -> None:
+    assert {"latency-sweep", "noop"} <= set(BY_NAME)
+
+
+def test_names_and_aliases_are_unique() -> None:
+    spellings = Counter(name for benchmark in ALL for name in (benchmark.name, *benchmark.aliases))
+    assert [name for name, count in spellings.items() if count > 1] == []
+    assert not set(spellings) & {"all", "default"}
+
+
+@each()
+def test_describes_itself(benchmark: Benchmark[Any]) -> None:
+    assert benchmark.title
+    assert benchmark.version
+    assert 20 <= len(benchmark.summary) <= 110
+    assert "\n" not in benchmark.summary
+    assert all(word == word.strip() and word for word in benchmark.keywords)
+    readme = (folder_of(benchmark) / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("# ")
+    assert all(part in readme for part in ("## How", "## Pitfalls", "## Source"))
+
+
+@each()
+def test_metrics_are_declared_once_with_unit_direction_and_help(benchmark: Benchmark[Any]) -> None:
+    names = [metric.name for metric in benchmark.metrics]
+    assert len(names) == len(set(names)) > 0
+    for metric in benchmark.metrics:
+        assert metric.unit in get_args(Unit)
+        assert metric.better in get_args(Better)
+        assert metric.help
+
+
+@each()
+def test_every_setting_has_help_and_a_spelling_of_its_own(benchmark: Benchmark[Any]) -> None:
+    fields = benchmark.params_model.model_fields
+    for name, info in fields.items():
+        assert info.description, name
+        assert not info.description.endswith("."), name
+    spellings: Counter[str] = Counter()
+    for name, info in fields.items():
+        extra = info.json_schema_extra
+        spellings.update([name, *(extra.get("aliases", []) if isinstance(extra, dict) else [])])
+    assert [name for name, count in spellings.items() if count > 1] == []
+    for listing, axis in benchmark.params_model.step_settings.items():
+        assert {listing, axis} <= set(fields)
+    json.dumps(benchmark.settings_schema(), allow_nan=False)
+
+
+@each()
+def test_dependencies_and_results_exist(benchmark: Benchmark[Any]) -> None:
+    for dependency in benchmark.dependencies:
+        assert dependency.benchmark in BY_NAME
+        assert BY_NAME[dependency.benchmark].results
+        assert set(dependency.satisfied_by) <= set(benchmark.params_model.model_fields)
+    paths = [field.path for field in benchmark.results]
+    assert len(paths) == len(set(paths))
+    for field in benchmark.results:
+        assert field.help
+        assert isinstance(field.example, int | float | str)
+
+
+@each()
+@pytest.mark.parametrize("facts", [None, bare_facts()], ids=["none", "bare"])
+def test_needs_without_knowing_the_host(benchmark: Benchmark[Any], facts: HostFacts | None) -> None:
+    needs = benchmark.needs(benchmark.params_model(), facts)
+    assert isinstance(needs, Needs)
+    assert needs.kernels or needs.tools
+    assert needs.seconds > 0
+    assert math.isfinite(needs.seconds)
+    assert needs.memory_bytes >= 0
+
+
+@each()
+def test_default_settings_do_not_contradict(benchmark: Benchmark[Any]) -> None:
+    assert list(benchmark.check(benchmark.params_model())) == []
+
+
+@each()
+def test_steps_are_deterministic_and_plain(benchmark: Benchmark[Any]) -> None:
+    params = benchmark.params_model()
+    first = list(benchmark.steps(params, Context(bare_facts(), "/work")))
+    assert first
+    assert first == list(benchmark.steps(params, Context(bare_facts(), "/work")))
+    for step in [*first, *benchmark.prepare([params], Context(bare_facts(), "/work"))]:
+        assert isinstance(step, Step)
+        assert all(isinstance(argument, str) and "\0" not in argument for argument in step.arguments)
+        assert all("/" not in name and name not in ("stdout", "stderr") for name in step.files)
+    names = [step.name for step in first]
+    assert len(names) == len(set(names))
+
+
+@each()
+def test_there_is_testdata(benchmark: Benchmark[Any]) -> None:
+    assert list((folder_of(benchmark) / "testdata").glob("*.json"))
+
+
+@pytest.mark.parametrize(("benchmark", "path"), cases())
+def test_recorded_outputs_give_the_recorded_measurements(benchmark: Benchmark[Any], path: Path) -> None:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    params, facts, outputs = replayed(benchmark, document)
+    assert not list(benchmark.steps(params, Context(facts, "/work", tuple(outputs)))), "the repeat was not over"
+    measured = list(benchmark.parse(params, outputs, facts))
+    assert len(measured) == len(document["measurements"])
+    for got, expected in zip(measured, document["measurements"], strict=True):
+        assert got.metric == expected["metric"]
+        assert got.coords == expected["coords"]
+        assert got.value == pytest.approx(expected["value"], rel=1e-9)
+        assert list(got.flags) == expected["flags"]
+        stats = got.stats.model_dump(mode="json") if got.stats else None
+        if stats is None or expected["stats"] is None:
+            assert stats == expected["stats"]
+        else:
+            flat, wanted = _flat(stats), _flat(expected["stats"])
+            assert flat == pytest.approx(wanted, rel=1e-9, abs=1e-18)
+
+
+@pytest.mark.parametrize(("benchmark", "path"), cases())
+def test_measurements_are_declared_and_finite(benchmark: Benchmark[Any], path: Path) -> None:
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    measured = benchmark.parse(*_parse_arguments(benchmark, path))
+    assert measured
+    for item in measured:
+        metric = metrics[item.metric]
+        assert math.isfinite(item.value)
+        assert set(item.coords) <= set(metric.coords), item
+        for key, value in item.coords.items():
+            allowed = metric.coords[key]
+            assert allowed is None or value in allowed, item
+        assert all(flag and " " not in flag for flag in item.flags), item
+        if item.stats is not None:
+            assert item.stats.min <= item.stats.median <= item.stats.max, item
+            assert item.stats.n >= 6 or item.stats.ci95 is None, item
+    places = Counter((item.metric, tuple(sorted(item.coords.items()))) for item in measured)
+    assert [place for place, count in places.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(("benchmark", "path"), cases())
+def test_exported_results_are_declared_and_typed(benchmark: Benchmark[Any], path: Path) -> None:
+    examples = {field.path: field.example for field in benchmark.results}
+    exported = benchmark.export(benchmark.parse(*_parse_arguments(benchmark, path)))
+    for key, value in exported.items():
+        assert type(value) is type(examples[key]), key
+
+
+@pytest.mark.parametrize(("benchmark", "path"), cases())
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_tables_and_figures_are_whole(benchmark: Benchmark[Any], path: Path, repeats: int) -> None:
+    measured = benchmark.parse(*_parse_arguments(benchmark, path))
+    records = [record for repeat in range(1, repeats + 1) for record in records_of(benchmark, measured, repeat)]
+    for table in benchmark.tables(records):
+        keys = {column.key for column in table.columns}
+        assert len(keys) == len(table.columns)
+        assert all(keys <= set(row) for row in table.rows), table.slug
+        assert all(column.title for column in table.columns)
+    slugs = [figure.slug for figure in benchmark.figures(records)]
+    assert len(slugs) == len(set(slugs))
+    for figure in benchmark.figures(records):
+        _check_figure(figure)
+
+
+@each()
+def test_no_records_give_no_rows_and_no_failure(benchmark: Benchmark[Any]) -> None:
+    assert all(not table.rows for table in benchmark.tables([]))
+    assert list(benchmark.figures([])) == []
+    assert benchmark.export([]) == {}
+
+
+@pytest.mark.parametrize(("benchmark", "path"), cases())
+@pytest.mark.parametrize("ruin", ["empty", "cut", "garbage", "killed"])
+def test_a_ruined_output_is_refused_with_a_message(benchmark: Benchmark[Any], path: Path, ruin: str) -> None:
+    params, facts, outputs = replayed(benchmark, json.loads(path.read_text(encoding="utf-8")))
+    last = outputs[-1]
+    texts = {
+        "empty": dict.fromkeys(last.files, ""),
+        "cut": {name: text[: len(text) // 2] for name, text in last.files.items()},
+        "garbage": dict.fromkeys(last.files, "\x00{]\n\ufffd\n"),
+        "killed": dict.fromkeys(last.files, ""),
+    }[ruin]
+    broken = Output(last.step, -9 if ruin == "killed" else 0, texts, last.elapsed_ns)
+    with pytest.raises(ValueError, match=r"\w+ \w+"):
+        benchmark.parse(params, [*outputs[:-1], broken], facts)
+
+
+def _parse_arguments(benchmark: Benchmark[Any], path: Path) -> tuple[Any, list[Output], HostFacts]:
+    params, facts, outputs = replayed(benchmark, json.loads(path.read_text(encoding="utf-8")))
+    return params, outputs, facts
+
+
+def _flat(stats: dict[str, Any]) -> list[float]:
+    low, high = stats["ci95"] or (0.0, 0.0)
+    return [stats["n"], stats["median"], stats["mad"], stats["min"], stats["max"], low, high]
+
+
+def _check_figure(figure: Figure) -> None:
+    assert figure.title
+    assert figure.caption
+    assert figure.series
+    for series in figure.series:
+        assert len(series.x) == len(series.y)
+        assert series.low == () or len(series.low) == len(series.x)
+        assert series.high == () or len(series.high) == len(series.x)
+        assert all(value is None or math.isfinite(value) for value in series.y)

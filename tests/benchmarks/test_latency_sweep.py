@@ -1,0 +1,258 @@
+"""latency-sweep: settings, the command line, levels on recorded curves, what is shown, and the real kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from asct.benchmarks.latency_sweep import BENCHMARK
+from asct.benchmarks.latency_sweep.findings import FLAGS, NOTES, WAY_OUT
+from asct.sdk import Context, HostFacts, Line, Measurement, Output, Record
+from asct.sdk.facts import Cache, Cpu, Node
+from tests.benchmarks.kernels import facts_here, run_all, run_step
+from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of, replayed
+
+DATA = FOLDER / "latency_sweep" / "testdata"
+
+
+def params(**settings: Any) -> Any:
+    return BENCHMARK.params_model(**settings)
+
+
+def recorded(case: str) -> tuple[Any, HostFacts, list[Output]]:
+    return replayed(BENCHMARK, json.loads((DATA / f"{case}.json").read_text(encoding="utf-8")))
+
+
+def measured(case: str) -> Sequence[Measurement]:
+    settings, facts, outputs = recorded(case)
+    return BENCHMARK.parse(settings, outputs, facts)
+
+
+def at_level(found: Sequence[Measurement], metric: str) -> dict[str, float]:
+    return {str(item.coords["level"]): item.value for item in found if item.metric == metric and "level" in item.coords}
+
+
+def option(arguments: Sequence[str], name: str) -> str | None:
+    return arguments[arguments.index(f"--{name}") + 1] if f"--{name}" in arguments else None
+
+
+def arguments(facts: HostFacts, **settings: Any) -> tuple[str, ...]:
+    (step,) = BENCHMARK.steps(params(**settings), Context(facts, "/work"))
+    return step.arguments
+
+
+@pytest.mark.parametrize("text", ["4K", "4k", "4KiB", 4096])
+def test_page_kinds_in_any_spelling(text: object) -> None:
+    assert params(pages=text).pages == "4k"
+    assert params(pages="THP").pages == "thp"
+    assert params(pages="1GiB").pages == "1g"
+
+
+def test_target_interval_as_percent_or_share() -> None:
+    assert params(target_interval="0.5 %").target_interval == pytest.approx(0.005)
+    assert params(target_interval=0.01).target_interval == 0.01
+    assert params(sizes="4K,64K").sizes == (4096, 65536)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"pages": "3M"},
+        {"target_interval": 0.5},
+        {"target_interval": "80 %"},
+        {"points_per_octave": 0},
+        {"stride": 40},
+        {"cpu": -1},
+        {"time_cap": 0},
+        {"min_size": "1"},
+        {"min_sizes": 128},
+    ],
+)
+def test_impossible_settings(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        params(**settings)
+
+
+def test_contradictions_name_the_setting() -> None:
+    assert [name for name, _ in BENCHMARK.check(params(min_size="1M", max_size="64K"))] == ["min_size"]
+    assert [name for name, _ in BENCHMARK.check(params(min_size=128, stride=4096))] == ["min_size"]
+    assert [name for name, _ in BENCHMARK.check(params(sizes=[64], stride=64))] == ["sizes"]
+    assert [name for name, _ in BENCHMARK.check(params(sizes=["2G"]))] == ["sizes"]
+    assert not list(BENCHMARK.check(params(sizes=["4K", "1G"])))
+
+
+def test_arguments_carry_every_setting() -> None:
+    given = arguments(
+        bare_facts(), min_size="1K", max_size="64M", points_per_octave=8, stride=128, pages="2M", cpu=3, memory_node=1,
+        target_interval="1 %", time_cap="50ms", seed=9,
+    )  # fmt: skip
+    expected = {
+        "min-size": "1024", "max-size": "67108864", "points-per-octave": "8", "stride": "128", "pages": "2m",
+        "cpu": "3", "node": "1", "target-interval": "10", "time-cap-ms": "50", "seed": "9",
+    }  # fmt: skip
+    assert {name: option(given, name) for name in expected} == expected
+    listed = arguments(bare_facts(), sizes=["64K", "4K", "4K"])
+    assert option(listed, "sizes") == "4096,65536"
+    assert option(listed, "min-size") is None
+
+
+def test_the_last_allowed_cpu_of_the_node_measures() -> None:
+    nodes = [Node(id=0, cpus=[0, 1, 2, 3]), Node(id=1, cpus=[4, 5, 6, 7]), Node(id=2, cpus=[])]
+    facts = bare_facts().model_copy(update={"nodes": nodes, "cpu": Cpu(allowed=[0, 1, 2, 5, 6])})
+    assert option(arguments(facts), "cpu") == "2"
+    assert option(arguments(facts, memory_node=1), "cpu") == "6"
+    assert option(arguments(facts, memory_node=2), "cpu") == "2"
+    assert option(arguments(facts, cpu=5), "cpu") == "5"
+    assert option(arguments(facts.model_copy(update={"nodes": []})), "cpu") == "6"
+    assert option(arguments(bare_facts()), "cpu") is None
+
+
+def test_needs_grow_with_the_sweep() -> None:
+    small, large = BENCHMARK.needs(params(max_size="1M"), None), BENCHMARK.needs(params(), None)
+    assert small.kernels == ("chase",)
+    assert large.memory_bytes >= 1 << 30
+    assert large.memory_bytes > small.memory_bytes
+    assert large.seconds > small.seconds
+    assert small.privileges == ()
+    assert "1 GiB" in BENCHMARK.needs(params(pages="1G"), None).privileges[0]
+
+
+@pytest.mark.parametrize("case", ["default", "base-pages"])
+def test_levels_of_recorded_curves(case: str) -> None:
+    found = measured(case)
+    lower, upper = at_level(found, "lower_bound"), at_level(found, "upper_bound")
+    optimum, latency = at_level(found, "optimum_size"), at_level(found, "latency")
+    assert list(latency) == ["L1", "L2", "LLC", "DRAM"]
+    assert list(latency.values()) == sorted(latency.values())
+    # the machine of the recording: 48 KiB of L1, 5 and about 16 cycles
+    assert upper["L1"] == pytest.approx(48 * 1024, rel=0.04)
+    assert at_level(found, "latency_cycles")["L1"] == pytest.approx(5.0, rel=0.01)
+    assert at_level(found, "latency_cycles")["L2"] == pytest.approx(16.0, rel=0.02)
+    ends = [bound for level in latency for bound in (lower[level], optimum[level], upper[level])]
+    assert ends == sorted(ends)
+    assert upper["DRAM"] == 1 << 30
+
+
+def test_wrong_or_missing_cache_sizes_change_no_level() -> None:
+    settings, facts, outputs = recorded("default")
+    right = at_level(BENCHMARK.parse(settings, outputs, facts), "latency")
+    wrong = [Cache(level=1, type="Data", size_bytes=1 << 20), Cache(level=2, type="Unified", size_bytes=3 << 20)]
+    for caches in ([], wrong):
+        found = BENCHMARK.parse(settings, outputs, facts.model_copy(update={"caches": caches}))
+        assert at_level(found, "latency") == right
+
+
+def test_no_levels_are_said_and_nothing_is_exported() -> None:
+    for case, cause in (("inside-l1", "flat-curve"), ("sizes", "few-sizes")):
+        found = measured(case)
+        (count,) = [item for item in found if item.metric == "levels"]
+        assert (count.value, count.flags) == (0.0, ("no-levels", cause))
+        assert BENCHMARK.export(found) == {}
+        (table,) = BENCHMARK.tables(records_of(BENCHMARK, found))
+        assert table.rows == ()
+        assert table.notes[0] == WAY_OUT
+        assert "data_size" in WAY_OUT
+        assert table.notes[1].lower().startswith(NOTES[cause][:20])
+        assert len(BENCHMARK.figures(records_of(BENCHMARK, found))) == 1
+
+
+def test_export_fills_the_paths_of_the_levels_found() -> None:
+    found = measured("default")
+    exported = BENCHMARK.export(found)
+    assert exported["dram.optimum_size"] == int(at_level(found, "optimum_size")["DRAM"])
+    assert exported["l1.latency"] == at_level(found, "latency")["L1"]
+    assert {path.split(".")[0] for path in exported} == {"l1", "l2", "llc", "dram"}
+
+
+def test_the_table_has_the_columns_users_know() -> None:
+    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured("default")))
+    assert [column.title for column in table.columns] == [
+        "Level", "Lower bound", "Upper bound", "Optimum data size", "Latency [ns]", "Latency [cycle]",
+        "95 % interval [ns]", "Flags",
+    ]  # fmt: skip
+    assert [row["level"] for row in table.rows] == ["L1", "L2", "LLC", "DRAM"]
+
+
+def test_cycle_base_shows_cycles() -> None:
+    records = records_of(BENCHMARK, measured("base-pages"))
+    (table,) = BENCHMARK.tables(records)
+    assert [column.title for column in table.columns][4:7] == [
+        "Latency [cycle]", "Latency [ns]", "95 % interval [cycle]",
+    ]  # fmt: skip
+    (figure,) = BENCHMARK.figures(records)
+    assert figure.y.unit == "cycles"
+
+
+def test_the_figure_marks_bounds_and_reported_caches() -> None:
+    (figure,) = BENCHMARK.figures(records_of(BENCHMARK, measured("default")))
+    assert isinstance(figure, Line)
+    assert (figure.x.scale, figure.y.scale, figure.y.unit) == ("log2", "log10", "s")
+    assert [marker.kind for marker in figure.markers] == ["bound"] * 3 + ["hint"] * 3
+    assert figure.series[0].x == tuple(sorted(figure.series[0].x))
+    assert {"L1 48K", "L2 2M", "L3 260M"} <= {marker.label for marker in figure.markers}
+
+
+def test_swept_points_get_rows_and_lines_of_their_own() -> None:
+    records: list[Record] = []
+    for pages, case in (("auto", "default"), ("4k", "base-pages")):
+        for record in records_of(BENCHMARK, measured(case)):
+            records.append(record.model_copy(update={"point": {"pages": pages}, "point_id": pages}))
+    (table,) = BENCHMARK.tables(records)
+    assert table.columns[0].key == "pages"
+    assert len(table.rows) == 8
+    (figure,) = BENCHMARK.figures(records)
+    assert [series.name for series in figure.series] == ["pages auto", "pages 4k"]
+
+
+def test_flags_are_explained() -> None:
+    readme = (FOLDER / "latency_sweep" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{flag}`" in readme for flag in FLAGS)
+    for case in ("default", "base-pages", "inside-l1", "sizes"):
+        for item in measured(case):
+            assert set(item.flags) <= {*FLAGS, *NOTES, "no-levels", "cycle-base"}
+
+
+def test_a_second_run_measures_what_the_bounds_lack() -> None:
+    settings, facts, outputs = recorded("default")
+    (edges,) = BENCHMARK.steps(settings, Context(facts, "/work", outputs[:1]))
+    sizes = [int(size) for size in (option(edges.arguments, "sizes") or "").split(",")]
+    first = {item.coords["size"] for item in BENCHMARK.parse(settings, outputs[:1], facts) if "size" in item.coords}
+    assert sizes
+    assert not set(sizes) & first
+    assert not BENCHMARK.steps(settings, Context(facts, "/work", outputs))
+    failed = Output(outputs[0].step, 3, {"stdout": "", "stderr": ""})
+    assert not BENCHMARK.steps(settings, Context(facts, "/work", [failed]))
+
+
+def test_a_sample_without_batches_is_refused() -> None:
+    settings, facts, outputs = recorded("sizes")
+    text = outputs[0].stdout
+    for broken in (text.replace('"batches"', '"bunches"'), text.replace('"ns":[', '"ms":['), ""):
+        with pytest.raises(ValueError, match=r"sample|end"):
+            BENCHMARK.parse(settings, [Output(outputs[0].step, 0, {"stdout": broken, "stderr": ""})], facts)
+
+
+@pytest.mark.kernels
+def test_the_kernel_takes_the_arguments_and_finds_l1() -> None:
+    settings = params(max_size="4M", time_cap="5ms", pages="4k")
+    outputs = run_all(BENCHMARK, settings, facts_here())
+    assert [output.status for output in outputs] == [0] * len(outputs), outputs[-1].stderr
+    found = BENCHMARK.parse(settings, outputs, facts_here())
+    sizes = [int(item.coords["size"]) for item in found if item.metric == "latency" and "size" in item.coords]
+    assert (min(sizes), max(sizes)) == (128, 4 << 20)
+    in_l1 = [item.value for item in found if item.metric == "latency_cycles" and item.coords.get("size") == 8192]
+    assert 2.0 <= in_l1[0] <= 12.0
+
+
+@pytest.mark.kernels
+def test_a_refusal_of_the_kernel_reaches_people() -> None:
+    settings = params(cpu=65535, sizes=["4K", "8K"])
+    (step,) = BENCHMARK.steps(settings, Context(bare_facts(), "/work"))
+    output = run_step(step)
+    assert output.status in (2, 3)
+    with pytest.raises(ValueError, match=rf"the kernel chase failed with exit status {output.status}.*cpu"):
+        BENCHMARK.parse(settings, [output], bare_facts())

@@ -1,0 +1,97 @@
+"""Reading what a kernel wrote: whole streams are read, everything else is refused with the reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.sdk import Kernel, Output, Step
+from asct.sdk.samples import number, read_kernel, stats_from, stats_of
+from asct.statistics.summary import summarise
+
+META = {"t": "meta", "abi": 1, "kernel": "chase"}
+SAMPLE = {"t": "sample", "size": 64, "median_ps": 1000}
+END = {"t": "end", "ok": True, "samples": 1}
+
+
+def output(*objects: Any, status: int = 0, stderr: str = "", tail: str = "\n") -> Output:
+    stdout = "\n".join(item if isinstance(item, str) else json.dumps(item) for item in objects) + tail
+    return Output(Step("sweep", Kernel("chase")), status, {"stdout": stdout, "stderr": stderr})
+
+
+def test_a_whole_stream() -> None:
+    run = read_kernel(output(META, {"t": "ready"}, SAMPLE, SAMPLE, END))
+    assert run.meta["kernel"] == "chase"
+    assert [sample["size"] for sample in run.samples] == [64, 64]
+    assert run.end["samples"] == 1
+
+
+def test_added_keys_and_kinds_of_line_are_let_pass() -> None:
+    run = read_kernel(output(META | {"new": [1]}, {"t": "progress"}, SAMPLE | {"more": None}, "", END))
+    assert len(run.samples) == 1
+
+
+def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
+    assert read_kernel(output(META, END, tail="")).samples == ()
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (output(META, SAMPLE), r"chase ended without its `end` line"),
+        (output(META, SAMPLE, status=-9), r"chase was killed by SIGKILL, and said nothing"),
+        (output(META, END, status=-99), r"killed by signal 99"),
+        (
+            output(META, status=3, stderr="no such node: 7\n"),
+            r"status 3 \(the host cannot do it\): no such node: 7",
+        ),
+        (output(META, status=2, stderr="--x: unknown\n"), r"exit status 2 \(wrong usage\): --x: unknown"),
+        (output(META, END, status=4), r"exit status 4 \(a self-check failed\)"),
+        (output(META, {"t": "end", "ok": False}), r"says itself that it failed"),
+        (output(tail=""), r"without its `end` line"),
+        (output(META, "{broken", END), r"line 2 of the output of the kernel chase is not a JSON object"),
+        (output(META, "[1]", END), r"line 2 .* not a JSON object"),
+        (output("[" * 100_000, END), r"line 1 .* not a JSON object"),
+        (output(SAMPLE, END), r"did not begin with a `meta` line"),
+        (output(META | {"abi": 2}, END), r"writes format 2, this asct reads 1"),
+    ],
+)
+def test_refusals_name_the_cause(broken: Output, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_kernel(broken)
+
+
+def test_only_the_end_of_a_long_stderr_is_quoted() -> None:
+    noise = "".join(f"line {index} {'x' * 200}\n" for index in range(100))
+    with pytest.raises(ValueError, match="last words") as caught:
+        read_kernel(output(META, status=3, stderr=noise + "last words\n"))
+    assert len(str(caught.value)) < 800
+
+
+@given(st.integers(0, 400))
+def test_no_cut_of_a_stream_is_taken_for_a_whole_one(at: int) -> None:
+    whole = output(META, {"t": "ready"}, SAMPLE, END).stdout.rstrip("\n")
+    if at >= len(whole):
+        return
+    cut = Output(Step("sweep", Kernel("chase")), 0, {"stdout": whole[:at], "stderr": ""})
+    with pytest.raises(ValueError, match="kernel chase"):
+        read_kernel(cut)
+
+
+@pytest.mark.parametrize("value", [None, "7", True, [7]])
+def test_a_number_is_a_number(value: Any) -> None:
+    assert number({"size": 7}, "size") == 7.0
+    with pytest.raises(ValueError, match="no number `size`"):
+        number({"size": value}, "size")
+
+
+def test_stats() -> None:
+    stats = stats_of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert (stats.n, stats.median, stats.ci95, stats.min, stats.max) == (6, 3.5, (1.0, 6.0), 1.0, 6.0)
+    assert stats_of([1.0, 2.0]).ci95 is None
+    assert stats_of([1.0] * 9, independent=False).ci95 is None
+    assert stats_from(summarise([2.0]).scaled(3.0)).median == 6.0
