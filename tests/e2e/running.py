@@ -1,0 +1,74 @@
+"""Running the asct command as a user would, and looking at what it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+QUICK_STORAGE = "{duration: 1s, filesize: 16M, numjobs: 1, iodepth_sweep_steps: [1, 4]}"
+QUICK_LATENCY = "{max_size: 4M, points_per_octave: 2}"
+QUICK = f"""\
+plan: 1
+name: quick
+benchmarks:
+  - {{id: sweep, uses: latency-sweep, config: {QUICK_LATENCY}}}
+  - {{id: depth, uses: storage-io-depth-sweep, config: {QUICK_STORAGE}}}
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def asct(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240) -> Ended:
+    """Run `python -m asct` in `cwd`, without a terminal."""
+    done = subprocess.run(
+        [sys.executable, "-m", "asct", *arguments],
+        cwd=cwd,
+        env=environment(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This environment without what would change the output."""
+    dropped = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    return {**kept, **(changes or {})}
+
+
+def apply(plan: str, cwd: Path, *options: str, env: Mapping[str, str] | None = None) -> Ended:
+    """Write plan.yaml into `cwd` and apply it."""
+    (cwd / "plan.yaml").write_text(plan)
+    return asct("apply", "plan.yaml", *options, cwd=cwd, env=env)
+
+
+def latest(cwd: Path, plan: str = "quick") -> Path:
+    """The folder of the newest run."""
+    return (cwd / "results" / plan / "latest").resolve(strict=True)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """A JSON Lines file."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def work_folders(base: str = "/var/tmp/asct") -> set[str]:
+    """What lies in the work folder of this machine."""
+    folder = Path(base)
+    return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
