@@ -1,4 +1,4 @@
-"""The JSON Schema of events (asct.event/1), and all of results_schema/ written: `python -m asct.engine.event_schema`."""
+"""The JSON Schema of events (asct.event/1); `python -m asct.engine.event_schema FOLDER` writes all schemas."""
 
 from __future__ import annotations
 

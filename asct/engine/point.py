@@ -115,11 +115,11 @@ class PointRunner:
         try:
             found = tuple(self._benchmark.parse(point.params, trail.outputs, self._facts))
             records = records_of(self._origin, point.id, point.swept, repeat, found, raw)
-            exported = self._benchmark.export(found)
+            exported = self._benchmark.export(found) if found else {}
         except ContractBreach as error:
             outcome.status, outcome.diagnostic = "failed", Diagnostic("E615", str(error), hint="please report this")
             return []
-        except ValueError as error:
+        except (ValueError, LookupError, TypeError, ArithmeticError) as error:  # output of another shape
             outcome.status, outcome.diagnostic = "failed", _unreadable(self._job, trail, raw, error)
             return []
         if not found:
@@ -189,8 +189,12 @@ def _unbound(job: Job, reason: str) -> Diagnostic:
     return Diagnostic("E612", f"{job.id} on {job.host}: {reason}", hint=hint)
 
 
-def _unreadable(job: Job, trail: Trail, raw: str, error: ValueError) -> Diagnostic:
+def _unreadable(job: Job, trail: Trail, raw: str, error: Exception) -> Diagnostic:
     lines = tail(trail.outputs[-1]) if trail.outputs else []
     notes = tuple((f"  {line}", None) for line in lines)
-    message = f"{job.benchmark}: the output is not understood: {error}"
+    message = f"{job.benchmark}: the output is not understood: {_reason(error)}"
     return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=notes)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
