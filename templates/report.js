@@ -168,13 +168,40 @@
     const kept = (item, index) => index % every === 0;
     return { ...axis, tickvals: axis.tickvals.filter(kept), ticktext: axis.ticktext.filter(kept) };
   }
+  function restack(layout, data, width) {
+    // the labels of vertical lines were spread for a wide page: spread them for the width there is
+    const log = layout.xaxis.type === "log";
+    const at = data.flatMap((trace) => trace.x).map((x) => (log ? Math.log10(x) : x));
+    const notes = layout.annotations;
+    const low = Math.min(...at, ...notes.map((note) => note.x));
+    const span = Math.max(...at, ...notes.map((note) => note.x)) - low || 1;
+    const ends = [];
+    for (const note of notes) {
+      const size = note.text.length * 6.4 + 8;
+      let left = ((note.x - low) / span) * width;
+      if (left + size > width + 20) {
+        note.xanchor = "right";
+        note.xshift = 3;
+        left -= size;
+      }
+      let row = ends.findIndex((end) => left >= end);
+      if (row < 0) row = ends.length;
+      ends[row] = left + size;
+      note.yshift = 15 * row;
+    }
+    layout.margin.t = 14 + 15 * ends.length + (layout.showlegend ? 30 : 0);
+  }
   function figureFor(plot, dark) {
     let text = JSON.stringify(page.figures[plot.dataset.figure]);
     if (dark) for (const [light, colour] of Object.entries(page.dark)) text = text.replaceAll(light, colour);
     const { data, layout } = JSON.parse(text);
     layout.template = page.templates[dark ? "dark" : "light"];
-    const most = Math.max(3, Math.floor(plot.clientWidth / 72));
-    if (layout.xaxis.tickvals && layout.xaxis.tickvals.length > most) layout.xaxis = thinned(layout.xaxis, most);
+    if (layout.xaxis.ticktext) {
+      const widest = Math.max(...layout.xaxis.ticktext.map((label) => label.length)) * 7.5 + 14;
+      const most = Math.max(3, Math.floor((plot.clientWidth - 80) / widest));
+      if (layout.xaxis.tickvals.length > most) layout.xaxis = thinned(layout.xaxis, most);
+    }
+    if (layout.annotations) restack(layout, data, plot.clientWidth - 90);
     if (plot.clientWidth < 480) layout.margin = { ...layout.margin, r: 8 };
     return { data, layout };
   }
@@ -186,10 +213,12 @@
   async function drawAll() {
     if (!window.Plotly) return;
     const dark = isDark();
+    root.dataset.figures = "drawing";
     for (const plot of plots) {
       await draw(plot, dark);
       await pause();
     }
+    root.dataset.figures = "drawn";
   }
   async function start() {
     if (!plots.length) return;
@@ -199,7 +228,6 @@
       document.head.append(script);
       if (!window.Plotly) throw new Error("the figure library did not start");
       await drawAll();
-      root.dataset.figures = "drawn";
     } catch (error) {
       for (const plot of plots) {
         if (!plot.querySelector(".main-svg")) {

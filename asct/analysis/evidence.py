@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asct.analysis.grid import Cell, Grid, Head, plain, shown, without_empty_columns
+from asct.analysis.grid import Cell, Grid, Head, plain, shown, size_text, without_empty_columns
 from asct.analysis.view import JobView, RepeatView
+from asct.values.duration import format_duration
 
 _TAIL_LINES = 20
 _TAIL_BYTES = 16384
@@ -55,13 +56,40 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> Grid:
             values = swept.setdefault(key, [])
             if value not in values:
                 values.append(value)
+    units = _units(job)
     origins = _origins(resolved, job)
     rows = []
     for key in sorted({*settings, *swept}):
-        text = f"swept: {shown(swept[key])}" if key in swept else shown(settings[key])
+        text = f"swept: {_value(swept[key], units.get(key))}" if key in swept else _value(settings[key], units.get(key))
         rows.append((Cell(plain(key), key), Cell(text), Cell(origins.get(key, ""))))
     heads = (Head("Setting"), Head("Value"), Head("From"))
     return without_empty_columns(Grid(unique, f"Settings of {job.entry.id}", heads, tuple(rows)))
+
+
+def _units(job: JobView) -> dict[str, str]:
+    """The unit of each setting that has one, from the schema of the benchmark's settings."""
+    found: dict[str, str] = {}
+    if job.benchmark is None:
+        return found
+    for name, schema in job.benchmark.settings_schema().get("properties", {}).items():
+        inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]
+        unit = next((str(part["unit"]) for part in inner if isinstance(part, dict) and "unit" in part), None)
+        if unit is not None:
+            found[str(name)] = unit
+    return found
+
+
+def _value(value: Any, unit: str | None) -> str:
+    """A setting in its unit; a size also in bytes, as programs are handed it."""
+    if isinstance(value, list | tuple):
+        return ", ".join(_value(item, unit) for item in value) if unit == "B" else shown(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or unit is None:
+        return shown(value)
+    if unit == "s":
+        return format_duration(value)
+    if unit == "B":
+        return f"{size_text(value)} ({value})" if value >= 1024 else f"{value} B"
+    return f"{shown(value)} {unit}"
 
 
 def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:

@@ -116,7 +116,7 @@ def _verdict_row(verdict: Verdict) -> tuple[Cell, ...]:
     name = f"{verdict.id}.{verdict.metric}"
     at = place_text(verdict.at)
     return (
-        Cell(verdict.outcome, float(_RANK[verdict.outcome]), tone, verdict.text),
+        Cell(verdict.outcome, float(_RANK[verdict.outcome]), tone, plain(verdict.text)),
         Cell(plain(name), name),
         Cell(at, at),
         Cell(plain(verdict.host or ""), verdict.host or ""),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from asct.analysis.grid import place_text
+from asct.analysis.grid import place_text, plain
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.benchmark import Benchmark, Catalog
@@ -69,7 +69,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """Everything that a report shows. `notes` says what of the tree could not be read."""
+    """Everything that a report shows. `plan_text` has no control characters; `notes` says what could not be read."""
 
     root: Path
     run: Run
@@ -141,7 +141,8 @@ def _resolved(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, Any]:
 
 def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:
     try:
-        return stored.inside(stored.layout.plan).read_text(encoding="utf-8", errors="replace")
+        text = stored.inside(stored.layout.plan).read_text(encoding="utf-8", errors="replace")
+        return plain(text, keep_lines=True)
     except StoreError as error:
         notes.extend(error.diagnostics)
     except OSError as error:

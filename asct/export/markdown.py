@@ -53,11 +53,24 @@ def code(text: str) -> str:
     return f"{fence}{pad}{one_line}{pad}{fence}"
 
 
+def prose(text: str) -> str:
+    """`text` escaped, with what stands between backticks as code."""
+    parts = plain(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    kept = []
+    for number, part in enumerate(parts):
+        space = " " if part[:1].isspace() else ""
+        trail = " " if part[-1:].isspace() and part.strip() else ""
+        kept.append(code(part) if number % 2 else f"{space}{escape(part)}{trail}")
+    return "".join(kept).strip()
+
+
 def table(grid: Grid) -> str:
     """A pipe table; long ones are cut, and say so."""
     aligns = ["---:" if head.align == "right" else "---" for head in grid.heads]
     lines = [_row(escape(head.title) for head in grid.heads), _row(aligns)]
-    lines += [_row(escape(cell.text) for cell in row) for row in grid.rows[:_MOST_ROWS]]
+    lines += [_row(prose(cell.text) for cell in row) for row in grid.rows[:_MOST_ROWS]]
     if len(grid.rows) > _MOST_ROWS:
         lines += ["", f"_{len(grid.rows) - _MOST_ROWS} more rows stand in the other reports._"]
     lines += [f"\n_{escape(note)}_" for note in grid.notes]
@@ -80,8 +93,8 @@ def _head(report: Report) -> str:
         lines += ["", "## Warnings", ""]
         for item in report.warnings:
             host = f"{escape(item.host)}: " if item.host else ""
-            hint = f" Way out: {code(item.hint)}" if item.hint else ""
-            lines.append(f"- **{escape(item.severity)}** {code(item.code)} {host}{escape(item.message)}.{hint}")
+            hint = f" Way out: {prose(item.hint)}" if item.hint else ""
+            lines.append(f"- **{escape(item.severity)}** {code(item.code)} {host}{prose(item.message)}.{hint}")
     return "\n".join([*lines, "", *_measured(report), ""])
 
 
@@ -109,7 +122,7 @@ def _sections(report: Report) -> list[str]:
 def _section(section: Section, several: bool) -> str:
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:
-        lines += [escape(section.summary), ""]
+        lines += [prose(section.summary), ""]
     for part in section.parts:
         lines += _part(part, several)
     return "\n".join(lines)
@@ -123,7 +136,7 @@ def _part(part: HostPart, several: bool) -> list[str]:
     for grid in part.grids:
         lines += [f"**{escape(grid.caption)}**", "", table(without_empty_columns(grid))]
     for failure in part.failures:
-        message = f"{escape(failure.label)}: {escape(failure.status)}. {escape(failure.message)}"
+        message = f"{escape(failure.label)}: {escape(failure.status)}. {prose(failure.message)}"
         lines.append(f"- ❌ {message} ({code(failure.folder)})")
     if part.failures_left:
         lines.append(f"- and {part.failures_left} more")

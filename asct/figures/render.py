@@ -19,7 +19,8 @@ from asct.sdk.record import Scalar
 
 _BAND_FROM = 13
 """Lines with at least this many points show intervals as a band, shorter ones as error bars."""
-_LABEL_ROWS = 3
+_LABEL_ROWS = 4
+_ROW_PIXELS = 15
 _LABEL_WIDTH = 0.07
 """Share of the axis that the label of a vertical line takes; closer ones go to the next row."""
 
@@ -39,7 +40,8 @@ def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     """
     values = [value for series in figure.series for value in (*series.y, *series.low, *series.high)]
     y_scale = scaling(values, figure.y.unit, figure.y.scale in ("log2", "log10"))
-    styles = _styles(figure.series, hosts)
+    apart = isinstance(figure, Bars) and figure.stacked  # shares of one host: the colours tell the shares
+    styles = _styles(figure.series, () if apart else hosts)
     shown_x = _x_values(figure)
     data: list[dict[str, Any]] = []
     for series, style in zip(figure.series, styles, strict=True):
@@ -168,7 +170,7 @@ def _band(
         "y": [a for _, a, _ in kept] + [b for _, _, b in reversed(kept)],
         "fill": "toself",
         "fillcolor": theme.translucent(style.colour),
-        "line": {"width": 0},
+        "line": {"width": 0, "color": style.colour},
         "hoverinfo": "skip",
         "showlegend": False,
     }
@@ -185,7 +187,13 @@ def _bar_trace(series: Series, xs: list[Any], scale: Scaling, style: _Style, sta
         "hovertemplate": _hover(scale, ["text"]),
     }
     if style.pattern:
-        trace["marker"]["pattern"] = {"shape": style.pattern, "fillmode": "overlay", "solidity": 0.18, "size": 7}
+        trace["marker"]["pattern"] = {
+            "shape": style.pattern,
+            "fillmode": "overlay",
+            "fgopacity": 0.4,
+            "solidity": 0.2,
+            "size": 6,
+        }
     low, high = _scaled(series.low, scale), _scaled(series.high, scale)
     if not stacked and len(low) == len(ys) and len(high) == len(ys):
         trace["error_y"] = {**_error_bars(ys, low, high, style), "color": theme.BOUND}
@@ -199,14 +207,24 @@ def _layout(figure: Figure, y_scale: Scaling, styles: Sequence[_Style]) -> dict[
         "yaxis": _y_axis(figure.y, y_scale, ys),
         "margin": {"l": 56, "r": 16, "t": 16, "b": 48},
         "showlegend": len(styles) > 1,
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "traceorder": "normal",
+        },
         "hovermode": "x unified" if len(styles) > 1 else "closest",
     }
     if isinstance(figure, Bars):
         layout["barmode"] = "stack" if figure.stacked else "group"
         layout["bargap"] = 0.3
     elif figure.markers:
-        layout.update(_vertical_lines(figure))
+        lines, rows = _vertical_lines(figure)
+        layout.update(lines)
+        layout["margin"]["t"] = 14 + _ROW_PIXELS * rows + (30 if layout["showlegend"] else 0)
+        layout["legend"].update({"yref": "container", "y": 1, "yanchor": "top"})
     return layout
 
 
@@ -239,8 +257,11 @@ def _ticks(values: Sequence[float], label: Callable[[float], str] | None = None)
     return {"tickmode": "array", "tickvals": list(values), "ticktext": texts}
 
 
-def _vertical_lines(figure: Line) -> dict[str, Any]:
-    """Shapes and labels for level bounds (solid) and hints such as cache sizes (dotted), kept from overlapping."""
+def _vertical_lines(figure: Line) -> tuple[dict[str, Any], int]:
+    """Shapes and labels for level bounds (solid) and hints such as cache sizes (dotted), and the rows of labels.
+
+    The labels stand above the plot, in as many rows as keep them from overlapping.
+    """
     logarithmic = figure.x.scale in ("log2", "log10")
     markers = sorted((m for m in figure.markers if m.x > 0 or not logarithmic), key=lambda m: (m.x, m.kind, m.label))
     rows = _label_rows(figure, markers, logarithmic)
@@ -255,11 +276,12 @@ def _vertical_lines(figure: Line) -> dict[str, Any]:
         )  # fmt: skip
         notes.append(
             {
-                "x": math.log10(marker.x) if logarithmic else marker.x, "yref": "paper", "y": 1 - 0.06 * row,
-                "text": escape(marker.label), "showarrow": False, "xanchor": "left", "yanchor": "top", "xshift": 2,
+                "x": math.log10(marker.x) if logarithmic else marker.x, "yref": "paper", "y": 1,
+                "text": escape(marker.label), "showarrow": False, "xanchor": "left", "yanchor": "bottom",
+                "xshift": -3, "yshift": _ROW_PIXELS * row,
             }
         )  # fmt: skip
-    return {"shapes": shapes, "annotations": notes}
+    return {"shapes": shapes, "annotations": notes}, max(rows, default=-1) + 1
 
 
 def _label_rows(figure: Line, markers: Sequence[Marker], logarithmic: bool) -> list[int]:
@@ -272,6 +294,6 @@ def _label_rows(figure: Line, markers: Sequence[Marker], logarithmic: bool) -> l
     for marker in markers:
         at = place(marker.x)
         row = next((number for number, end in enumerate(ends) if at >= end), ends.index(min(ends)))
-        ends[row] = at + width * max(1.0, len(marker.label) / 6)
+        ends[row] = at + width * max(1.0, len(marker.label) / 7)
         rows.append(row)
     return rows

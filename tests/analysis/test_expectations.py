@@ -1,0 +1,211 @@
+"""Every expectation ends as pass, fail or unknown; what was not measured never passes."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.analysis.expectations import exit_code, fact_value, judge, same
+from asct.diagnostics.model import Span
+from asct.planner.model import Check
+from asct.sdk.facts import Cpu, HostFacts
+from asct.sdk.record import Record, Stats
+from asct.store.model import HostEntry, JobEntry, Run, Verdict
+
+
+def record(value: float, **changes: Any) -> Record:
+    body: dict[str, Any] = {
+        "run": "r", "plan": "p", "host": "a", "benchmark": "bench", "id": "job", "version": "1", "point": {"depth": 1},
+        "coords": {}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": value, "unit": "s",
+        "better": "lower", "raw": "jobs/a/job/p1/r1",
+    }  # fmt: skip
+    return Record(**{**body, **changes})
+
+
+def run_of(hosts: tuple[str, ...] = ("a",), counts: dict[str, int] | None = None, **status: str) -> Run:
+    return Run(
+        run="r", plan="p", plan_hash="0" * 64, plan_file="p.yaml", tool_version="0", started_at="2026-01-01T00:00:00Z",
+        hosts=[
+            HostEntry(name=h, transport="local", status=status.get(h, "ok"), reason="no route")  # type: ignore[arg-type]
+            for h in hosts
+        ],
+        jobs=[
+            JobEntry(id="job", benchmark="bench", version="1", host=h, points=1, repeats=1, counts=counts or {"ok": 1})
+            for h in hosts
+        ],
+    )  # fmt: skip
+
+
+def check(**changes: Any) -> Check:
+    return Check(**{"job_id": "job", "metric": "latency", "at": {}, "hosts": None, "max": 2.0, **changes})
+
+
+def one(checks: list[Check], records: list[Record], **options: Any) -> Verdict:
+    [verdict] = judge(checks, records, options.pop("run", run_of()), options.pop("facts", {}), **options)
+    return verdict
+
+
+def test_within_the_bounds_passes_and_beyond_fails() -> None:
+    assert one([check(max=2.0)], [record(2.0)]).outcome == "pass"
+    assert one([check(max=2.0)], [record(2.1)]).outcome == "fail"
+    assert one([check(max=None, min=2.0)], [record(1.9)]).outcome == "fail"
+    assert one([check(max=3.0, min=2.0)], [record(2.5)]).outcome == "pass"
+
+
+def test_repeats_are_reduced_by_the_median_and_warm_ups_left_out() -> None:
+    records = [record(value, repeat=n) for n, value in enumerate([1.0, 50.0, 1.5], start=1)]
+    verdict = one([check(max=2.0)], [*records, record(1000.0, repeat=0)])
+    assert (verdict.outcome, verdict.value) == ("pass", 1.5)
+
+
+def test_the_verdict_names_its_place_and_line() -> None:
+    verdict = one(
+        [check(at={"level": "DRAM"}, span=Span("plan.yaml", 7, 3), text="job.latency: at most 2 s")],
+        [record(1.0, coords={"level": "L1"}), record(3.0, coords={"level": "DRAM"})],
+    )
+    assert verdict.outcome == "fail"
+    assert verdict.at == {"depth": 1, "level": "DRAM"}
+    assert (verdict.host, verdict.id, verdict.unit, verdict.file, verdict.line) == ("a", "job", "s", "plan.yaml", 7)
+
+
+def test_one_verdict_per_host_and_place() -> None:
+    records = [
+        record(1.0, host=host, point={"depth": depth}, point_id=f"p{depth}") for host in ("a", "b") for depth in (1, 2)
+    ]
+    verdicts = judge([check()], records, run_of(("a", "b")), {})
+    assert [(v.host, v.at["depth"]) for v in verdicts] == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+
+
+def test_hosts_of_the_check_limit_it() -> None:
+    records = [record(1.0, host="a"), record(9.0, host="b")]
+    verdicts = judge([check(hosts=("a",))], records, run_of(("a", "b")), {})
+    assert [(v.host, v.outcome) for v in verdicts] == [("a", "pass")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "records", "reason"),
+    [
+        ({"at": {"level": "L9"}}, [record(1.0)], "`latency` was not measured at level = L9"),
+        ({"metric": "iops"}, [record(1.0)], "`iops` was not measured"),
+        ({"job_id": "other"}, [record(1.0)], "no job `other` in this run"),
+        ({"hosts": ("z",)}, [record(1.0)], "`z` is not a host of this run"),
+        ({"max": None}, [record(1.0)], "no bound is given"),
+        ({"versus": "baseline", "max": None}, [record(1.0)], "comparison with a baseline comes with `diff`"),
+        ({"relative_to": "theoretical_bandwidth"}, [record(1.0)], "is not known for this host"),
+    ],
+)
+def test_what_cannot_be_judged_is_unknown_and_says_why(
+    changes: dict[str, Any], records: list[Record], reason: str
+) -> None:
+    verdict = one([check(**changes)], records, facts={"a": HostFacts(host="a", collected_at="t")})
+    assert verdict.outcome == "unknown"
+    assert reason in verdict.reason
+    assert exit_code([verdict]) == 3
+
+
+def test_an_unreachable_host_is_unknown_with_its_reason() -> None:
+    verdict = one([check()], [], run=run_of(a="unreachable", counts={"skipped": 1}))
+    assert (verdict.outcome, verdict.reason) == ("unknown", "host unreachable: no route")
+
+
+def test_a_failed_job_is_unknown() -> None:
+    verdict = one([check()], [], run=run_of(counts={"failed": 3}))
+    assert verdict.reason == "nothing was measured: 3 failed"
+
+
+def test_a_hole_in_the_sweep_is_not_a_pass_unless_the_place_is_pinned_down() -> None:
+    run = run_of(counts={"ok": 1, "timeout": 1})
+    loose = judge([check()], [record(1.0)], run, {})
+    assert [v.outcome for v in loose] == ["pass", "unknown"]
+    assert "1 timeout" in loose[1].reason
+    pinned = judge([check(at={"depth": 1})], [record(1.0)], run, {})
+    assert [v.outcome for v in pinned] == ["pass"]
+
+
+def test_a_noisy_value_is_judged_and_noted_or_unknown_when_strict() -> None:
+    noisy = [record(1.0, flags=["noisy"])]
+    loose = one([check()], noisy)
+    assert (loose.outcome, loose.reason) == ("pass", "the value is noisy")
+    strict = one([check()], noisy, strict={"a/job"})
+    assert strict.outcome == "unknown"
+    assert "strict" in strict.reason
+    assert one([check()], noisy, strict={"b/job"}).outcome == "pass"
+    assert one([check()], [record(1.0, flags=["few-samples"])], strict={"a/job"}).outcome == "pass"
+
+
+def test_a_bound_inside_the_interval_is_noted() -> None:
+    stats = Stats(n=9, median=1.9, mad=0.1, ci95=(1.7, 2.1), min=1.6, max=2.2)
+    verdict = one([check(max=2.0)], [record(1.9, stats=stats)])
+    assert verdict.outcome == "pass"
+    assert verdict.reason == "the bound lies within the spread 1.7 s to 2.1 s"
+
+
+def test_shares_of_a_known_fact() -> None:
+    facts = {"a": HostFacts(host="a", collected_at="t", cpu=Cpu(frequency_hz=4.0))}
+    verdict = one([check(max=0.5, relative_to="cpu.frequency_hz")], [record(1.9)], facts=facts)
+    assert (verdict.outcome, verdict.max) == ("pass", 2.0)
+    assert fact_value(facts["a"], "cpu.model") is None
+    assert fact_value(facts["a"], "__class__.__name__") is None
+
+
+def test_patterns_of_jobs_and_metrics() -> None:
+    records = [record(1.0), record(1.0, metric="read_latency"), record(9.0, metric="iops")]
+    verdicts = judge([check(job_id="j*", metric="*latency")], records, run_of(), {})
+    assert [v.metric for v in verdicts] == ["latency", "read_latency"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "equal"),
+    [
+        (4096, 4096.0, True), ("4096", 4096, False), (True, 1, False), (1, True, False), (True, True, True),
+        (0.1 + 0.2, 0.3, True), ([1, 2], 2, True), ([1, 2], 3, False), ([1, 2], [1, 2], True), ([1], [1, 2], False),
+        (0, 1e-30, False), (None, None, True), ("DRAM", "dram", False),
+    ],
+)  # fmt: skip
+def test_places_are_compared_by_value(wanted: Any, found: Any, equal: bool) -> None:
+    assert same(wanted, found) is equal
+
+
+def test_the_exit_code_counts_grave_verdicts_only() -> None:
+    def verdict(outcome: str, severity: str = "fail", if_missing: str = "fail") -> Verdict:
+        return Verdict.model_validate(
+            {"outcome": outcome, "severity": severity, "if_missing": if_missing, "host": None, "id": "x", "metric": "m"}
+        )
+
+    assert exit_code([]) == exit_code([verdict("pass")]) == 0
+    assert exit_code([verdict("fail")]) == 1
+    assert exit_code([verdict("unknown"), verdict("fail")]) == 3
+    assert exit_code([verdict("unknown", if_missing="warn"), verdict("unknown", if_missing="pass")]) == 0
+    assert exit_code([verdict("fail", severity="warn"), verdict("unknown", severity="info")]) == 0
+
+
+VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=7)
+
+
+@given(VALUES, st.floats(-1e9, 1e9))
+def test_a_lower_and_an_upper_bound_at_one_value_disagree_unless_it_is_met(values: list[float], bound: float) -> None:
+    records = [record(value, repeat=n) for n, value in enumerate(values, start=1)]
+    above = one([check(max=None, min=bound)], records).outcome
+    below = one([check(max=bound)], records).outcome
+    middle = median(values)
+    assert (above == "pass") == (middle >= bound)
+    assert (below == "pass") == (middle <= bound)
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_the_order_of_records_does_not_matter(values: list[float], random: Any) -> None:
+    records = [record(value, repeat=n) for n, value in enumerate(values, start=1)]
+    shuffled = records[:]
+    random.shuffle(shuffled)
+    first, second = one([check(max=0.0)], records), one([check(max=0.0)], shuffled)
+    assert (first.outcome, first.value) == (second.outcome, second.value)
+
+
+@given(st.sets(st.sampled_from(["ok", "failed", "timeout", "skipped", "host-lost", "interrupted"])))
+def test_nothing_measured_is_never_a_pass(states: set[str]) -> None:
+    verdicts = judge([check()], [], run_of(counts=dict.fromkeys(states, 1)), {})
+    assert {v.outcome for v in verdicts} == {"unknown"}

@@ -1,0 +1,67 @@
+"""Cells, sizes and slugs as people see them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.analysis.grid import (
+    cell,
+    distinct,
+    from_table,
+    place_text,
+    plain,
+    shown,
+    size_text,
+    slug,
+    without_empty_columns,
+)
+from asct.sdk.figure import Column, Table
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0"), (128, "128"), (1000, "1000"), (32832, "32.0625K"), (33_400, "32.62K"), (288 << 10, "288K"),
+        (4608 << 10, "4.5M"), (528 << 20, "528M"), (1 << 30, "1G"), (1 << 60, "1024P"), (26_200_000, "24.99M"),
+    ],
+)  # fmt: skip
+def test_sizes_read_as_in_the_known_tables(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+def test_columns_scale_and_round() -> None:
+    assert cell(Column("x", "Latency [ns]", scale=1e-9, digits=1), 1.54e-9).text == "1.5"
+    assert cell(Column("x", "kops", scale=1e3, digits=1), 3049.0).text == "3.0"
+    assert cell(Column("x", "n", format="integer"), 8.0).text == "8"
+    assert cell(Column("x", "size", format="size"), 65536).text == "64K"
+    assert cell(Column("x", "t", format="text"), "L1").text == "L1"
+    assert cell(Column("x", "t"), None).text == "–"
+    assert cell(Column("x", "t", format="size"), 65536).sort == 65536.0
+
+
+def test_a_table_keeps_its_order_and_notes() -> None:
+    table = Table("My levels", "Levels", (Column("a", "A", format="text"), Column("b", "B")), ({"a": "x"},), ("note",))
+    grid = from_table(table)
+    assert grid.slug == "my-levels"
+    assert [c.text for c in grid.rows[0]] == ["x", "–"]
+    assert grid.notes == ("note",)
+    assert [head.title for head in without_empty_columns(grid).heads] == ["A"]
+
+
+def test_settings_are_shown_on_one_line() -> None:
+    assert shown([1, 2.5, True, None]) == "1, 2.5, true, –"
+    assert place_text({"level": "L1", "threads": 4}) == "level L1, threads 4"
+
+
+def test_control_and_direction_marks_are_replaced() -> None:
+    assert plain("a\x1b[31mb\u202ec\nd") == "a�[31mb�c d"
+    assert plain("a\n\tb\x00", keep_lines=True) == "a\n\tb�"
+
+
+@given(st.text(), st.text())
+def test_slugs_are_safe_and_distinct(first: str, second: str) -> None:
+    names = distinct([slug(first), slug(second), slug(first)])
+    assert len(set(names)) == 3
+    assert all(name and set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)

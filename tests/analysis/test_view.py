@@ -1,0 +1,190 @@
+"""A run's folder as reports see it, whole and damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.analysis.report import build, duration_text
+from asct.analysis.tidy import compact, tidy_columns, tidy_rows, to_frame
+from asct.analysis.view import open_view
+from asct.errors import StoreError
+from tests.export.fakes import Fakes
+from tests.export.sample import DEPTHS, Sample, write_sample
+
+
+class Empty:
+    """A catalog without benchmarks."""
+
+    def names(self) -> list[str]:
+        return []
+
+    def get(self, name: str) -> Any:
+        return None
+
+
+def test_the_view_joins_records_tables_and_repeats(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path), Fakes())
+    assert view.ids() == ["latency-sweep", "storage-io-depth-sweep"]
+    latency, depths = view.jobs
+    assert [row["level"] for row in latency.tables[0].rows] == ["L1", "L2", "LLC", "DRAM"]
+    assert len(depths.repeats) == len(DEPTHS) * 3
+    assert depths.repeats[0].label == "iodepth 1, repeat 1"
+    assert view.facts["local"].cpu.cpus == 8
+    assert "benchmarks: [latency-sweep" in view.plan_text
+    assert view.notes == ()
+
+
+def test_a_missing_benchmark_leaves_plain_tables(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path), Empty())
+    job = view.jobs[0]
+    assert (job.title, job.figures) == ("latency-sweep", ())
+    assert job.note == "`latency-sweep` is not installed here"
+    assert job.tables[0].rows[0]["at"] == "size 128"
+
+
+def test_another_version_of_a_benchmark_is_not_trusted_with_old_records(tmp_path: Path) -> None:
+    fakes = Fakes()
+    benchmark = fakes.get("latency-sweep")
+    assert benchmark is not None
+    type(benchmark).version, before = "2", type(benchmark).version
+    try:
+        job = open_view(write_sample(tmp_path), fakes).jobs[0]
+    finally:
+        type(benchmark).version = before
+    assert "measured with version 1" in job.note
+    assert job.figures == ()
+
+
+def test_damage_beside_the_records_is_noted_and_the_rest_stays(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    status = next(root.glob("jobs/*/storage*/*/r1/status.json"))
+    status.write_text("{")
+    (root / "facts" / "local.json").write_text("[]")
+    (root / "plan.resolved.json").unlink()
+    view = open_view(root, Fakes())
+    assert len(view.notes) == 3
+    report = build(view)
+    assert len([item for item in report.warnings if str(root) in item.message]) == 0
+    assert len(view.jobs[1].records) > 0
+
+
+def test_a_torn_last_record_is_left_out_and_a_foreign_one_refused(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    whole = len(open_view(root, Fakes()).records)
+    with (root / "records.jsonl").open("a") as stream:
+        stream.write('{"schema": "asct.rec')
+    view = open_view(root, Fakes())
+    assert len(view.records) == whole
+    assert [note.code for note in view.notes] == ["E511"]
+    with (root / "records.jsonl").open("a") as stream:
+        stream.write('\n{"schema": "other/1"}\n')
+    with pytest.raises(StoreError):
+        open_view(root, Fakes())
+
+
+def test_no_run_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        open_view(tmp_path, Fakes())
+
+
+def test_the_report_says_first_what_went_wrong(tmp_path: Path) -> None:
+    report = build(open_view(write_sample(tmp_path, Sample(fail_depth=64)), Fakes()))
+    assert report.summary.sentence == "1 of 3 expectations failed"
+    assert report.summary.tone == "bad"
+    assert "3 of 25 measurements are missing" in report.summary.details
+    assert report.expectations is not None
+    assert [row[0].text for row in report.expectations.rows] == ["fail", "unknown", "pass"]
+    failures = report.sections[1].parts[0].failures
+    assert [item.label for item in failures] == ["iodepth 64, repeat 1 and 2 more"]
+    assert failures[0].tail == "fio: pid=0, err=28/file:filesetup.c"
+
+
+@pytest.mark.parametrize(
+    ("sample", "sentence", "tone"),
+    [
+        (Sample(verdicts=False), "All 25 measurements were made", "good"),
+        (Sample(verdicts=False, fail_depth=8), "3 of 25 measurements are missing", "doubt"),
+        (Sample(verdicts=False, status="interrupted"), "The run was interrupted", "doubt"),
+    ],
+)
+def test_the_sentence_without_expectations(tmp_path: Path, sample: Sample, sentence: str, tone: str) -> None:
+    summary = build(open_view(write_sample(tmp_path, sample), Fakes())).summary
+    assert (summary.sentence, summary.tone) == (sentence, tone)
+
+
+def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
+    found = build(open_view(write_sample(tmp_path), Fakes())).headlines
+    texts = [(item.label, f"{item.value} {item.unit}") for item in found]
+    assert ("L1 latency", "1.18 ns") in texts
+    assert ("DRAM latency", "98.1 ns") in texts
+    assert ("Highest bandwidth", "240 MB/s") in texts
+    best = next(item for item in found if item.label == "Highest IOPS")
+    assert best.detail.startswith("at iodepth 128; median of 3")
+
+
+def test_hosts_share_figures_and_stacked_ones_stay_apart(tmp_path: Path) -> None:
+    report = build(open_view(write_sample(tmp_path, Sample(hosts=("a", "b"))), Fakes()))
+    latency, depths = report.sections
+    assert [series.name for series in latency.figures[0].series] == ["a", "b"]
+    assert [figure.title for figure in depths.figures][-2:] == ["Processor time, a", "Processor time, b"]
+    percentiles = next(figure for figure in depths.figures if figure.title == "Read latency percentiles")
+    assert [series.name for series in percentiles.series][:2] == ["a, p50", "a, p95"]
+    slugs = [figure.slug for section in report.sections for figure in section.figures]
+    assert len(set(slugs)) == len(slugs)
+
+
+def test_settings_tell_their_origin_and_what_was_swept(tmp_path: Path) -> None:
+    part = build(open_view(write_sample(tmp_path), Fakes())).sections[1].parts[0]
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in part.settings.rows}
+    assert rows["iodepth"] == ["swept: 1, 2, 4, 8, 16, 32, 64, 128", "sweep"]
+    assert rows["rw"] == ["randread", "default"]
+    assert rows["block_size"][0] == "4K (4096)"
+    assert part.commands[0].lines == (
+        "/usr/bin/mpstat -P ALL -o JSON 1 &",
+        "/usr/bin/fio --output-format=json+ --output=fio.json point.fio",
+    )
+
+
+def test_links_out_of_the_run_are_not_followed(tmp_path: Path) -> None:
+    root = write_sample(tmp_path, Sample(fail_depth=8))
+    secret = tmp_path / "secret"
+    secret.write_text("not for the report")
+    for folder in root.glob("jobs/*/storage*/*/r1"):
+        (folder / "stderr").unlink()
+        (folder / "stderr").symlink_to(secret)
+    report = build(open_view(root, Fakes()))
+    assert "not for the report" not in repr(report)
+
+
+def test_tidy_rows_have_one_value_each(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path), Fakes())
+    columns = tidy_columns(view.records)
+    rows = list(tidy_rows(view.records))
+    assert len(rows) == len(view.records)
+    assert {"point.iodepth", "at.size", "at.level", "ci95_low"} <= set(columns)
+    assert all(set(row) <= set(columns) for row in rows)
+    frame = to_frame(view.records)
+    assert list(frame.columns) == columns
+    assert float(frame[frame["at.level"] == "DRAM"]["value"].min()) < 1e-6
+
+
+def test_compact_data_hold_everything_once(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path), Fakes())
+    body = compact(view.records)
+    assert len(body["rows"]) == len(view.records)
+    assert len(json.dumps(body)) < sum(len(r.model_dump_json()) for r in view.records) / 2
+    row = dict(zip(body["columns"], body["rows"][-1], strict=True))
+    assert body["points"][row["point_id"]] == {"iodepth": 128}
+    assert body["metrics"]["storage-io-depth-sweep.iops"] == {"unit": "ops/s", "better": "higher"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.44, "0.4 s"), (12.3, "12 s"), (59.9, "1 min 00 s"), (220, "3 min 40 s"), (7500, "2 h 05 min")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

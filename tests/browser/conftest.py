@@ -1,0 +1,83 @@
+"""One headless Chromium for the session, and pages that report what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.analysis.view import open_view
+from asct.export import write
+from tests.export.fakes import Fakes
+from tests.export.sample import Sample, write_sample
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@dataclass
+class Seen:
+    """What a page did besides showing itself."""
+
+    console: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Callable[..., Any]:
+    """`with opened(path, width=390, dark=True) as (page, seen)`: the page with its figures drawn."""
+
+    @contextmanager
+    def open_page(
+        path: Path, width: int = 1280, dark: bool = False, script: bool = True, fragment: str = ""
+    ) -> Iterator[tuple[Any, Seen]]:
+        scheme = "dark" if dark else "light"
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
+        )
+        page, seen = context.new_page(), Seen()
+        page.on("console", lambda message: seen.console.append(message.text))
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        page.on("request", lambda request: seen.requests.append(request.url))
+        page.goto(path.as_uri() + fragment)
+        if script:
+            page.wait_for_selector("html[data-figures=drawn]", state="attached", timeout=60_000)
+        try:
+            yield page, seen
+        finally:
+            context.close()
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """`reports(hosts=(...), ...)` is the path of the report on a sample run; made once per sample."""
+    made: dict[Sample, Path] = {}
+
+    def make(**changes: Any) -> Path:
+        sample = Sample(**changes)
+        if sample not in made:
+            view = open_view(write_sample(tmp_path_factory.mktemp("results"), sample), Fakes())
+            [made[sample]] = write(view, "html", view.root)
+        return made[sample]
+
+    return make

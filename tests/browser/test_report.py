@@ -1,0 +1,213 @@
+"""The report in a real browser, opened from a file: drawn, quiet, usable at any width, in the dark, without script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+Reports = Callable[..., Path]
+HOSTILE = (
+    "<img src=x onerror=\"window.hacked='img'\"><script>window.hacked='script'</script>"
+    "</script><svg onload=\"window.hacked='svg'\"><a href=\"javascript:window.hacked='a'\">x</a>"
+)
+
+
+def test_every_figure_is_drawn_and_nothing_else_happens(reports: Reports, opened: Any) -> None:
+    path = reports()
+    assert path.stat().st_size <= 2_500_000
+    with opened(path) as (page, seen):
+        drawn = page.evaluate("Array.from(document.querySelectorAll('.plot'), p => !!p.querySelector('.main-svg'))")
+        assert drawn == [True] * 5
+        assert seen.errors == []
+        assert seen.console == []
+        assert [url for url in seen.requests if not url.startswith(("file://", "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("hosts", [("local",), ("altra-01", "altra-02", "x" * 60)])
+def test_the_page_never_scrolls_sideways(reports: Reports, opened: Any, width: int, hosts: tuple[str, ...]) -> None:
+    with opened(reports(hosts=hosts, fail_depth=64), width=width) as (page, _):
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        wide = page.evaluate(
+            "Array.from(document.querySelectorAll('main *')).filter(e => {"
+            " const box = e.getBoundingClientRect();"
+            f" return box.right > {width} + 1 && !e.closest('.scroll, pre, .sr-only, .plot'); }}).map(e => e.outerHTML)"
+        )
+        assert wide == []
+
+
+def test_tables_are_there_without_script(reports: Reports, opened: Any) -> None:
+    with opened(reports(), script=False) as (page, seen):
+        text = page.inner_text("main")
+        assert "1 of 3 expectations failed" in text
+        assert "24.99M" in text
+        assert "The figure is drawn with JavaScript; its values stand in the table below." in text
+        assert not page.locator(".tools").first.is_visible()
+        assert not page.locator(".plot").first.is_visible()
+        page.locator("#latency-sweep-curve summary").click()
+        assert page.locator("#latency-sweep-curve table").is_visible()
+        assert seen.errors == []
+
+
+CONTRAST = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((c) => c / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (element) => {
+    for (let up = element; up; up = up.parentElement) {
+      const colour = parse(getComputedStyle(up).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.99) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = Array.from(element.childNodes).some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !element.getClientRects().length || element.closest("svg, .permalink, .sr-only, script")) continue;
+    const pair = [light(parse(getComputedStyle(element).color)), light(ground(element))].sort((a, b) => b - a);
+    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+    if (ratio < 4.5) poor.push([ratio.toFixed(2), element.outerHTML.slice(0, 120)]);
+  }
+  return poor;
+}"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_has_enough_contrast(reports: Reports, opened: Any, dark: bool) -> None:
+    with opened(reports(fail_depth=64), dark=dark) as (page, _):
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        assert page.evaluate(CONTRAST) == []
+        ground = page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor")
+        assert ground == ("rgb(18, 22, 28)" if dark else "rgb(255, 255, 255)")
+
+
+def test_the_colours_can_be_chosen_and_reach_the_figures(reports: Reports, opened: Any) -> None:
+    line = "document.querySelector('#plot-latency-sweep-curve .js-line').style.stroke"
+    with opened(reports()) as (page, seen):
+        before = page.evaluate(line)
+        page.get_by_role("button", name="Dark").click()
+        page.wait_for_selector("html[data-figures=drawn]", state="attached")
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert page.evaluate(line) != before
+        assert page.get_by_role("button", name="Dark").get_attribute("aria-pressed") == "true"
+        page.get_by_role("button", name="Light").click()
+        page.wait_for_selector("html[data-figures=drawn]", state="attached")
+        assert page.evaluate(line) == before
+        assert seen.errors == []
+
+
+def test_words_of_others_are_shown_and_not_executed(reports: Reports, opened: Any) -> None:
+    with opened(reports(text=HOSTILE, fail_depth=64)) as (page, seen):
+        assert page.evaluate("window.hacked") is None
+        assert HOSTILE in page.inner_text("h1")
+        assert page.locator("main img, main svg:not(.main-svg)[onload]").count() == 0
+        assert page.locator("a[href^='javascript']").count() == 0
+        assert seen.errors == []
+        assert seen.console == []
+
+
+def test_hostile_names_in_figures_stay_text(tmp_path: Path, opened: Any) -> None:
+    from dataclasses import replace
+
+    import asct.analysis.view as views
+    from asct.export import write
+    from tests.export.fakes import Fakes
+    from tests.export.sample import write_sample
+
+    view = views.open_view(write_sample(tmp_path), Fakes())
+    job = view.jobs[0]
+    figure = job.figures[0]
+    series = replace(figure.series[0], name=HOSTILE)
+    hostile = replace(figure, title=HOSTILE, caption=HOSTILE, series=(series, replace(series, name="b" + HOSTILE)))
+    object.__setattr__(job, "figures", (hostile,))
+    [path] = write(view, "html", view.root)
+    with opened(path) as (page, seen):
+        assert page.evaluate("window.hacked") is None
+        legend = page.locator("#plot-latency-sweep-curve .legendtext").first
+        assert "onerror" in str(legend.text_content())
+        assert page.locator(".plot a").count() == 0
+        assert seen.errors == []
+
+
+def test_tables_sort_filter_and_keep_it_in_the_link(reports: Reports, opened: Any) -> None:
+    block = "#storage-io-depth-sweep-on-local-settings"
+    with opened(reports()) as (page, _):
+        table = "#storage-io-depth-sweep-on-local-sweep"
+        depths = f"Array.from(document.querySelectorAll('{table} tbody th'), c => c.textContent)"
+        head = page.locator(f"{table} thead button").first
+        head.click()
+        assert page.evaluate(depths) == ["1", "2", "4", "8", "16", "32", "64", "128"]
+        head.press("Enter")
+        assert page.evaluate(depths)[0] == "128"
+        assert page.locator(f"{table} th[aria-sort=descending]").count() == 1
+        assert page.url.endswith(f"{table}?sort=0%2Cdescending")
+        url = page.url
+        assert page.locator(f"{block} input").count() == 0
+    with opened(reports(), fragment="#" + url.split("#")[1]) as (page, _):
+        assert page.evaluate(depths)[0] == "128"
+    with opened(reports(), fragment="#latency-sweep-curve-data") as (page, _):
+        filtered = page.locator("#latency-curve-data, #curve-data, [id$=curve-data]").first
+        filtered.evaluate("e => { e.closest('details').open = true; }")
+        filtered.locator("input").fill("ki")
+        shown = filtered.locator("tbody tr:visible").count()
+        assert 0 <= shown < 24
+        assert "rows" in str(page.locator("#announce").text_content())
+
+
+def test_tables_are_copied_as_csv_and_markdown(reports: Reports, opened: Any) -> None:
+    with opened(reports()) as (page, _):
+        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        levels = page.locator("#latency-sweep-on-local-levels")
+        levels.get_by_role("button", name="Copy CSV").click()
+        assert page.evaluate("window.copied").splitlines()[1] == "L1,128,32.62K,16.31K,1.2,4.0"
+        levels.get_by_role("button", name="Copy Markdown").click()
+        assert page.evaluate("window.copied").splitlines()[1] == "| --- | --- | --- | --- | --- | --- |"
+
+
+def test_links_lead_to_their_sections_and_open_what_hides_them(reports: Reports, opened: Any) -> None:
+    with opened(reports()) as (page, _):
+        targets = page.evaluate("Array.from(document.querySelectorAll('a[href^=\"#\"]'), a => a.getAttribute('href'))")
+        assert len(targets) > 10
+        assert page.evaluate("t => t.filter(h => !document.querySelector(h))", targets) == []
+    with opened(reports(), fragment="#storage-io-depth-sweep-on-local-settings") as (page, _):
+        assert page.locator("#storage-io-depth-sweep-on-local-settings table").is_visible()
+
+
+def test_raw_files_are_linked(reports: Reports, opened: Any) -> None:
+    path = reports()
+    with opened(path) as (page, _):
+        links = page.evaluate("Array.from(document.querySelectorAll('.raw a'), a => a.getAttribute('href'))")
+        assert any(link.endswith("point.fio") for link in links)
+        missing = [link for link in links if not (path.parent / link).exists()]
+        assert set(missing) <= {"asct.log"}
+
+
+def test_tables_have_captions_and_scopes_and_keys_reach_the_controls(reports: Reports, opened: Any) -> None:
+    with opened(reports()) as (page, _):
+        assert page.evaluate("Array.from(document.querySelectorAll('table')).every(t => t.caption.textContent.trim())")
+        assert page.locator("th:not([scope])").count() == 0
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        names = page.evaluate(
+            "Array.from(document.querySelectorAll('button, input, a[href]')).filter(e =>"
+            " !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"
+        )
+        assert names == 0
+
+
+def test_the_page_prints(reports: Reports, opened: Any, tmp_path: Path) -> None:
+    with opened(reports(), dark=True) as (page, seen):
+        printed = page.pdf(format="A4")
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
+        assert seen.errors == []
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor") == "rgb(255, 255, 255)"
+        assert not page.locator(".contents").is_visible()

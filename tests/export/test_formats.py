@@ -1,0 +1,316 @@
+"""Every format renders every sample, the same bytes each time, and lets no value out of its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import asct.export
+from asct.analysis.grid import Cell, Grid, Head
+from asct.diagnostics.codes_export import CODES
+from asct.errors import UsageError
+from asct.export import formats, get, markdown, render, text, write, write_all
+from tests.export.conftest import Viewer
+
+ONE_FILE = ["github", "html", "json", "jsonl", "junit", "markdown", "stdout"]
+HOSTILE = '`|"><script>alert(1)</script>\n::error::x\x1b[31m%0A]]></a>**b** @team ![i](http://evil/i.png) $x$'
+
+
+def test_all_formats_are_found() -> None:
+    assert set(formats()) == {*ONE_FILE, "csv", "parquet"}
+    assert all(module.SUMMARY and module.FILE for module in formats().values())
+
+
+def test_a_format_is_one_file_and_a_broken_one_fails_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "added.py").write_text(
+        'NAME, SUFFIX, FILE, SUMMARY = "added", ".x", "a.x", "s"\ndef render(view):\n    return "hello"\n'
+    )
+    monkeypatch.setattr(asct.export, "__path__", [*asct.export.__path__, str(tmp_path)])
+    assert "added" in formats()
+    (tmp_path / "halfway.py").write_text('NAME = "halfway"\n')
+    with pytest.raises(TypeError, match="is not a format"):
+        formats()
+
+
+def test_an_unknown_format_is_refused_with_the_nearest(view: Viewer) -> None:
+    with pytest.raises(UsageError) as caught:
+        get("markdwon")
+    [found] = caught.value.diagnostics
+    assert (found.code, found.hint) == ("E702", "did you mean `markdown`?")
+    with pytest.raises(UsageError) as caught:
+        render(view(), "csv")
+    assert caught.value.diagnostics[0].code == "E703"
+    assert {"E701", "E702", "E703", "E704"} <= set(CODES)
+
+
+@pytest.mark.parametrize("name", ONE_FILE)
+def test_the_same_tree_gives_the_same_bytes(view: Viewer, name: str, tmp_path: Path) -> None:
+    run = view(hosts=("a", "b"), fail_depth=8)
+    assert render(run, name) == render(run, name)
+    first, second = tmp_path / "one", tmp_path / "two"
+    [path] = write(run, name, first)
+    [again] = write(run, name, second)
+    assert path.read_bytes() == again.read_bytes()
+    assert [item.name for item in first.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", ONE_FILE)
+def test_a_run_without_records_still_has_a_report(view: Viewer, name: str) -> None:
+    run = view(hosts=("a",))
+    (run.root / "records.jsonl").write_text("")
+    from asct.analysis.view import open_view
+    from tests.export.fakes import Fakes
+
+    assert isinstance(render(open_view(run.root, Fakes()), name), str)
+
+
+def test_several_formats_are_checked_before_any_is_written(view: Viewer, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        write_all(view(), ["markdown", "nope"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    written = write_all(view(), ["markdown", "csv", "markdown"], tmp_path / "out")
+    assert list(written) == ["markdown", "csv"]
+
+
+def test_parquet_names_its_extra_when_the_library_is_missing(view: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError) as caught:
+        render(view(), "parquet")
+    [found] = caught.value.diagnostics
+    assert (found.code, found.hint) == ("E704", "pip install 'asct[query]'")
+
+
+# ---- csv ----
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(path.read_text())))
+
+
+def test_csv_has_the_columns_of_the_benchmark(view: Viewer, tmp_path: Path) -> None:
+    paths = {path.name: path for path in write(view(), "csv", tmp_path / "out")}
+    assert list(paths) == [
+        "latency-sweep.csv", "latency-sweep.records.csv", "storage-io-depth-sweep.csv",
+        "storage-io-depth-sweep.records.csv", "system_info.csv",
+    ]  # fmt: skip
+    latency = rows_of(paths["latency-sweep.csv"])
+    assert latency[0] == [
+        "Level", "Lower bound", "Upper bound", "Optimum data size", "Latency [ns]", "Latency [cycles]",
+    ]  # fmt: skip
+    assert latency[4] == ["DRAM", "26200000", str(1 << 30), "553648128", "98.1", "333"]
+    depth = rows_of(paths["storage-io-depth-sweep.csv"])
+    assert depth[1][0] == "1"
+    assert float(depth[1][2]) == pytest.approx(15.0)
+    info = dict(row for row in rows_of(paths["system_info.csv"]))
+    assert (info["cpu.cpus"], info["caches.1.type"]) == ("8", "Instruction")
+
+
+def test_csv_of_several_hosts_says_which(view: Viewer, tmp_path: Path) -> None:
+    paths = {path.name: path for path in write(view(hosts=("a", "b")), "csv", tmp_path / "out")}
+    rows = rows_of(paths["latency-sweep.csv"])
+    assert rows[0][:2] == ["host", "Level"]
+    assert [row[0] for row in rows[1:]] == ["a"] * 4 + ["b"] * 4
+    assert {"system_info.a.csv", "system_info.b.csv"} <= set(paths)
+
+
+# ---- json ----
+
+
+def test_json_is_one_document_without_nan(view: Viewer) -> None:
+    body = json.loads(render(view(), "json"), parse_constant=pytest.fail)
+    assert body["schema"] == "asct.report/1"
+    assert list(body) == ["schema", "run", "facts", "benchmarks", "records"]
+    levels = body["benchmarks"]["latency-sweep"]["local"]["tables"]["levels"]
+    assert levels[3]["Latency [ns]"] == 98.1
+    assert body["run"]["verdicts"][0]["outcome"] == "pass"
+
+
+def test_json_lines_are_the_records(view: Viewer) -> None:
+    run = view()
+    lines = str(render(run, "jsonl")).splitlines()
+    assert len(lines) == len(run.records)
+    assert {json.loads(line)["schema"] for line in lines} == {"asct.record/1"}
+
+
+# ---- junit ----
+
+
+def test_junit_counts_points_and_expectations(view: Viewer) -> None:
+    root = ET.fromstring(str(render(view(fail_depth=8), "junit")))
+    suites = {suite.get("name"): suite for suite in root}
+    assert list(suites) == ["local/latency-sweep", "local/storage-io-depth-sweep", "expectations"]
+    depths = suites["local/storage-io-depth-sweep"]
+    assert (depths.get("tests"), depths.get("errors"), depths.get("failures")) == ("8", "1", "0")
+    [broken] = [case for case in depths if case.find("error") is not None]
+    assert broken.get("name") == "iodepth 8"
+    error = broken.find("error")
+    assert error is not None
+    assert "no space left" in str(error.get("message"))
+    expectations = suites["expectations"]
+    assert [[child.tag for child in case] for case in expectations] == [[], ["failure"], ["skipped"]]
+    assert expectations[1].get("line") == "6"
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("12", "1", "1")
+    first = depths[0].find("properties/property")
+    assert first is not None
+    assert first.get("name") == "iops ops/s"
+
+
+# ---- github ----
+
+
+def test_github_annotations_are_escaped_and_capped(view: Viewer) -> None:
+    lines = str(render(view(text=HOSTILE, fail_depth=8), "github")).splitlines()
+    assert all(re.match(r"::(error|warning|notice) [^\n]*::", line) for line in lines)
+    assert lines[0].startswith("::error file=plans/quickstart.yaml,line=6,title=expectation failed%3A storage")
+    assert not any(line.startswith("::error::x") for line in lines)
+    many = view()
+    verdicts = [many.run.verdicts[1]] * 30 + [many.run.verdicts[2]] * 30
+    object.__setattr__(many, "run", many.run.model_copy(update={"verdicts": verdicts}))
+    lines = str(render(many, "github")).splitlines()
+    assert [sum(line.startswith(f"::{level}") for line in lines) for level in ("error", "warning", "notice")] == [
+        10, 10, 1,
+    ]  # fmt: skip
+    assert "41 more" in lines[-1]
+
+
+# ---- markdown ----
+
+
+def test_markdown_begins_with_the_verdict(view: Viewer) -> None:
+    body = str(render(view(), "markdown"))
+    assert body.startswith("# Quickstart\n\n❌ **1 of 3 expectations failed**\n")
+    assert body.index("| fail |") < body.index("## Warnings") < body.index("## What was measured on what")
+    assert "| DRAM | 24.99M | 1G | 528M | 98.1 | 333.0 |" in body
+
+
+def test_markdown_lets_nothing_out(view: Viewer) -> None:
+    body = str(render(view(text=HOSTILE, fail_depth=8), "markdown"))
+    assert "<script" not in body.replace("\\<script", "")
+    assert "\x1b" not in body
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", body)
+    assert "![i](" not in outside
+    assert "http://" not in outside
+    assert not re.search(r"(?<!\\)@team", outside)
+    widths = {line.count("|") - line.count("\\|") for line in body.splitlines() if line.startswith("| fail")}
+    assert widths == {7}
+
+
+def test_markdown_stays_below_a_mebibyte_and_says_so(view: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "MOST_BYTES", 2500)
+    body = str(render(view(), "markdown"))
+    assert len(body.encode()) <= 2500
+    assert body.rstrip().endswith("the other reports are whole._")
+
+
+@given(st.text(max_size=60))
+def test_markdown_cells_keep_to_one_cell(value: str) -> None:
+    for made in (markdown.escape(value), markdown.code(value), markdown.prose(value)):
+        assert "\n" not in made
+        assert not re.search(r"(?<!\\)(\\\\)*\|", made)
+    assert "<" not in re.sub(r"\\[<\\]", "", markdown.escape(value))
+
+
+# ---- text ----
+
+
+def test_text_fits_a_terminal(view: Viewer) -> None:
+    body = str(render(view(fail_depth=8), "stdout"))
+    assert max(len(line) for line in body.splitlines()) <= 80
+    assert "fail     storage-io-depth-sweep.read_iops at iodepth 32" in body
+    assert re.search(r"\nDRAM +24\.99M +1G +528M +98\.1 +333\.0\n", body)
+    assert "\x1b" not in str(render(view(text=HOSTILE), "stdout"))
+
+
+CELLS = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=30)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, st.floats(-1e6, 1e6)), min_size=1, max_size=6))
+def test_text_columns_line_up(rows: list[tuple[str, str, float]]) -> None:
+    heads = (Head("First"), Head("Second"), Head("Number", "right"))
+    cells = tuple((Cell(a), Cell(b), Cell(f"{c:.1f}", c)) for a, b, c in rows)
+    lines = text.table(Grid("g", "Grid", heads, cells)).splitlines()
+    assert all(text.display_width(line) <= 80 for line in lines)
+    numbers = [line for line in lines if re.search(r"-?\d+\.\d$", line)]
+    assert len({text.display_width(line) for line in numbers}) == 1 or not numbers
+
+
+# ---- html ----
+
+
+def page_data(body: str, name: str) -> Any:
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', body, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_html_is_small_self_contained_and_ordered(view: Viewer) -> None:
+    body = str(render(view(), "html"))
+    assert len(body.encode()) <= 2_500_000
+    order = ['id="verdict"', 'id="warnings"', 'id="hosts"', 'id="headlines"', 'id="latency-sweep"', 'id="appendix"']
+    places = [body.index(text) for text in order]
+    assert places == sorted(places)
+    assert not re.search(r'(src|href)="(https?:)?//', body)
+    assert not re.search(r"@import|url\(", body)
+    identities = re.findall(r'\bid="([^"]+)"', re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL))
+    assert len(identities) == len(set(identities))
+
+
+def test_html_embeds_figures_and_data(view: Viewer) -> None:
+    body = str(render(view(), "html"))
+    page = page_data(body, "page-data")
+    assert [name for name in page["figures"]] == [
+        "latency-sweep-curve", "storage-io-depth-sweep-bandwidth", "storage-io-depth-sweep-iops",
+        "storage-io-depth-sweep-percentiles", "storage-io-depth-sweep-cpu",
+    ]  # fmt: skip
+    assert all(f'data-figure="{name}"' in body for name in page["figures"])
+    data = page_data(body, "run-data")
+    assert data["schema"] == "asct.report/1"
+    assert len(data["records"]["rows"]) > 300
+
+
+def test_html_escapes_what_others_wrote(view: Viewer) -> None:
+    body = str(render(view(text=HOSTILE, fail_depth=8), "html"))
+    assert "<script>alert" not in body
+    assert body.count("</script>") == body.count("<script")
+    assert "\x1b" not in body
+    assert page_data(body, "run-data")["verdicts"][0]["text"].endswith(HOSTILE)
+
+
+def test_html_policy_names_the_scripts_of_the_page(view: Viewer) -> None:
+    import base64
+    import hashlib
+
+    body = str(render(view(), "html"))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', body)
+    assert policy
+    assert "default-src 'none'" in policy[1]
+    assert "unsafe-eval" not in policy[1]
+    for script in re.findall(r"<script>(.*?)</script>", body, re.DOTALL):
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"sha256-{digest}" in policy[1]
+
+
+def test_html_elsewhere_links_back_to_the_run(view: Viewer, tmp_path: Path) -> None:
+    run = view()
+    [inside] = write(run, "html", run.root)
+    assert 'href="records.jsonl"' in inside.read_text()
+    [outside] = write(run, "html", tmp_path / "elsewhere")
+    links = re.findall(r'href="(\.\./[^"]*records\.jsonl)"', outside.read_text())
+    assert (outside.parent / links[0]).resolve() == (run.root / "records.jsonl").resolve()
+
+
+def test_html_without_figures_leaves_out_the_library(view: Viewer) -> None:
+    run = view()
+    object.__setattr__(run, "jobs", ())
+    body = str(render(run, "html"))
+    assert len(body) < 100_000
+    assert "plotly-gzip" not in body.split("<script>")[1]

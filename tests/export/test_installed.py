@@ -1,0 +1,60 @@
+"""The installed benchmarks, with their recorded outputs, give tables and figures that the reports can show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.analysis.grid import from_table
+from asct.analysis.headline import headlines
+from asct.analysis.overlay import figure_grid, overlaid
+from asct.analysis.view import JobView
+from asct.figures.render import render_figure
+from asct.registry import installed
+from asct.sdk import Benchmark, HostFacts, Measurement, Output, Record, Step, Tool
+from asct.store.model import JobEntry
+
+FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
+CASES = sorted(FOLDER.glob("*/testdata/*.json"))
+
+
+def records_of(benchmark: Benchmark[Any], found: Sequence[Measurement], host: str) -> list[Record]:
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    return [
+        Record(
+            run="r", plan="p", host=host, benchmark=benchmark.name, id=benchmark.name, version=benchmark.version,
+            point={}, coords=dict(item.coords), point_id="0" * 12, repeat=1, metric=item.metric, value=item.value,
+            unit=metrics[item.metric].unit, better=metrics[item.metric].better, stats=item.stats,
+            flags=list(item.flags), raw=f"jobs/{host}/{benchmark.name}/000000000000/r1",
+        )
+        for item in found
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
+def test_recorded_outputs_can_be_shown(path: Path) -> None:
+    from plotly.graph_objects import Figure
+
+    benchmark = installed().get(path.parts[-3].replace("_", "-"))
+    assert benchmark is not None
+    case = json.loads(path.read_text())
+    if "outputs" not in case:
+        pytest.fail(f"{path}: no outputs")
+    outputs = [Output(Step(item["step"], Tool("x")), item["status"], item["files"]) for item in case["outputs"]]
+    params = benchmark.params_model.model_validate(case["settings"])
+    found = benchmark.parse(params, outputs, HostFacts.model_validate(case["facts"]))
+    records = {host: records_of(benchmark, found, host) for host in ("a", "b")}
+    entry = JobEntry(id=benchmark.name, benchmark=benchmark.name, version="1", host="a", points=1, repeats=1)
+    job = JobView(entry, benchmark, tuple(records["a"]), (), tuple(benchmark.tables(records["a"])), ())
+    assert all(len(row) == len(grid.heads) for grid in map(from_table, job.tables) for row in grid.rows)
+    assert all(item.value and item.unit for item in headlines(job))
+    figures = overlaid({host: tuple(benchmark.figures(own)) for host, own in records.items()})
+    for figure in figures:
+        assert figure_grid(figure).rows
+        rendered = render_figure(figure, ["a", "b"])
+        json.dumps(rendered, allow_nan=False)
+        Figure(rendered, skip_invalid=False)

@@ -1,0 +1,169 @@
+"""Figures become plotly figures that plotly itself accepts, the same each time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.figures import theme
+from asct.figures.render import plotly_javascript, render_figure
+from asct.figures.scale import decade_ticks, power_ticks, scaling, six_digits, size_label
+from asct.sdk.figure import Axis, Bars, Line, Marker, Series
+
+SIZES = tuple(128 * 2**power for power in range(24))
+
+
+def curve(**changes: Any) -> Line:
+    body: dict[str, Any] = {
+        "slug": "curve", "title": "t", "caption": "c", "x": Axis("Data size", "B", "log2"),
+        "y": Axis("Latency", "s", "log10"),
+        "series": (Series("latency", SIZES, tuple(1.23456789e-9 * (n + 1) for n in range(24))),),
+    }  # fmt: skip
+    return Line(**{**body, **changes})
+
+
+def accepted(figure: dict[str, Any]) -> None:
+    """Plotly's own validation; raises for a property or value it does not know."""
+    from plotly.graph_objects import Figure
+
+    Figure(figure, skip_invalid=False)
+    for name, template in theme.templates().items():
+        assert name in ("light", "dark")
+        Figure(layout={"template": template})
+
+
+def test_a_log2_axis_of_bytes_has_binary_ticks() -> None:
+    figure = render_figure(curve())
+    accepted(figure)
+    axis = figure["layout"]["xaxis"]
+    assert axis["type"] == "log"
+    assert axis["ticktext"][:3] == ["512 B", "4 KiB", "32 KiB"]
+    assert axis["tickvals"][-1] == 2**30
+    assert figure["layout"]["yaxis"]["title"]["text"] == "Latency (ns)"
+    assert figure["data"][0]["y"][0] == 1.23457
+
+
+def test_the_json_has_plain_lists_only_and_no_template() -> None:
+    text = json.dumps(render_figure(curve()), allow_nan=False)
+    assert "bdata" not in text
+    assert '"template"' not in text
+    assert text == json.dumps(render_figure(curve()), allow_nan=False)
+
+
+def test_intervals_are_a_band_on_long_lines_and_bars_on_short_ones() -> None:
+    low, high = tuple(1e-9 for _ in SIZES), tuple(40e-9 for _ in SIZES)
+    [band, line] = render_figure(curve(series=(Series("a", SIZES, tuple(2e-9 for _ in SIZES), low, high),)))["data"]
+    assert band["fill"] == "toself"
+    assert band["hoverinfo"] == "skip"
+    assert len(band["x"]) == 48
+    assert "error_y" not in line
+    short = Series("a", (1, 2), (2e-9, None), (1e-9, None), (4e-9, None))
+    [trace] = render_figure(curve(series=(short,)))["data"]
+    assert trace["error_y"]["arrayminus"] == [1.0, 0.0]
+    assert trace["error_y"]["array"] == [2.0, 0.0]
+    accepted(render_figure(curve(series=(short,))))
+
+
+def test_bounds_are_labelled_lines_and_hints_are_dotted() -> None:
+    markers = (Marker(32768.0, "L1 ends", "bound"), Marker(33000.0, "L1d 32K", "hint"), Marker(2**20, "L2 ends"))
+    figure = render_figure(curve(markers=markers))
+    accepted(figure)
+    layout = figure["layout"]
+    assert [shape["line"]["dash"] for shape in layout["shapes"]] == ["solid", "dot", "solid"]
+    assert [shape["x0"] for shape in layout["shapes"]] == [32768.0, 33000.0, 2**20]
+    assert layout["annotations"][0]["x"] == pytest.approx(4.5154, abs=1e-3)
+    assert layout["annotations"][0]["yshift"] != layout["annotations"][1]["yshift"]
+
+
+def test_a_host_keeps_its_colour_and_series_of_one_host_differ_by_shape() -> None:
+    def two(*hosts: str) -> tuple[Series, ...]:
+        return tuple(Series(f"{host} {name}", (1, 2), (1.0, 2.0), host=host) for host in hosts for name in ("r", "w"))
+
+    both = render_figure(curve(series=two("a", "b")), ["a", "b"])["data"]
+    assert [trace["line"]["color"] for trace in both] == [theme.LIGHT[0]] * 2 + [theme.LIGHT[1]] * 2
+    assert len({(trace["marker"]["symbol"], trace["line"]["color"]) for trace in both}) == 4
+    only_b = render_figure(curve(series=two("b")), ["a", "b"])["data"]
+    assert only_b[0]["line"]["color"] == theme.LIGHT[1]
+    single = render_figure(curve(series=two("a")), ["a"])["data"]
+    assert single[0]["line"]["color"] != single[1]["line"]["color"]
+
+
+def test_stacked_bars_tell_their_shares_by_colour() -> None:
+    series = tuple(Series(name, (1, 2), (10.0, 20.0), host="b") for name in ("usr", "sys"))
+    bars = Bars("cpu", "CPU", "c", Axis("Depth", "", "category"), Axis("Share", "%"), series, stacked=True)
+    figure = render_figure(bars, ["a", "b"])
+    accepted(figure)
+    assert figure["layout"]["barmode"] == "stack"
+    assert figure["layout"]["xaxis"]["type"] == "category"
+    assert [trace["marker"]["color"] for trace in figure["data"]] == list(theme.LIGHT[:2])
+    assert figure["data"][0]["x"] == ["1", "2"]
+    assert figure["data"][1]["marker"]["pattern"]["shape"] == "/"
+
+
+def test_texts_are_shown_letter_by_letter() -> None:
+    hostile = '<a href="javascript:alert(1)">x</a>&amp;'
+    figure = curve(
+        series=(Series(hostile, (1, 2), (1.0, 2.0)), Series("b", ("x" + hostile, "y"), (1.0, 2.0))),
+        x=Axis(hostile, "", "category"), y=Axis(hostile, "s"),
+    )  # fmt: skip
+    text = json.dumps(render_figure(figure))
+    assert "<a" not in text
+    assert "&lt;a href" in text
+    assert "&amp;amp;" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "expected"),
+    [
+        ([1e-9, 120e-9], "s", (1e-9, "ns")), ([3e-6], "s", (1e-6, "µs")), ([2.5], "s", (1.0, "s")),
+        ([4e8, 1.2e10], "B/s", (1e9, "GB/s")), ([57_900.0], "ops/s", (1e3, "k ops/s")), ([12.0], "%", (1.0, "%")),
+        ([3.0], "1", (1.0, "")), ([], "s", (1.0, "s")), ([None, 0.0], "B/s", (1.0, "B/s")),
+        ([5.0], "widgets", (1.0, "widgets")),
+    ],
+)  # fmt: skip
+def test_axes_take_the_prefix_that_suits(values: list[float | None], unit: str, expected: tuple[float, str]) -> None:
+    found = scaling(values, unit)
+    assert (found.factor, found.unit) == expected
+
+
+@given(st.floats(1, 1e15), st.floats(1, 1e15))
+def test_ticks_are_few_and_lie_near_the_data(a: float, b: float) -> None:
+    low, high = min(a, b), max(a, b)
+    for tick in power_ticks(low, high):
+        assert low / 2**50 <= tick <= high * 2.0001
+    assert 0 <= len(power_ticks(low, high)) <= 11
+    assert len(decade_ticks(low, high)) <= 17
+
+
+def test_numbers_are_rounded_and_never_nan() -> None:
+    assert six_digits(1.23456789) == 1.23457
+    assert six_digits(float("nan")) is None
+    assert six_digits(float("inf")) is None
+    assert size_label(1.5 * 2**20) == "1.5 MiB"
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize(("palette", "paper"), [(theme.LIGHT, "#ffffff"), (theme.DARK, "#12161c")])
+def test_every_colour_stands_out_from_its_paper(palette: tuple[str, ...], paper: str) -> None:
+    for colour in palette:
+        light, dark = sorted((_luminance(colour), _luminance(paper)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 3, colour
+
+
+def test_no_colour_is_part_of_another_so_that_the_page_can_swap_them() -> None:
+    swaps = theme.substitutions()
+    assert not set(swaps) & set(swaps.values())
+    assert len(swaps) == len(theme.LIGHT) + 1
+
+
+def test_the_library_is_the_installed_one() -> None:
+    assert "plotly.js v" in plotly_javascript()[:200]
