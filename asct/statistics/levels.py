@@ -3,7 +3,6 @@
 A level is a plateau, by these rules (slopes in log latency per doubling of the size):
 
 * a *rise* is where the local Theil-Sen slope exceeds `RISE` (42 % per doubling); rises part the curve into stretches;
-* two stretches that differ by less than `SAME` (15 %) are one: the rise was noise;
 * a stretch is a plateau if it spans at least `MIN_SPAN` octaves with an overall slope below `MAX_SLOPE` (28 % per
   doubling);
 * two plateaus whose facing ends differ by less than `MIN_STEP` (1.4 times) are one level: a TLB step, not a memory;
@@ -30,7 +29,6 @@ from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
 from asct.statistics.robust import median, median_slope
 
 RISE = 0.35
-SAME = math.log(1.15)
 MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
 MIN_STEP = math.log(1.4)
@@ -194,8 +192,7 @@ def _joined(thin: Curve, stretches: Sequence[_Stretch], below: float) -> list[_S
 
 def _plateaus(thin: Curve) -> tuple[list[_Stretch], list[_Stretch]]:
     """Plateaus, and the stretches between them that are none."""
-    stretches = _joined(thin, _stretches(local_slopes(thin)), SAME)
-    grown = [_grown(thin, stretch) for stretch in stretches]
+    grown = [_grown(thin, stretch) for stretch in _stretches(local_slopes(thin))]
     plateaus = [stretch for stretch in grown if _is_plateau(thin, stretch)]
     shoulders = [stretch for stretch in grown if not _is_plateau(thin, stretch)]
     return _joined(thin, plateaus, MIN_STEP), shoulders

@@ -131,6 +131,28 @@ def test_a_missing_plateau_is_not_invented() -> None:
     assert "L3 of" in found.notes["cache-without-plateau"]
 
 
+def test_a_short_shelf_is_noted_and_is_no_level() -> None:
+    shelf = Staircase((48 * KIB, 1 * MIB, int(3.2 * MIB)), (1.0, 3.5, 30.0, 130.0), (0.1, 1.0, 1.0))
+    found = find_levels(measured(shelf, refined(shelf, grid(per_octave=8))))
+    assert names(found) == ["L1", "L2", "DRAM"]
+    assert "shoulder" in found.notes
+
+
+def test_a_bound_lies_where_the_latency_leaves_by_more_than_a_tenth() -> None:
+    for step, end in ((1.07, 48 * KIB), (1.25, 40 * KIB)):
+        stairs = Staircase((40 * KIB, 48 * KIB, 1 * MIB), (1.0, step, 4.0, 100.0))
+        found = find_levels(measured(stairs, refined(stairs, grid())))
+        assert names(found) == ["L1", "L2", "DRAM"]
+        assert found.levels[0].upper == pytest.approx(end, rel=0.021)
+
+
+@pytest.mark.parametrize("stairs", [THREE, FOUR, FIVE])
+def test_strong_noise_moves_latencies_but_makes_no_levels(stairs: Staircase) -> None:
+    for seed in range(10):
+        found = find_levels(measured(stairs, grid(), 0.06, seed))
+        assert len(found.levels) == len(stairs.latencies), (seed, found.notes)
+
+
 def test_slow_rise_and_tlb_steps_within_dram_are_one_level() -> None:
     drifting = Staircase(FOUR.edges, FOUR.latencies, FOUR.blur, drift=0.08)
     assert names(find_levels(measured(drifting, grid(), 0.02))) == ["L1", "L2", "LLC", "DRAM"]
