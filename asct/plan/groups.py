@@ -19,10 +19,11 @@ _KEYS = ("hosts", "config", "vars")
 
 @dataclass(slots=True)
 class Groups:
-    """Members as written and flattened, settings and variables by group."""
+    """Members as written and flattened (`flat` while reading); settings and variables by group."""
 
     written: dict[str, list[Node]] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    flat: dict[str, set[str]] = field(default_factory=dict)
     config: dict[str, dict[str, Node]] = field(default_factory=dict)
     vars: dict[str, dict[str, Node]] = field(default_factory=dict)
 
@@ -71,12 +72,13 @@ def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findin
         if word in path:
             circle = " -> ".join([*path[path.index(word) :], word])
             findings.error("E115", f"groups contain one another: {circle}", node.span, "take one of them out")
-        elif word in groups.members:
-            chosen.update(groups.members[word])
+        elif word in groups.flat:
+            chosen |= groups.flat[word]
         elif word in groups.written and len(path) < 50:
             chosen |= _flattened(word, groups, hosts, findings, (*path, word))
         else:
             chosen |= _hosts(node, word, [*hosts, *groups.written], hosts, findings)
+    groups.flat[name] = chosen
     return chosen
 
 

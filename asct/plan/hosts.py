@@ -102,9 +102,7 @@ class ReadHosts:
 
 
 def read_hosts(found: HostMaps, desk: Desk) -> ReadHosts:
-    """The specification of every host. Without any, there is this machine under the name `local`."""
-    if not found.maps:
-        return ReadHosts({LOCAL: HostSpec(LOCAL)}, {})
+    """The specification of every host."""
     hosts: dict[str, HostSpec] = {}
     config: dict[str, dict[str, Node]] = {}
     for name, node in found.maps.items():

@@ -1,4 +1,4 @@
-"""`vars`: constants with names. They may read one another, `plan`, `env` and (on a host) `host`; a circle is an error."""
+"""`vars`: named constants. They may read one another, `plan`, `env` and, on a host, `host`; a circle is an error."""
 
 from __future__ import annotations
 

@@ -1,0 +1,228 @@
+"""`benchmarks:`: bare names and maps, `extends`, changes by profile, and their sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from asct.diagnostics.suggest import did_you_mean
+from asct.plan.execution import EXECUTION_KEYS, read_execution
+from asct.plan.fields import Desk, Section, kind_of, merged
+from asct.plan.findings import Findings
+from asct.plan.model import Entry, Node, Sweep
+from asct.plan.names import folder_name, identifier
+from asct.values.problem import BadValueError, shown
+
+ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
+_SWEEP_WORDS = ("zip", "where", "exclude", "include")
+
+
+@dataclass(slots=True)
+class EntryMaps:
+    """Entries as maps by id, in the order of the plan, before `extends`."""
+
+    maps: dict[str, Node] = field(default_factory=dict)
+
+    def uses(self, name: str) -> list[str]:
+        """Ids of the entries whose own `uses` is this benchmark."""
+        return [key for key, node in self.maps.items() if (uses := node.value.get("uses")) and uses.value == name]
+
+
+def collect_entries(node: Node, findings: Findings) -> EntryMaps:
+    """The items of `benchmarks:` by id. Two entries with one id are an error."""
+    found = EntryMaps()
+    if not isinstance(node.value, list):
+        findings.error(
+            "E106", f"`benchmarks` must be a list, not {kind_of(node.value)}", node.span, "write `[name, name]`"
+        )
+        return found
+    if not node.value:
+        findings.error("E107", "`benchmarks` is empty", node.span, "name one: `asct list` shows them")
+    first: dict[str, Node] = {}
+    for item in node.value:
+        body = _as_map(item, findings)
+        name = _id_of(body, findings) if body is not None else None
+        if body is None or name is None:
+            continue
+        if name.value in found.maps:
+            hint = f"give each an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
+            message = f"two benchmarks have the id `{shown(name.value)}`"
+            findings.twice("E113", message, name.span, first[name.value].span, hint)
+            continue
+        first[name.value] = name
+        found.maps[name.value] = body
+    return found
+
+
+def _as_map(item: Node, findings: Findings) -> Node | None:
+    """An entry as a map; a bare name stands for `uses`."""
+    if isinstance(item.value, dict):
+        return item
+    if isinstance(item.value, str) and item.value:
+        return Node({"uses": replace(item, key_span=None)}, item.span)
+    hint = "write a name, or `{id: ..., uses: ...}`"
+    findings.error("E106", f"a benchmark must be a name or a map, not {kind_of(item.value)}", item.span, hint)
+    return None
+
+
+def _id_of(body: Node, findings: Findings) -> Node | None:
+    """The node that names an entry: `id`, else `uses`."""
+    name = body.value.get("id") or body.value.get("uses")
+    if name is None:
+        what = "`id`" if "extends" in body.value else "`uses`"
+        findings.error("E107", f"a benchmark without {what}", body.span, "add `uses: BENCHMARK` or an `id`")
+        return None
+    if not isinstance(name.value, str):
+        hint = f'quote it: `"{shown(name.value)}"`' if isinstance(name.value, int | float) else ""
+        findings.error("E106", f"the id of a benchmark must be a text, not {kind_of(name.value)}", name.span, hint)
+        return None
+    try:
+        folder_name(name.value, "a benchmark entry")
+    except BadValueError as problem:
+        findings.bad_value(problem, name.span, "E111")
+        return None
+    return Node(name.value, name.span)
+
+
+def extended(found: EntryMaps, findings: Findings) -> EntryMaps:
+    """Every entry with what it `extends` laid under: maps merge, lists replace. Unknown ids and circles are errors."""
+    done: dict[str, Node] = {}
+    for name in found.maps:
+        _extend(name, found.maps, done, findings)
+    return EntryMaps({name: done[name] for name in found.maps if name in done})
+
+
+def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
+    """Walks up to an entry that extends nothing (or is done), then lays one over the other on the way back."""
+    chain: list[str] = []
+    current: str | None = name
+    while current is not None and current not in done:
+        if current in chain:
+            circle = " -> ".join([*chain[chain.index(current) :], current])
+            place = maps[chain[-1]].value["extends"].span
+            findings.error("E115", f"benchmarks extend one another: {circle}", place, "take one `extends` out")
+            break
+        chain.append(current)
+        current = _parent(maps[current], maps, findings)
+    for link in reversed(chain):
+        parent = maps[link].value.get("extends")
+        base = done.get(parent.value) if parent is not None and isinstance(parent.value, str) else None
+        done[link] = _over(base, maps[link])
+
+
+def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | None:
+    node = body.value.get("extends")
+    if node is None:
+        return None
+    if isinstance(node.value, str) and node.value in maps:
+        return node.value
+    if not isinstance(node.value, str):
+        findings.error("E106", f"`extends` must be an id, not {kind_of(node.value)}", node.span)
+        return None
+    hint = did_you_mean(node.value, maps, "it takes the id of another entry of this plan")
+    findings.error("E114", f"`extends` names no benchmark of the plan: `{shown(node.value)}`", node.span, hint)
+    return None
+
+
+def _over(base: Node | None, body: Node) -> Node:
+    if base is None:
+        return body
+    inherited = {key: item for key, item in base.value.items() if key not in ("id", "extends")}
+    return merged(replace(base, value=inherited), body)
+
+
+def read_entries(found: EntryMaps, desk: Desk) -> tuple[Entry, ...]:
+    """The entries after `extends`."""
+    entries = [_entry(name, node, desk) for name, node in found.maps.items()]
+    return tuple(entry for entry in entries if entry is not None)
+
+
+def _entry(name: str, node: Node, desk: Desk) -> Entry | None:
+    section = Section(desk, node, f"benchmark `{shown(name)}`", ENTRY_KEYS)
+    uses = section.required("uses", "add `uses: BENCHMARK`; `asct list` shows them")
+    if uses is None:
+        return None
+    if not isinstance(uses.value, str):
+        section.wrong(uses, "`uses`", "the name of a benchmark")
+        return None
+    return Entry(
+        id=name,
+        uses=uses.value,
+        span=node.span,
+        uses_span=uses.span,
+        hosts=tuple(section.text_nodes("hosts")) if "hosts" in section.members else None,
+        tags=section.texts("tags"),
+        config=section.mapping("config"),
+        sweep=_sweep(section),
+        needs=_needs(section),
+        execution=read_execution(section),
+    )
+
+
+def _needs(section: Section) -> dict[str, Node]:
+    needs: dict[str, Node] = {}
+    node = section.members.get("needs")
+    if node is not None and not isinstance(node.value, dict):
+        section.wrong(node, "`needs`", "a map", "name each: `needs: {cache: latency-sweep}`")
+        return needs
+    for alias, target in section.mapping("needs").items():
+        try:
+            identifier(alias, "something needed")
+        except BadValueError as problem:
+            section.findings.bad_value(problem, target.key_span or target.span, "E111")
+            continue
+        if isinstance(target.value, str) and target.value:
+            needs[alias] = target
+        else:
+            section.wrong(target, f"`needs.{alias}`", "the id of a benchmark")
+    return needs
+
+
+def _sweep(section: Section) -> Sweep | None:
+    node = section.members.get("sweep")
+    if node is None:
+        return None
+    sweep = Section(section.desk, node, "`sweep`", None)
+    axes = {key: item for key, item in sweep.members.items() if key not in _SWEEP_WORDS}
+    for key, item in axes.items():
+        _check_axis(sweep, key, item)
+    return Sweep(
+        axes=axes,
+        zips=tuple(_zip(sweep, item) for item in _maps(sweep, "zip")),
+        where=sweep.members.get("where"),
+        exclude=tuple(_maps(sweep, "exclude")),
+        include=tuple(_maps(sweep, "include")),
+        span=node.span,
+    )
+
+
+def _check_axis(sweep: Section, key: str, item: Node) -> None:
+    """Lists, ranges and templates that may become one."""
+    if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
+        return
+    hint = f"write `[{shown(item.value)}]`, or put a single value under `config`"
+    sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
+
+
+def _maps(sweep: Section, key: str) -> Sequence[Node]:
+    """The maps of a list; one map alone counts as a list of one."""
+    node = sweep.members.get(key)
+    if node is None:
+        return []
+    if isinstance(node.value, dict):
+        return [node]
+    if not isinstance(node.value, list):
+        sweep.wrong(node, f"`{key}`", "a list of maps", f"write `{key}: [{{name: value}}]`")
+        return []
+    for item in node.value:
+        if not isinstance(item.value, dict):
+            sweep.wrong(item, f"an item of `{key}`", "a map", "write `{name: value}`")
+    return [item for item in node.value if isinstance(item.value, dict)]
+
+
+def _zip(sweep: Section, node: Node) -> dict[str, Node]:
+    members: dict[str, Any] = node.value
+    for key, item in members.items():
+        _check_axis(sweep, key, item)
+    return members

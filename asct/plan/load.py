@@ -1,0 +1,184 @@
+"""A plan file to a Plan: read, check the version, take in what it includes, lay the profile and `--set` over, check.
+
+Every finding comes at once. Names that need the registry (benchmarks, settings, metrics) are the planner's to check;
+so are sweeps and templates under `config`. No host is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from asct.plan.entries import EntryMaps, collect_entries, extended, read_entries
+from asct.plan.execution import EXECUTION_KEYS, filled, read_execution
+from asct.plan.fields import Desk, Section, kind_of
+from asct.plan.findings import Findings
+from asct.plan.gather import Gathered, Gatherer, as_node
+from asct.plan.groups import read_groups, with_group_vars
+from asct.plan.hosts import LOCAL, HostMaps, read_hosts
+from asct.plan.model import Execution, Loaded, Node, Plan
+from asct.plan.names import folder_name
+from asct.plan.overrides import FILE, Overrides, read_sets, text_of
+from asct.plan.profiles import apply_profile, check_profiles, profile_entries
+from asct.plan.scope import Scope
+from asct.plan.sections import (
+    read_baseline,
+    read_expectations,
+    read_inputs,
+    read_limits,
+    read_report,
+    read_safety,
+)
+from asct.plan.sources import Sources
+from asct.plan.variables import resolved_vars
+from asct.values.problem import BadValueError, shown
+
+LANGUAGE_VERSION: Final = 1
+PLAN_KEYS: Final = (
+    "plan", "name", "description", "vars", "hosts", "groups", "defaults", "benchmarks", "expect", "baseline", "safety",
+    "profiles", "limits", "report", "include", "inputs", "strict",
+)  # fmt: skip
+
+
+def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (), text: str | None = None) -> Loaded:
+    """Read the plan at `path`, or `text` in its place. Raises nothing: what is wrong is in `diagnostics`.
+
+    `profile` names an overlay of the plan, `sets` are texts of the form PATH=VALUE (places in them are in the file
+    `--set`, one option a line).
+    """
+    findings = Findings()
+    sources = Sources(path.parent, findings)
+    root = sources.main(path, text)
+    if sets:
+        sources.texts[FILE] = text_of(sets)
+    plan: Plan | None = None
+    if root is not None:
+        plan = _Loading(path, sources, findings).plan(root, profile, sets)
+    elif not findings.failed:
+        findings.error("E107", f"{path} is empty", None, "a plan begins with `plan: 1`; `asct init` writes one")
+    return Loaded(None if findings.failed else plan, findings.all(), dict(sources.texts))
+
+
+class _Loading:
+    """One load: the steps share the path, the files and the findings."""
+
+    def __init__(self, path: Path, sources: Sources, findings: Findings) -> None:
+        self._path = path
+        self._sources = sources
+        self._findings = findings
+
+    def plan(self, root: Node, profile: str | None, sets: Sequence[str]) -> Plan | None:
+        """The plan, or None when it cannot be read at all."""
+        if not self._is_plan(root):
+            return None
+        desk = Desk(self._findings, Scope())
+        section = Section(desk, root, "the plan", PLAN_KEYS)
+        section.required("name", "add `name: ...`; results are filed under it")
+        gathered = Gatherer(self._sources, self._findings).gather(section, (str(self._path),))
+        overrides = read_sets(sets, self._findings)
+        whole = self._layered(section, gathered, profile, overrides)
+        return self._read(whole, gathered, profile, overrides)
+
+    def _is_plan(self, root: Node) -> bool:
+        """Whether it is a plan of a version that this asct reads."""
+        findings = self._findings
+        if not isinstance(root.value, dict):
+            findings.error(
+                "E106", f"a plan must be a map, not {kind_of(root.value)}", root.span, "begin with `plan: 1`"
+            )
+            return False
+        version = root.value.get("plan")
+        if version is None:
+            findings.error("E110", "no `plan: 1`: this may not be a plan", root.span, "begin the file with `plan: 1`")
+            return "benchmarks" in root.value
+        if version.value == LANGUAGE_VERSION and isinstance(version.value, int) and version.value is not True:
+            return True
+        if isinstance(version.value, int) and version.value > LANGUAGE_VERSION:
+            message = f"version {shown(version.value)} of the plan language is newer than this asct knows"
+            findings.error("E110", message, version.span, f"use a newer asct, or write `plan: {LANGUAGE_VERSION}`")
+        else:
+            message = f"{kind_of(version.value)} is not a version of the plan language"
+            findings.error("E110", message, version.span, f"write `plan: {LANGUAGE_VERSION}`")
+        return False
+
+    def _layered(self, section: Section, gathered: Gathered, profile: str | None, overrides: Overrides) -> Section:
+        """The plan with included parts, the profile and `--set` in place; hosts and benchmarks stay aside."""
+        members = dict(section.members)
+        for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
+            if part:
+                members[key] = as_node(part, members.get(key), section.node)
+        members = apply_profile(members, gathered.profiles, profile, self._findings)
+        members = overrides.change_sections(members)
+        return Section(section.desk, replace(section.node, value=members), "the plan", None)
+
+    def _scope(self, section: Section) -> Scope:
+        """What templates outside of hosts and `config` may read."""
+        named = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
+        scope = Scope(plan=named, inputs=read_inputs(section), environment=None)
+        return replace(scope, vars=resolved_vars(section.mapping("vars"), scope, self._findings))
+
+    def _read(self, section: Section, gathered: Gathered, profile: str | None, overrides: Overrides) -> Plan:
+        scope = self._scope(section)
+        desk = Desk(self._findings, scope)
+        section = Section(desk, section.node, "the plan", None)
+        part = section.members.get
+        named = gathered.hosts.maps or {LOCAL: Node({}, section.node.span)}
+        hosts = overrides.change_hosts(HostMaps(dict(named), {LOCAL: section.node.span, **gathered.hosts.spans}))
+        groups = read_groups(part("groups"), list(hosts.maps), desk)
+        read = read_hosts(with_group_vars(hosts, groups, self._findings), desk)
+        execution, shared = _defaults(section)
+        entries = self._entries(section, gathered, profile, overrides)
+        check_profiles(gathered.profiles, list(scope.vars), list(entries.maps), desk)
+        return Plan(
+            name=self._name(section),
+            description=section.text("description") or "",
+            path=str(self._path),
+            text=self._sources.texts[str(self._path)],
+            files=dict(self._sources.texts),
+            vars=scope.vars,
+            hosts=read.hosts,
+            groups=groups.members,
+            defaults_config=shared,
+            group_config={name: config for name, config in groups.config.items() if config},
+            host_config=read.config,
+            execution=execution,
+            benchmarks=read_entries(overrides.change_entries(entries), desk),
+            expect=read_expectations(part("expect"), desk),
+            baseline=read_baseline(part("baseline"), desk),
+            safety=read_safety(part("safety"), desk),
+            limits=read_limits(part("limits"), desk),
+            report=read_report(part("report"), desk),
+            inputs=tuple(scope.inputs),
+            overrides=tuple(overrides.settings),
+        )
+
+    def _entries(self, section: Section, gathered: Gathered, profile: str | None, overrides: Overrides) -> EntryMaps:
+        """The entries of `benchmarks` with the profile laid over and `extends` followed."""
+        node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` shows them")
+        if node is None:
+            return EntryMaps()
+        found = collect_entries(node, self._findings)
+        chosen = gathered.profiles.get(profile) if profile is not None else None
+        return extended(profile_entries(found, chosen), self._findings)
+
+    def _name(self, section: Section) -> str:
+        name = section.text("name")
+        if name is None:
+            return ""
+        try:
+            return folder_name(name, "a plan")
+        except BadValueError as problem:
+            self._findings.bad_value(problem, section.members["name"].span, "E111")
+            return ""
+
+
+def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
+    """How points are run unless an entry says otherwise, and the settings of `defaults.config`."""
+    node = section.members.get("defaults")
+    strict = Execution(strict=section.flag("strict"))
+    if node is None:
+        return filled(strict), {}
+    defaults = Section(section.desk, node, "`defaults`", (*EXECUTION_KEYS, "config"))
+    return filled(filled(read_execution(defaults), below=strict)), defaults.mapping("config")

@@ -1,0 +1,193 @@
+"""`--set PATH=VALUE`: the highest layer. Values are read as in a plan; places point into the text of the option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from asct.diagnostics.model import Span
+from asct.diagnostics.suggest import did_you_mean, nearest
+from asct.plan.entries import ENTRY_KEYS, EntryMaps
+from asct.plan.findings import Findings
+from asct.plan.hosts import HostMaps
+from asct.plan.model import Node
+from asct.plan.nodes import parse_yaml
+from asct.values.problem import shown
+
+FILE: Final = "--set"
+"""The name under which the texts of the options stand in `Plan.files`, one a line."""
+
+SECTIONS: Final = ("vars", "defaults", "limits", "report", "baseline", "hosts", "strict", "name", "description")
+_SCALARS: Final = ("strict", "name", "description")
+_STRUCTURAL: Final = tuple(key for key in ENTRY_KEYS if key not in ("id", "uses", "extends", "config"))
+_HINT: Final = "write `--set vars.runtime=5s` or `--set ID.SETTING=VALUE`"
+
+Parts = Sequence[tuple[str, Span]]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One `--set`: its path as written and in parts, and its value."""
+
+    path: str
+    parts: Parts
+    value: Node
+
+    def behind(self, known: Iterable[str], start: int = 0) -> tuple[str, Parts] | None:
+        """The longest known name that the parts from `start` begin with (names may hold dots), and what follows."""
+        names = [name for name, _ in self.parts[start:]]
+        for count in range(len(names), 0, -1):
+            name = ".".join(names[:count])
+            if name in known:
+                return name, self.parts[start + count :]
+        return None
+
+
+@dataclass(slots=True)
+class Overrides:
+    """What the options change: sections of the plan, hosts, and settings that are left to the planner."""
+
+    assignments: list[Assignment]
+    findings: Findings
+    settings: list[tuple[str, Node]] = field(default_factory=list)
+
+    def change_sections(self, members: Mapping[str, Node]) -> dict[str, Node]:
+        """The sections of the plan (not its hosts and benchmarks) with the values laid over."""
+        changed = dict(members)
+        for item in self.assignments:
+            head, span = item.parts[0]
+            if head not in SECTIONS or head == "hosts":
+                continue
+            if (len(item.parts) == 1) is not (head in _SCALARS):
+                what = f"`{head}` has no parts" if head in _SCALARS else f"`{head}` alone cannot be set"
+                self.findings.error("E119", f"{what} by --set", span, f"write `--set {head}{_example(head)}`")
+            elif head != "vars" or self._is_variable(item, changed):
+                changed[head] = _with(changed.get(head), item.parts[1:], item.value, span)
+        return changed
+
+    def _is_variable(self, item: Assignment, members: Mapping[str, Node]) -> bool:
+        variables = members["vars"].value if "vars" in members else {}
+        name, span = item.parts[1]
+        if name in variables:
+            return True
+        hint = did_you_mean(name, variables, "a plan can only be given values for variables that it has")
+        self.findings.error("E119", f"the plan has no variable `{shown(name)}`", span, hint)
+        return False
+
+    def change_hosts(self, found: HostMaps) -> HostMaps:
+        """The hosts with `hosts.NAME.KEY` laid over."""
+        maps = dict(found.maps)
+        for item in self.assignments:
+            if item.parts[0][0] != "hosts":
+                continue
+            target = item.behind(maps, 1)
+            if target is None or not target[1]:
+                span = item.parts[min(1, len(item.parts) - 1)][1]
+                word = ".".join(name for name, _ in item.parts[1:])
+                hint = did_you_mean(word.rpartition(".")[0] or word, maps, "write `--set hosts.NAME.KEY=VALUE`")
+                self.findings.error("E119", f"`--set {shown(item.path)}` names no host of the plan", span, hint)
+                continue
+            maps[target[0]] = _with(maps[target[0]], target[1], item.value, item.parts[0][1])
+        return HostMaps(maps, found.spans)
+
+    def change_entries(self, found: EntryMaps) -> EntryMaps:
+        """The entries with `ID.repeats` and the like laid over; settings are kept for the planner."""
+        maps = dict(found.maps)
+        for item in self.assignments:
+            if item.parts[0][0] not in SECTIONS:
+                self._change_entry(item, maps, found)
+        return EntryMaps(maps)
+
+    def _change_entry(self, item: Assignment, maps: dict[str, Node], found: EntryMaps) -> None:
+        uses = {str(node.value["uses"].value) for node in maps.values() if "uses" in node.value}
+        target = item.behind({*maps, *uses})
+        if target is None:
+            self._unknown(item, [*maps, *uses])
+            return
+        name, rest = target
+        ids = [name] if name in maps else [key for key in maps if _uses(maps[key]) == name]
+        if not rest:
+            self.findings.error("E119", f"`{shown(name)}` alone cannot be set", item.parts[0][1], _HINT)
+        elif rest[0][0] in _STRUCTURAL:
+            for key in ids:
+                maps[key] = _with(maps[key], rest, item.value, item.parts[0][1])
+        else:
+            self._setting(item, name, rest)
+
+    def _setting(self, item: Assignment, name: str, rest: Parts) -> None:
+        names = [part for part, _ in rest]
+        if names[0] == "config":
+            names = names[1:]
+        if len(names) == 1:
+            self.settings.append((f"{name}.config.{names[0]}", replace(item.value, key_span=rest[-1][1])))
+        else:
+            self.findings.error("E119", f"`--set {shown(item.path)}` names no setting", rest[0][1], _HINT)
+
+    def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
+        """No entry has the name: a slip in that of a section, or a benchmark that others depend on (the planner knows)."""
+        head, span = item.parts[0]
+        if head == "safety":
+            hint = "write it into the plan"
+            self.findings.error("E119", "`safety` cannot be changed by --set", span, hint)
+        elif len(item.parts) < 2 or (head.islower() and nearest(head, SECTIONS, 0.75) and not nearest(head, names)):
+            hint = did_you_mean(head, [*SECTIONS, *names], _HINT)
+            self.findings.error("E119", f"`--set {shown(item.path)}` names nothing in the plan", span, hint)
+        else:
+            self.settings.append((item.path, item.value))
+
+
+def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
+    """The options in order."""
+    found = [_read(text, number, findings) for number, text in enumerate(sets)]
+    return Overrides([item for item in found if item is not None], findings)
+
+
+def text_of(sets: Sequence[str]) -> str:
+    """All options as one text, one a line: what their places point into."""
+    return "\n".join(_line(text) for text in sets)
+
+
+def _line(text: str) -> str:
+    return "".join(" " if mark in "\r\n\x85\u2028\u2029" else mark for mark in text)
+
+
+def _read(text: str, number: int, findings: Findings) -> Assignment | None:
+    line = _line(text)
+    path, equals, written = line.partition("=")
+    place = Span(FILE, number + 1, 1, max(1, len(path)))
+    if not equals or not path.strip():
+        findings.error("E119", f"`--set {shown(line)}` is not PATH=VALUE", place, _HINT)
+        return None
+    if not written.strip():
+        findings.error("E119", f"`--set {shown(path)}` has no value", place, 'write `""` for an empty text')
+        return None
+    parts: list[tuple[str, Span]] = []
+    column = 1
+    for name in path.split("."):
+        parts.append((name.strip(), Span(FILE, number + 1, column, max(1, len(name)))))
+        column += len(name) + 1
+    if not all(name for name, _ in parts):
+        findings.error("E119", f"`--set {shown(path)}` has an empty name", place, _HINT)
+        return None
+    value = parse_yaml("\n" * number + " " * (len(path) + 1) + written, FILE, findings)
+    return None if value is None else Assignment(path.strip(), parts, value)
+
+
+def _uses(node: Node) -> str:
+    return str(node.value["uses"].value) if "uses" in node.value else ""
+
+
+def _example(head: str) -> str:
+    return "=VALUE" if head in _SCALARS else ".NAME=VALUE"
+
+
+def _with(node: Node | None, parts: Parts, value: Node, span: Span) -> Node:
+    """The node with the value at a path; maps on the way are made when they are missing."""
+    if not parts:
+        return replace(value, key_span=node.key_span if node and node.key_span else span)
+    (name, place), *rest = parts
+    members = node.value if node is not None and isinstance(node.value, dict) else {}
+    inner = _with(members.get(name), rest, value, place) if rest else replace(value, key_span=place)
+    whole = node if node is not None else Node({}, span, span)
+    return replace(whole, value={**members, name: inner})

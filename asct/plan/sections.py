@@ -1,0 +1,151 @@
+"""The smaller sections of a plan: expectations, safety, limits, report, baseline, inputs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final, Literal, cast
+
+from asct.plan.fields import Desk, Section, kind_of
+from asct.plan.model import Bound, Destroys, Expectation, Level, Limits, Node, OnMissing, ReportSpec, Safety
+from asct.values.problem import shown
+
+FORMATS: Final = ("html", "markdown", "csv", "json", "jsonl", "junit", "github", "parquet")
+_BOUNDS: Final = ("min", "max", "no_worse_than")
+_EXPECT_KEYS: Final = ("metric", "at", *_BOUNDS, "of", "versus", "severity", "if_missing", "by")
+_DEVICE: Final = re.compile(r"/dev/[A-Za-z0-9._:+@/-]+", re.ASCII)
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_MOST_POINTS: Final = 10_000_000
+
+
+def read_expectations(node: Node | None, desk: Desk) -> tuple[Expectation, ...]:
+    """`expect:`; bounds stay as nodes, since only the metric tells their unit."""
+    if node is None:
+        return ()
+    if not isinstance(node.value, list):
+        hint = "write `- {metric: ID.METRIC, max: 130 ns}`"
+        desk.findings.error("E106", f"`expect` must be a list, not {kind_of(node.value)}", node.span, hint)
+        return ()
+    found = [_expectation(Section(desk, item, "an expectation", _EXPECT_KEYS)) for item in node.value]
+    return tuple(item for item in found if item is not None)
+
+
+def _expectation(section: Section) -> Expectation | None:
+    section.required("metric", "add `metric: ID.METRIC`")
+    metric = section.settled("metric")
+    bound, by = _bound(section), _by(section)
+    if not any((bound.min, bound.max, bound.no_worse_than, by)) and isinstance(section.node.value, dict):
+        hint = "add `min`, `max` or `no_worse_than`"
+        section.findings.error("E107", "an expectation without a bound", section.node.span, hint)
+    severity = section.choice("severity", ("fail", "warn", "info"))
+    missing = section.choice("if_missing", ("fail", "warn", "pass"))
+    versus = section.choice("versus", ("baseline",))
+    if metric is None:
+        return None
+    if not isinstance(metric.value, str) or not metric.value:
+        section.wrong(metric, "`metric`", "a text", "write `ID.METRIC`")
+        return None
+    return Expectation(
+        metric=metric,
+        span=section.node.span,
+        at=_at(section),
+        bound=bound,
+        by=by,
+        of=_scalar(section, "of"),
+        versus=cast("Literal['baseline'] | None", versus),
+        severity=cast("Level", severity or "fail"),
+        if_missing=cast("OnMissing", missing or "fail"),
+    )
+
+
+def _scalar(section: Section, key: str) -> Node | None:
+    node = section.settled(key)
+    if node is not None and isinstance(node.value, list | dict):
+        section.wrong(node, f"`{key}`", "one value")
+        return None
+    return node
+
+
+def _bound(section: Section) -> Bound:
+    return Bound(_scalar(section, "min"), _scalar(section, "max"), _scalar(section, "no_worse_than"))
+
+
+def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
+    found: dict[str, tuple[Node, Bound]] = {}
+    for host, node in section.mapping("by").items():
+        own = Section(section.desk, node, f"`by.{shown(host)}`", _BOUNDS)
+        found[host] = Node(host, node.key_span or node.span, node.key_span), _bound(own)
+    return found
+
+
+def _at(section: Section) -> dict[str, Node]:
+    settled = {key: section.desk.settled(node) for key, node in section.mapping("at").items()}
+    return {key: node for key, node in settled.items() if node is not None}
+
+
+def read_safety(node: Node | None, desk: Desk) -> Safety:
+    """`safety:`. Consent counts only as written here: templates are refused."""
+    if node is None:
+        return Safety()
+    section = Section(replace(desk, literal=True), node, "`safety`", ("destroys", "max_written"))
+    destroys = section.members.get("destroys")
+    if destroys is not None and not isinstance(destroys.value, list):
+        section.wrong(destroys, "`destroys`", "a list", "write `- {host: ..., device: ..., serial: ...}`")
+    items = destroys.value if destroys is not None and isinstance(destroys.value, list) else []
+    consents = [_consent(section.desk, item) for item in items]
+    return Safety(tuple(item for item in consents if item is not None), section.size("max_written"))
+
+
+def _consent(desk: Desk, node: Node) -> Destroys | None:
+    section = Section(desk, node, "an item of `destroys`", ("host", "device", "serial", "overwrite", "reason"))
+    for key in ("host", "device"):
+        section.required(key, "consent names a host and a device, literally")
+    host, device = section.text("host"), section.text("device")
+    serial, overwrite, reason = section.text("serial"), section.flag("overwrite"), section.text("reason")
+    if device is not None and (not _DEVICE.fullmatch(device) or ".." in device):
+        hint = "write `/dev/disk/by-id/...` as the host shows it"
+        desk.findings.error("E112", f"`{shown(device)}` is not a device", section.members["device"].span, hint)
+        return None
+    if host is None or device is None:
+        return None
+    return Destroys(host, device, serial, overwrite or False, reason or "", node.span)
+
+
+def read_limits(node: Node | None, desk: Desk) -> Limits:
+    """`limits:`; 5,000 points when it says nothing."""
+    if node is None:
+        return Limits()
+    section = Section(desk, node, "`limits`", ("points", "duration"))
+    return Limits(section.whole("points", 1, _MOST_POINTS) or Limits().points, section.duration("duration"))
+
+
+def read_report(node: Node | None, desk: Desk) -> ReportSpec:
+    """`report:`; html and markdown when it says nothing."""
+    if node is None:
+        return ReportSpec()
+    section = Section(desk, node, "`report`", ("title", "formats"))
+    formats = [section.chosen(item, "formats", FORMATS) for item in section.text_nodes("formats")]
+    if "formats" not in section.members:
+        return ReportSpec(title=section.text("title"))
+    return ReportSpec(section.text("title"), tuple(dict.fromkeys(name for name in formats if name is not None)))
+
+
+def read_baseline(node: Node | None, desk: Desk) -> Node | None:
+    """The run of `baseline: {run: ...}`: a path, `latest` or a label."""
+    if node is None:
+        return None
+    section = Section(desk, node, "`baseline`", ("run",))
+    section.required("run", "add `run: PATH`; `latest` and a label will do too")
+    return section.settled("run") if section.text("run") is not None else None
+
+
+def read_inputs(section: Section) -> tuple[str, ...]:
+    """`inputs:`: names of environment variables that `${env.NAME}` may read."""
+    found: list[str] = []
+    for node in section.items("inputs"):
+        if isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):
+            found.append(node.value)
+        else:
+            hint = "write `inputs: [NAME]`"
+            section.findings.error("E112", f"{kind_of(node.value)} is not an environment variable", node.span, hint)
+    return tuple(found)
