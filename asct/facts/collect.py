@@ -1,0 +1,73 @@
+"""Read a host's facts in one exchange: a constant script, its output kept raw, then pure parsers."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from asct.facts import cpu, memory, nodes, snapshot, software, system
+from asct.facts.gaps import Gaps
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import COMMANDS, CPU, FILES, FIRST_BLOCKS, PROBES, TOOLS
+from asct.hosts.base import Host
+from asct.sdk.facts import HostFacts
+
+TIMEOUT_S = 60.0
+
+
+def collect(host: Host, raw: Path) -> HostFacts:
+    """The facts of an open host; what they were read from goes into the folder `raw`. Raises HostError."""
+    token = f"asct-{secrets.token_hex(8)}"
+    answer = host.answer(["sh", "-s", token, host.work], timeout_s=TIMEOUT_S, stdin=script())
+    found = snapshot.from_output(answer.stdout, token)
+    raw.mkdir(parents=True, exist_ok=True)
+    snapshot.write(found, raw)
+    return facts_of(found, host.name, datetime.now(UTC))
+
+
+def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
+    """Facts from a snapshot: pure. What cannot be read is null, and `unknown` says why."""
+    gaps = Gaps()
+    free, filesystem = software.work_folder(found, gaps)
+    return HostFacts(
+        host=host,
+        collected_at=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        system=system.system(found, gaps),
+        cpu=cpu.cpu(found, gaps),
+        caches=cpu.caches(found, gaps),
+        nodes=nodes.nodes(found, gaps),
+        memory=memory.memory(found, gaps),
+        load=system.load(found, gaps),
+        tools=software.tools(found),
+        io_uring=software.io_uring(found, gaps),
+        work_free_bytes=free,
+        work_filesystem=filesystem,
+        unknown=gaps.reasons,
+    )
+
+
+def script() -> str:
+    """The script for `sh -s TOKEN WORK`. grep prints each line behind its path, so one process reads all files."""
+    lines = [
+        "LC_ALL=C; export LC_ALL; token=$1; work=$2",
+        "PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        f"first=0; [ ! -r {CPU}/online ] || IFS=-, read -r first rest <{CPU}/online",
+        'run() { printf "%s command %s\\n" "$token" "$1"; eval "$2" </dev/null 2>&1;'
+        ' printf "\\n%s end %s %s\\n" "$token" "$1" "$?"; }',
+        'printf "%s files -\\n" "$token"',
+        f"grep '' /dev/null {' '.join(FILES)} 2>/dev/null",
+    ]
+    for path in FIRST_BLOCKS:
+        lines += [f'printf "%s file {path}\\n" "$token"', f"sed '/^$/q' {path} 2>/dev/null"]
+    lines += [f"run {name} {_quoted(text)}" for name, text in COMMANDS]
+    for name, option in TOOLS:
+        lines.append(f"if path=$(command -v {name}); then run tool-{name} 'echo \"$path\"; {name} {option}'; fi")
+    lines.append("if command -v fio >/dev/null; then")
+    lines += [f"run {name} {_quoted(text)}" for name, text in PROBES]
+    lines += ["fi", 'printf "%s over -\\n" "$token"', ""]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,26 @@
+"""A host in one line."""
+
+from __future__ import annotations
+
+from asct.sdk.facts import HostFacts
+
+
+def describe(facts: HostFacts) -> str:
+    """For people: `x86_64, Intel(R) Xeon(R) ..., 80 CPUs, 2 nodes, 251 GiB, Linux 6.1.0-56, Debian GNU/Linux 12`."""
+    cpu, memory, system = facts.cpu, facts.memory, facts.system
+    parts = [
+        system.arch,
+        cpu.model,
+        _count(cpu.cpus, "CPU"),
+        _count(len(facts.nodes), "node") if facts.nodes else None,
+        f"{memory.total_bytes / (1 << 30):.3g} GiB" if memory.total_bytes else None,
+        f"Linux {system.kernel}" if system.kernel else None,
+        system.os,
+    ]
+    return ", ".join(part for part in parts if part) or "nothing is known"
+
+
+def _count(number: int | None, noun: str) -> str | None:
+    if number is None:
+        return None
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

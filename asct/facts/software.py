@@ -1,0 +1,71 @@
+"""Programs on the host, what fio can do there, and the work folder."""
+
+from __future__ import annotations
+
+import re
+
+from asct.facts.gaps import Gaps, whole
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import TOOLS
+from asct.sdk.facts import ToolFact
+
+_VERSION = re.compile(r"(?<![\w.])(?:\w+-)?(\d+(?:\.\d+)+(?:-rc\d+)?)(?![\w.]*/)")
+_ENGINE = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+def tools(found: Snapshot) -> dict[str, ToolFact]:
+    """Programs that were found; a version that is not printed is null."""
+    known: dict[str, ToolFact] = {}
+    for name, _ in TOOLS:
+        answer = found.commands.get(f"tool-{name}")
+        path, _, text = (answer.text if answer else "").partition("\n")
+        if path.startswith("/"):
+            features = engines(found.said("fio-engines")) if name == "fio" else []
+            known[name] = ToolFact(path=path.strip(), version=version(text), features=features)
+    return known
+
+
+def version(text: str) -> str | None:
+    """The last dotted number of the first line that has one: `gcc (Debian 12.2.0-14) 12.2.0`, `fio-3.33`."""
+    for line in text.split("\n"):
+        found = _VERSION.findall(line)
+        if found:
+            return str(found[-1])
+    return None
+
+
+def engines(text: str | None) -> list[str]:
+    """The engines that `fio --enghelp` lists, sorted."""
+    lines = [line.strip() for line in (text or "").split("\n")]
+    return sorted({line for line in lines if _ENGINE.fullmatch(line)})
+
+
+def io_uring(found: Snapshot, gaps: Gaps) -> bool | None:
+    """Whether an io_uring can be made: tried with fio where it has the engine, else as the sysctl says."""
+    probe = found.commands.get("io_uring")
+    if probe is not None and "io_uring" in engines(found.said("fio-engines")):
+        return probe.status == 0
+    disabled = whole(found.text("/proc/sys/kernel/io_uring_disabled"))
+    if disabled == 0:
+        return True
+    if disabled == 2:
+        return False
+    if disabled == 1 and whole(found.said("id")) == 0:
+        return True
+    gaps.note("io_uring", "no fio with this engine to try it, and no sysctl that decides it")
+    return None
+
+
+def work_folder(found: Snapshot, gaps: Gaps) -> tuple[int | None, str | None]:
+    """Free bytes for an account like this one, and the type of the file system, of the work folder."""
+    last = (found.said("df") or "").split("\n")[-1].split(None, 5)
+    free = whole(last[3]) if len(last) == 6 else None
+    if free is None:
+        gaps.note("work_free_bytes", "df does not say it")
+        gaps.note("work_filesystem", "df does not say it")
+        return None, None
+    kinds = [line.split() for line in (found.text("/proc/self/mounts") or "").split("\n")]
+    kind = next((one[2] for one in reversed(kinds) if len(one) >= 3 and one[1] == last[5].replace(" ", "\\040")), None)
+    if kind is None:
+        gaps.note("work_filesystem", "its mount point is not in /proc/self/mounts")
+    return free * 1024, kind

@@ -1,0 +1,77 @@
+"""What is read of a host: files by pattern and commands by name. Data only; collect.py turns it into one exchange."""
+
+from __future__ import annotations
+
+CPU = "/sys/devices/system/cpu"
+NODE = "/sys/devices/system/node"
+MM = "/sys/kernel/mm"
+
+FILES: tuple[str, ...] = (
+    "/etc/os-release",
+    "/proc/cmdline",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/pressure/cpu",
+    "/proc/self/mounts",
+    "/proc/self/status",
+    "/proc/sys/kernel/io_uring_disabled",
+    "/run/systemd/container",
+    "/sys/class/dmi/id/product_name",
+    "/sys/class/dmi/id/sys_vendor",
+    "/sys/hypervisor/type",
+    f"{CPU}/online",
+    f"{CPU}/possible",
+    f"{CPU}/present",
+    f"{CPU}/cpufreq/policy[0-9]*/scaling_governor",
+    f"{CPU}/cpu[0-9]*/topology/physical_package_id",
+    f"{CPU}/cpu[0-9]*/topology/thread_siblings_list",
+    f"{CPU}/cpu$first/cpufreq/cpuinfo_max_freq",
+    f"{CPU}/cpu$first/cpufreq/scaling_governor",
+    f"{CPU}/cpu$first/cache/index[0-9]*/coherency_line_size",
+    f"{CPU}/cpu$first/cache/index[0-9]*/level",
+    f"{CPU}/cpu$first/cache/index[0-9]*/shared_cpu_list",
+    f"{CPU}/cpu$first/cache/index[0-9]*/size",
+    f"{CPU}/cpu$first/cache/index[0-9]*/type",
+    f"{CPU}/cpu$first/cache/index[0-9]*/ways_of_associativity",
+    f"{NODE}/online",
+    f"{NODE}/node[0-9]*/cpulist",
+    f"{NODE}/node[0-9]*/distance",
+    f"{NODE}/node[0-9]*/meminfo",
+    f"{MM}/hugepages/hugepages-*/free_hugepages",
+    f"{MM}/hugepages/hugepages-*/nr_hugepages",
+    f"{MM}/transparent_hugepage/enabled",
+)
+"""Patterns of a shell; `$first` is the first online CPU. Every line of what matches is taken."""
+
+FIRST_BLOCKS: tuple[str, ...] = ("/proc/cpuinfo",)
+"""Files of which only the part before the first empty line is taken: one CPU's block of possibly hundreds."""
+
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("uname", "uname -m; uname -n; uname -r; uname -v"),
+    ("id", "id -u"),
+    ("df", 'df -P -k -- "$work"'),
+    ("page-size", "sed -n '/KernelPageSize/{p;q;}' /proc/self/smaps"),
+    ("virtualization", "systemd-detect-virt"),
+)
+"""Name and shell text (constants; `$work` is the work folder)."""
+
+TOOLS: tuple[tuple[str, str], ...] = (
+    ("cc", "--version"),
+    ("clang", "--version"),
+    ("fio", "--version"),
+    ("gcc", "--version"),
+    ("mpstat", "-V"),
+    ("numactl", "--version"),
+    ("perf", "--version"),
+)
+"""Programs that are looked for, and the argument that makes each print its version."""
+
+PROBES: tuple[tuple[str, str], ...] = (
+    ("fio-engines", "fio --enghelp"),
+    (
+        "io_uring",
+        'fio --name=probe --ioengine=io_uring --filename="$work/.probe" --size=4k --rw=write --output=/dev/null;'
+        ' status=$?; rm -f -- "$work/.probe"; (exit $status)',
+    ),
+)
+"""What is only asked when fio is there."""
