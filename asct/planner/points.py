@@ -23,6 +23,7 @@ from asct.planner.rules import Cell, Excluded, included, read_excludes, report_u
 from asct.planner.settings import InvalidSettings, Settings, plain_settings
 from asct.planner.sweep import Row, Where, combinations, expand, names_of
 from asct.sdk.benchmark import Benchmark
+from asct.sdk.params import Params
 
 CANDIDATES = 1_000_000
 """Combinations that `where` and `exclude` are tried on at most; a sweep with more is refused as too large."""
@@ -191,13 +192,15 @@ def _materialised(draft: _Draft, rows: Sequence[Row]) -> tuple[Point, ...] | Non
     shared = {name: value.value for name, value in base.items()}
     waiting = {name: value.final for name, value in base.items() if value.waits and name not in draft.names}
     found: dict[str, Point] = {}
+    like: dict[frozenset[str], Params] = {}
     for varying, span in _candidates(draft, rows):
         try:
-            params = settings.whole({**shared, **varying})
+            params = settings.variant(like.get(frozenset(varying)), shared, varying)
         except InvalidSettings as error:
             for problem in error.problems:
                 _report(draft, problem.setting, problem.message, problem.hint, varying)
             continue
+        like.setdefault(frozenset(varying), params)
         for name, message in benchmark.check(params):
             if name not in waiting:
                 _report(draft, settings.spellings.get(name, name), message, "", varying)

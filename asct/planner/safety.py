@@ -71,7 +71,8 @@ def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fi
 
 def _names_device(job: Job) -> bool:
     """A cheap look before points are costed one by one."""
-    return any(_device(value) for point in job.points for value in point.settings.values())
+    texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list)]
+    return any(_device(point.settings[name]) for name in texts for point in job.points)
 
 
 def _device(value: Any) -> bool:

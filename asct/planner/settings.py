@@ -43,6 +43,8 @@ class Settings:
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
         """What the text of a setting is, where that is known: how ranges of it are read."""
+        decorators = self.model.__pydantic_decorators__
+        self._across = bool(decorators.model_validators or decorators.field_validators)
         self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     @property
@@ -83,6 +85,16 @@ class Settings:
             return self.model.model_validate(values)
         except ValidationError as error:
             raise InvalidSettings(problems(error.errors(), self.names)) from None
+
+    def variant(self, other: Params | None, shared: Mapping[str, Any], varying: Mapping[str, Any]) -> Params:
+        """`whole` of shared and varying values, which were all read one by one before. Raises InvalidSettings.
+
+        `other` has the same shared values. Where the model checks nothing across settings, a copy of it with the
+        varying values is the same and takes a third of the time.
+        """
+        if other is not None and not self._across and all(type(getattr(other, name)) in _PLAIN for name in varying):
+            return other.model_copy(update=varying)
+        return self.whole({**shared, **varying})
 
     def _read_alone(self, name: str, raw: Any) -> Any:
         """When a model cannot be made of this setting only: by the type of the field."""
