@@ -77,7 +77,7 @@ def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
 
 
 def _params(benchmark: Benchmark[Any], settings: Any, examples: dict[str, Scalar]) -> Any:
-    from asct.planner import bind
+    from asct.planner.bind import bind
 
     return benchmark.params_model.model_validate(bind(settings, examples))
 

@@ -60,23 +60,24 @@ def load(settings: Settings, path: str, choice: Choice, *, text: str | None = No
     `text` takes the place of the file's content (plans that `asct run` makes). A frozen plan (JSON) is thawed.
     """
     from asct.plan.load import load_plan
-    from asct.planner import Selection, resolve
+    from asct.planner.resolve import resolve
+    from asct.planner.selection import Selection
     from asct.registry import installed
 
     if text is None and _is_frozen(path):
         return _thaw(path, choice)
     loaded = load_plan(Path(path), profile=choice.profile, sets=choice.sets, text=text)
     settings.console.files.update(loaded.files)
-    findings: list[Diagnostic] = list(loaded.diagnostics)
-    resolved: ResolvedPlan | None = None
-    if loaded.plan is not None:
-        selection = Selection(hosts=choice.hosts, benchmarks=choice.benchmarks, tags=choice.tags)
-        resolution = resolve(loaded.plan, installed(), selection)
-        resolved = resolution.plan
-        findings += [item for item in resolution.diagnostics if item not in findings]
-    if resolved is None or errors(findings):
-        raise PlanError(*findings)
-    settings.console.diagnostics(findings)
+    if loaded.plan is None:
+        raise PlanError(*loaded.diagnostics)
+    selection = Selection(hosts=choice.hosts, benchmarks=choice.benchmarks, tags=choice.tags)
+    resolution = resolve(loaded.plan, installed(), selection)
+    if errors(loaded.diagnostics):
+        raise PlanError(
+            *loaded.diagnostics, *(item for item in resolution.diagnostics if item not in loaded.diagnostics)
+        )
+    resolved = resolution.required()
+    settings.console.diagnostics([*loaded.diagnostics, *resolution.diagnostics])
     return resolved
 
 
@@ -85,7 +86,7 @@ def _is_frozen(path: str) -> bool:
 
 
 def _thaw(path: str, choice: Choice) -> ResolvedPlan:
-    from asct.planner import thaw
+    from asct.planner.freeze import thaw
 
     if choice != Choice():
         raise click.UsageError(f"{path} is a frozen plan: it is taken as it is, without --host, --set and the like")

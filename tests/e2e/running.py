@@ -35,6 +35,7 @@ def asct(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeo
     """Run `python -m asct` in `cwd`, without a terminal."""
     done = subprocess.run(
         [sys.executable, "-m", "asct", *arguments],
+        check=False,
         cwd=cwd,
         env=environment(env),
         stdin=subprocess.DEVNULL,

@@ -32,7 +32,7 @@ def command(
     settings: Settings, plan: str, show_commands: bool, origin: bool, output: str | None, choice: Choice
 ) -> int:
     """Show what a plan would do: points, repeats, time per host, bytes written, privileges. Touches no host."""
-    from asct.planner import preview
+    from asct.planner.preview import preview
     from asct.registry import installed
 
     resolved = load(settings, plan, choice)
@@ -56,9 +56,9 @@ def command(
 
 def _freeze(settings: Settings, resolved: ResolvedPlan, output: str) -> None:
     from asct.cli.files import write_text
-    from asct.planner import freeze
+    from asct.planner.freeze import freeze
 
-    write_text(Path(output), freeze(resolved))
+    write_text(Path(output), json.dumps(freeze(resolved), indent=1, allow_nan=False) + "\n")
     settings.console.line(f"frozen as {output}; next: asct apply {output} --approve {resolved.hash[:12]}")
 
 

@@ -1,0 +1,208 @@
+"""Bad input and bad luck: each ends with a clear message and the right exit code, and keeps what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import apply, asct, latest, lines
+
+pytestmark = pytest.mark.e2e
+
+NOOP = "plan: 1\nname: quick\nbenchmarks: [noop]\n"
+
+
+@pytest.mark.parametrize(
+    ("plan", "says"),
+    [
+        ("plan: 1\nname: q\nbenchmarks: [latnecy-sweep]\n", "did you mean `latency-sweep`"),
+        ("plan: 1\nname: q\nbenchmarks: [noop]\nexpekt: []\n", "did you mean `expect`"),
+        ("plan: 1\nname: q\nname: r\nbenchmarks: [noop]\n", "3:1"),
+        ("plan: 2\nname: q\nbenchmarks: [noop]\n", "version"),
+        ("plan: 1\nname: q\nbenchmarks:\n  - {uses: sids, config: {duration: 60}}\n", "needs a unit"),
+        ("plan: 1\nname: q\nbenchmarks:\n  - {uses: sids, config: {block_size: 4k}}\n", "4K"),
+        ("plan: 1\nname: q\nbenchmarks:\n  - {uses: noop, sweep: {index: {from: 1, to: 100000, step: 1}}}\n", "limits.points"),
+        ("[" * 100_000, "nest"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nplan: 1\n", "alias"),
+        ("plan: 1\nname: q\n\tbenchmarks: [noop]\n", "tab"),
+        ("", "plan"),
+    ],
+)  # fmt: skip
+def test_a_bad_plan_ends_with_2_and_a_place(tmp_path: Path, plan: str, says: str) -> None:
+    (tmp_path / "plan.yaml").write_text(plan)
+    for command in ("check", "apply"):
+        ended = asct(command, "plan.yaml", cwd=tmp_path)
+        assert ended.code == 2, ended.err
+        assert says in " ".join(ended.err.split()), ended.err
+        assert "plan.yaml:" in ended.err
+        assert "Traceback" not in ended.err
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x7fELF\x00\x01\x02\xff\xfe", b"\xff\xfe\x00p\x00l", b"plan: \x01\n", os.urandom(4096)]
+)
+def test_binary_garbage_ends_with_2(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "plan.yaml").write_bytes(content)
+    ended = asct("check", "plan.yaml", cwd=tmp_path)
+    assert ended.code == 2, ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_all_errors_come_at_once(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(
+        "plan: 1\nname: q\nbenchmarks:\n  - {uses: sids, config: {durration: 2s, block_size: 4x}}\n  - nosuch\n"
+        "expect:\n  - {metric: sids.iopz, min: 1}\n"
+    )
+    ended = asct("check", "plan.yaml", "--json", cwd=tmp_path)
+    assert ended.code == 2
+    document = json.loads(ended.out)
+    assert {item["line"] for item in document["diagnostics"]} >= {4, 5}
+    assert len(document["diagnostics"]) >= 3
+
+
+def test_a_plan_that_is_not_there_ends_with_2(tmp_path: Path) -> None:
+    ended = asct("check", "nosuch.yaml", cwd=tmp_path)
+    assert ended.code == 2
+    assert "nosuch.yaml" in ended.err
+
+
+def test_a_results_folder_that_cannot_be_made_ends_with_3_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    ended = apply(NOOP, tmp_path)
+    assert ended.code == 3
+    assert "results" in ended.err
+    assert (tmp_path / "results").read_text() == "a file"
+
+
+def without_tools(tmp_path: Path, *hidden: str) -> dict[str, str]:
+    """A PATH with every program but these."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for place in ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"):
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            link = folder / program.name
+            if not any(word in program.name for word in hidden) and not link.is_symlink():
+                link.symlink_to(program)
+    return {"PATH": str(folder)}
+
+
+def test_no_fio_is_a_finding_with_the_fix_and_the_rest_is_measured(tmp_path: Path) -> None:
+    plan = "plan: 1\nname: quick\nbenchmarks:\n  - noop\n  - {uses: sids, id: depth, config: {duration: 1s}}\n"
+    ended = apply(plan, tmp_path, env=without_tools(tmp_path, "fio"))
+    assert ended.code == 3, ended.err
+    assert "fio" in ended.err
+    assert "apt-get install fio" in ended.err
+    assert "Traceback" not in ended.err
+    assert {record["id"] for record in lines(latest(tmp_path) / "records.jsonl")} == {"noop"}
+
+
+def test_no_compiler_is_a_finding_with_the_fix(tmp_path: Path) -> None:
+    env = without_tools(tmp_path, "gcc", "clang", "cc", "c99", "c89", "tcc")
+    env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    ended = apply(NOOP, tmp_path, env=env)
+    assert ended.code == 3, ended.err
+    assert "compiler" in ended.err
+    assert "install" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def crashing_compiler(tmp_path: Path, source: str) -> dict[str, str]:
+    """A PATH whose `cc` and `gcc` compile `source` instead of what they are given."""
+    folder = tmp_path / "cc"
+    folder.mkdir()
+    (folder / "kernel.c").write_text(source)
+    script = folder / "gcc"
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *.c*) ;; *) exec /usr/bin/gcc "$@";; esac\n'
+        f'out=a.out; while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done\n'
+        f'exec /usr/bin/gcc -O1 -static -o "$out" {folder}/kernel.c\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    (folder / "cc").symlink_to(script)
+    return {"PATH": f"{folder}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("int main(void) { return *(volatile int *)0; }", "SIGSEGV"),
+        ('#include <stdio.h>\nint main(void) { puts("{\\"t\\":\\"ready\\"}"); return 0; }', "end"),
+        ('#include <stdio.h>\nint main(void) { fputs("no page", stderr); return 3; }', "no page"),
+    ],
+)
+def test_a_kernel_that_fails_is_an_outcome_with_its_cause(tmp_path: Path, source: str, says: str) -> None:
+    ended = apply(NOOP, tmp_path, env=crashing_compiler(tmp_path, source))
+    assert ended.code == 3, ended.err
+    assert says in ended.err
+    assert "Traceback" not in ended.err
+    statuses = [json.loads(path.read_text()) for path in latest(tmp_path).glob("jobs/local/noop/*/r1/status.json")]
+    assert [status["status"] for status in statuses] == ["failed"]
+
+
+@pytest.mark.fio
+def test_fio_that_fails_keeps_its_words(tmp_path: Path) -> None:
+    plan = "plan: 1\nname: quick\nbenchmarks:\n  - noop\n  - {uses: storage-fio, id: bad, config: {duration: 1s, file_names: /nonexistent/file}}\n"
+    ended = apply(plan, tmp_path)
+    assert ended.code == 3, ended.err
+    assert "/nonexistent/file" in ended.err
+    assert {record["id"] for record in lines(latest(tmp_path) / "records.jsonl")} == {"noop"}
+
+
+@pytest.mark.fio
+def test_an_existing_file_is_not_overwritten_without_consent(tmp_path: Path) -> None:
+    target = tmp_path / "precious"
+    target.write_bytes(b"x" * (1 << 20))
+    config = f"{{duration: 1s, rw: randwrite, file_names: {target}}}"
+    ended = apply(
+        f"plan: 1\nname: quick\nbenchmarks:\n  - {{uses: storage-fio, id: bad, config: {config}}}\n", tmp_path
+    )
+    assert ended.code == 4, ended.err
+    assert "overwrite" in ended.err
+    assert target.read_bytes() == b"x" * (1 << 20)
+
+
+def test_a_full_disk_keeps_what_was_measured(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)], check=True)
+    try:
+        plan = "plan: 1\nname: quick\nbenchmarks:\n  - {uses: noop, id: noop, sweep: {index: {from: 1, to: 2000, step: 1}}}\n"
+        ended = apply(plan, tmp_path, "--results", str(small / "results"))
+        assert ended.code == 3, ended.err
+        assert "space" in ended.err
+        assert "Traceback" not in ended.err
+        run = (small / "results" / "quick" / "latest").resolve(strict=True)
+        assert lines(run / "records.jsonl")
+        assert json.loads((run / "run.json").read_text())["status"] != "running"
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("aply",), ("apply",), ("check", "x.yaml", "--nosuch"), ("run", "nosuch"), ("list", "x")]
+)
+def test_wrong_usage_ends_with_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    ended = asct(*arguments, cwd=tmp_path)
+    assert ended.code == 2
+    assert ended.err
+    assert not any(tmp_path.iterdir())
+
+
+def test_read_only_commands_create_nothing(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(NOOP)
+    for arguments in (
+        ("check", "plan.yaml"), ("plan", "plan.yaml"), ("plan", "plan.yaml", "--show-commands"), ("list",),
+        ("explain", "latency-sweep"), ("schema",), ("results", "list"), ("version",), ("help",), ("completion", "bash"),
+        ("apply", "plan.yaml", "--dry-run"), ("run", "noop", "--dry-run"),
+    ):  # fmt: skip
+        ended = asct(*arguments, cwd=tmp_path)
+        assert ended.code == 0, (arguments, ended.err)
+        assert "\x1b" not in ended.out + ended.err
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.yaml"]

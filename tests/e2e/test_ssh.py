@@ -1,0 +1,163 @@
+"""The same over ssh, against a real server on loopback: measured, refused, lost and interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.running import QUICK, apply, asct, environment, latest, lines
+from tests.sshd import Sshd, keygen
+
+pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels]
+
+
+def hosts(server: Sshd, **changes: object) -> str:
+    """The `hosts:` part of a plan that reaches `server`."""
+    spec = {
+        "transport": "ssh",
+        "address": "127.0.0.1",
+        "port": server.port,
+        "user": server.user,
+        "identity_file": str(server.identity),
+        "known_hosts": str(server.known_hosts),
+        "workdir": str(server.folder / "account" / "work"),
+    }
+    return f"hosts: {json.dumps({'server': {**spec, **changes}})}\n"
+
+
+def leftovers(server: Sshd) -> list[str]:
+    """What is below the work folder after a run: nothing but empty folders."""
+    work = server.folder / "account" / "work"
+    return [str(path) for path in work.rglob("*") if path.is_file()] if work.exists() else []
+
+
+def running_from(server: Sshd) -> list[str]:
+    """Command lines of processes that run out of the account's folders."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                place = os.readlink(entry / "cwd")
+            except OSError:
+                continue
+            if place.startswith(str(server.folder / "account")):
+                found.append(text)
+    return found
+
+
+def test_the_example_plan_measures_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
+    plan = yaml.safe_load(Path("plans/examples/ssh.yaml").read_text())
+    assert [item if isinstance(item, str) else item["uses"] for item in plan["benchmarks"]] == [
+        "latency-sweep",
+        "storage-io-depth-sweep",
+    ]
+    ended = apply(QUICK + hosts(sshd), tmp_path)
+    assert ended.code == 0, ended.err
+    records = lines(latest(tmp_path) / "records.jsonl")
+    assert {record["host"] for record in records} == {"server"}
+    assert {record["benchmark"] for record in records} == {"latency-sweep", "storage-io-depth-sweep"}
+    assert (latest(tmp_path) / "report.html").is_file()
+    assert leftovers(sshd) == []
+    assert running_from(sshd) == []
+
+
+def test_an_unknown_host_key_is_refused_with_the_line_to_add(sshd: Sshd, tmp_path: Path) -> None:
+    empty = tmp_path / "known_hosts"
+    empty.touch()
+    ended = apply("plan: 1\nname: quick\nbenchmarks: [noop]\n" + hosts(sshd, known_hosts=str(empty)), tmp_path)
+    assert ended.code == 3
+    assert f"[127.0.0.1]:{sshd.port} ssh-ed25519 " in ended.err
+    assert "SHA256:" in ended.err
+    run = json.loads((latest(tmp_path) / "run.json").read_text())
+    assert [host["status"] for host in run["hosts"]] == ["unreachable"]
+
+
+def test_a_changed_host_key_is_refused(sshd: Sshd, tmp_path: Path) -> None:
+    keygen(tmp_path / "other")
+    kind, blob = (tmp_path / "other.pub").read_text().split()[:2]
+    (tmp_path / "known_hosts").write_text(f"[127.0.0.1]:{sshd.port} {kind} {blob}\n")
+    plan = "plan: 1\nname: quick\nbenchmarks: [noop]\n" + hosts(sshd, known_hosts=str(tmp_path / "known_hosts"))
+    ended = apply(plan, tmp_path)
+    assert ended.code == 3
+    assert "changed" in ended.err or "differs" in ended.err or "not the one" in ended.err
+    assert ended.err.count("SHA256:") == 2
+
+
+def test_an_unreachable_host_leaves_the_others_alone(sshd: Sshd, tmp_path: Path) -> None:
+    plan = yaml.safe_load(hosts(sshd))
+    plan["hosts"]["gone"] = {**plan["hosts"]["server"], "port": 1}
+    ended = apply("plan: 1\nname: quick\nbenchmarks: [noop]\n" + json.dumps(plan)[1:-1] + "\n", tmp_path)
+    assert ended.code == 3
+    assert "gone" in ended.err
+    assert {record["host"] for record in lines(latest(tmp_path) / "records.jsonl")} == {"server"}
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_leaves_nothing_on_either_side(own_sshd: Sshd, tmp_path: Path, number: int, code: int) -> None:
+    plan = (
+        "plan: 1\nname: quick\nbenchmarks:\n  - noop\n"
+        "  - {uses: storage-fio, id: long, config: {duration: 60s, filesize: 16M, numjobs: 1}}\n"
+    )
+    (tmp_path / "plan.yaml").write_text(plan + hosts(own_sshd))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "asct", "apply", "plan.yaml"],
+        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not any(
+        "fio" in text and "job.fio" in text for text in running_from(own_sshd)
+    ):
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    assert running_from(own_sshd) == []
+    assert leftovers(own_sshd) == []
+    run = json.loads((latest(tmp_path) / "run.json").read_text())
+    assert run["status"] == "interrupted"
+    assert [record["benchmark"] for record in lines(latest(tmp_path) / "records.jsonl")] == ["noop"]
+
+
+def test_a_kernel_is_pushed_when_the_target_has_no_compiler(own_sshd: Sshd, tmp_path: Path) -> None:
+    path = tmp_path / "bin"
+    path.mkdir()
+    for name in (
+        "sh",
+        "ls",
+        "cat",
+        "rm",
+        "mkdir",
+        "chmod",
+        "mv",
+        "env",
+        "uname",
+        "id",
+        "stat",
+        "sleep",
+        "kill",
+        "head",
+    ):
+        target = next(Path(folder) / name for folder in ("/bin", "/usr/bin") if (Path(folder) / name).exists())
+        (path / name).symlink_to(target)
+    assert asct("version", cwd=tmp_path).code == 0
+    config = own_sshd.folder / "sshd_config"
+    own_sshd.stop()
+    config.write_text(config.read_text() + f"SetEnv PATH={path}\n")
+    tmp_path.chmod(0o755)
+    for parent in list(tmp_path.parents)[:3]:
+        parent.chmod(0o755)
+    own_sshd.start()
+    ended = apply("plan: 1\nname: quick\nbenchmarks: [noop]\n" + hosts(own_sshd), tmp_path)
+    assert ended.code == 0, ended.err
+    built = [event for event in lines(latest(tmp_path) / "journal.jsonl") if event["t"] == "kernel-built"]
+    assert len(built) == 1
