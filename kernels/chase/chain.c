@@ -76,7 +76,8 @@ static bool shrink(struct chain *chain, uint64_t lines)
         }
         chain->lines -= count;
     }
-    return whole;
+    const struct node *first = chain_line(chain, 0);
+    return whole && (lines > 1 || first->next == first);
 }
 
 bool chain_resize(struct chain *chain, struct extent extent)

@@ -39,8 +39,8 @@ struct measured {
 };
 
 /* Measures the chain as it stands and leaves the result in `measured`. A size ends when the interval over all batches is narrow
- * enough, or over the last MEASURE_BATCHES_MIN alone: a neighbour that pauses is waited for, within the cap. Ends the program with 3 if the machine is so busy that
- * no batch was left alone, and with 4 if the walk left the chain. */
+ * enough, or over the last MEASURE_BATCHES_MIN alone: a neighbour that pauses is waited for, within the cap. Ends the program
+ * with 3 if the machine is so busy that no batch was left alone, and with 4 if the walk left the chain. */
 void measure(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured);
 
 #endif

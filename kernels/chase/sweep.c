@@ -50,6 +50,16 @@ static void print(struct sweep_result *result, const struct record *record)
     result->refined += record->refined;
 }
 
+/* Of ascending sizes that have the same lines, leaves the first. */
+static void drop_equal(struct curve *curve, uint64_t stride)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < curve->count; i++)
+        if (kept == 0 || curve->points[i].bytes / stride != curve->points[kept - 1].bytes / stride)
+            curve->points[kept++] = curve->points[i];
+    curve->count = kept;
+}
+
 /* The sizes asked for, or those of the grid in whole strides: the octaves of the smallest size and the parts between, and the largest. */
 static void plan_coarse(const struct sweep *sweep, struct curve *curve)
 {
@@ -68,6 +78,7 @@ static void plan_coarse(const struct sweep *sweep, struct curve *curve)
         octave *= 2;
     }
     qsort(curve->points, curve->count, sizeof *curve->points, by_bytes);
+    drop_equal(curve, stride);
 }
 
 /* The latency of each size, or that of a larger one if that is lower: more lines are not faster, so what stands out above is a
@@ -125,7 +136,8 @@ static void refine_one(struct sweep *sweep, struct sweep_result *result, struct 
 }
 
 /* One round; false if the time is over. The end nearer to the chain as it stands comes first. */
-static bool bisect(struct sweep *sweep, struct sweep_result *result, struct curve *curve, const struct gap *gaps, size_t count, uint64_t until_ns)
+static bool bisect(struct sweep *sweep, struct sweep_result *result, struct curve *curve, const struct gap *gaps, size_t count,
+                   uint64_t until_ns)
 {
     const struct chain *chain = sweep->bench.chain;
     uint64_t now = chain->lines * chain->cell * chain->stride, first = gaps[0].middle, last = gaps[count - 1].middle;

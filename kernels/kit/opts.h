@@ -176,7 +176,7 @@ static inline size_t opts_distance(const char *a, const char *b)
 __attribute__((noreturn)) static inline void opts_unknown(const struct opts *opts, const char *word)
 {
     const char *name = word + strspn(word, "-"), *close = NULL;
-    size_t nearest = 4;
+    size_t nearest = strlen(name) / 2 < 3 ? strlen(name) / 2 + 1 : 4; /* half of the letters must be right */
     char names[1024] = "";
     for (size_t i = 0; i < opts->count; i++) {
         size_t distance = opts_distance(name, opts->table[i].name);

@@ -1,0 +1,89 @@
+/* Grows and shrinks chains over many lengths, strides, cells and seeds, and walks each by a plain count with a map of what was
+ * visited: another way than the kernel's own check, which is run beside it and must also find the faults put in here. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chase/chain.h"
+#include "chase/check.h"
+#include "kit/numbers.h"
+
+#define BYTES (1 << 22)
+
+static char *memory;
+static unsigned char visited[BYTES / 16];
+
+static void require(int holds, const char *what, const struct chain *chain)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s: %llu lines, stride %llu, cell %llu, seed %llu\n", what, (unsigned long long)chain->lines,
+            (unsigned long long)chain->stride, (unsigned long long)chain->cell, (unsigned long long)chain->seed);
+    exit(1);
+}
+
+static void check_one_cycle(const struct chain *chain)
+{
+    const struct node *first = chain_line(chain, 0), *node = first;
+    uint64_t count = 0;
+    memset(visited, 0, sizeof visited);
+    do {
+        uint64_t at = (uint64_t)((const char *)node - chain->start) / 16;
+        require(chain_holds(chain, node), "outside", chain);
+        require(!visited[at], "visited twice", chain);
+        visited[at] = 1;
+        node = node->next;
+        count++;
+    } while (node != first && count <= chain->lines);
+    require(count == chain->lines, "not all lines", chain);
+    require(check_chain(chain), "refused by the self-check", chain);
+}
+
+static void check_faults(struct chain *chain)
+{
+    if (chain->lines < 4)
+        return;
+    struct node *a = chain_line(chain, chain->lines / 2), *b = chain_line(chain, chain->lines - 1);
+    struct node *next = a->next;
+    a->next = b->next; /* two cycles, of both of which no line is lost */
+    b->next = next;
+    require(!check_chain(chain), "two cycles pass", chain);
+    b->next = a->next;
+    a->next = a; /* the walk never comes back */
+    require(!check_chain(chain), "a dead end passes", chain);
+    a->next = (struct node *)(chain->start + chain->lines * chain->cell * chain->stride); /* a stray pointer */
+    require(!check_chain(chain), "a stray pointer passes", chain);
+    a->next = next;
+    require(check_chain(chain), "a mended chain is refused", chain);
+}
+
+static void grow_and_shrink(uint64_t stride, uint64_t max_lines, uint64_t seed)
+{
+    struct chain chain = {.start = memory, .bytes = BYTES, .stride = stride, .max_lines = max_lines, .seed = seed};
+    memset(memory, 0, BYTES);
+    chain_init(&chain);
+    for (int i = 0; i < 60; i++) {
+        uint64_t bytes = 2 * stride + random_below(random_at(seed, (uint64_t)i), BYTES - 2 * stride) / (i % 3 ? 64 : 1);
+        require(chain_resize(&chain, chain_extent(&chain, bytes)), "cannot be resized", &chain);
+        require(chain.lines >= 2 && chain.lines <= max_lines, "wrong length", &chain);
+        require((chain.lines + 1) * chain.cell * stride > bytes - stride, "does not span the size", &chain);
+        check_one_cycle(&chain);
+        check_faults(&chain);
+    }
+    struct node *last = chain_line(&chain, chain.lines - 1);
+    last->next = last;
+    require(!chain_resize(&chain, (struct extent){1, chain.cell}), "a changed chain comes apart", &chain);
+}
+
+int main(void)
+{
+    static const uint64_t strides[] = {16, 32, 48, 64, 128, 256, 1040, 4096};
+    memory = aligned_alloc(4096, BYTES);
+    for (size_t s = 0; memory && s < sizeof strides / sizeof *strides; s++)
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            grow_and_shrink(strides[s], UINT32_MAX, seed);
+            grow_and_shrink(strides[s], 100, seed);
+        }
+    puts(memory ? "ok" : "no memory");
+    return 0;
+}

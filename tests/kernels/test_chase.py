@@ -1,0 +1,194 @@
+"""The stream of the chase kernel: sizes, statistics, pages, interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kernels.building import KERNELS, Ran, run
+
+pytestmark = pytest.mark.kernels
+
+QUICK = ("--time-cap-ms", "5", "--patience-ms", "0")
+
+
+def documented() -> dict[str, set[str]]:
+    """The keys of each line in the example of the kernel's README, so that the text cannot fall behind."""
+    text = (KERNELS / "chase" / "README.md").read_text()
+    block = text.split("```json\n", 1)[1].split("```", 1)[0]
+    decoder, keys = json.JSONDecoder(), {}
+    while block := block.lstrip():
+        line, end = decoder.raw_decode(block)
+        keys[line["t"]] = set(line)
+        block = block[end:]
+    return keys
+
+
+@pytest.fixture(scope="module")
+def swept(chase: Path) -> Ran:
+    """A sweep over the first caches with some refining."""
+    ran = run(chase, "--max-size", "1048576", "--refine-max", "12", "--seed", "7", *QUICK)
+    assert ran.status == 0, ran.stderr
+    return ran
+
+
+def test_the_order_of_the_lines_and_their_keys(swept: Ran) -> None:
+    kinds = [line["t"] for line in swept.lines]
+    assert kinds[:2] == ["meta", "ready"] and kinds[-1] == "end" and set(kinds[2:-1]) == {"sample"}
+    keys = documented()
+    assert all(set(line) == keys[line["t"]] for line in swept.lines)
+    assert swept.meta["seed"] == 7 and swept.meta["options"]["seed"] == 7
+
+
+def test_every_number_is_an_integer(swept: Ran) -> None:
+    def numbers(value: Any) -> list[Any]:
+        if isinstance(value, dict):
+            return [number for item in value.values() for number in numbers(item)]
+        if isinstance(value, list):
+            return [number for item in value for number in numbers(item)]
+        return [value] if isinstance(value, int | float) else []
+
+    assert all(isinstance(number, int) for line in swept.lines for number in numbers(line))
+
+
+def test_the_grid_has_its_points_in_each_octave_and_refining_lies_between_them(swept: Ran) -> None:
+    samples = swept.of("sample")
+    coarse = [sample["size"] for sample in samples if sample["phase"] == "coarse"]
+    assert coarse == sorted(coarse)
+    assert coarse[0] == 128 and coarse[-1] == 1048576
+    assert {1 << power for power in range(7, 21)} <= set(coarse)
+    assert all(high / low < 2 ** (1 / 4) * 1.01 for low, high in pairwise(coarse) if low >= 8192)
+    refined = [sample["size"] for sample in samples if sample["phase"] == "refine"]
+    assert len(refined) == swept.end["refined"] <= 12
+    assert len(samples) == swept.end["samples"] == len({sample["size"] for sample in samples})
+    assert all(coarse[0] < size < coarse[-1] for size in refined)
+
+
+def test_a_level_is_refined_where_the_latency_jumps(swept: Ran) -> None:
+    by_size = {sample["size"]: sample["median_ps"] for sample in swept.of("sample")}
+    coarse = sorted(sample["size"] for sample in swept.of("sample") if sample["phase"] == "coarse")
+    assert max(by_size[b] / by_size[a] for a, b in pairwise(coarse)) > 1.1, (
+        "the machine shows no step of latency up to 1 MiB"
+    )
+    assert swept.end["refined"] > 0
+
+
+def test_lines_spans_and_batches_agree(swept: Ran) -> None:
+    stride = swept.meta["stride"]
+    for sample in swept.of("sample"):
+        assert sample["lines"] * stride == sample["size"] == sample["span"]
+        assert sample["loads"] % 64 == 0 and 512 <= sample["loads"] <= 16384
+        assert len(sample["ns"]) == len(sample["probe_ns"]) == min(64, sample["batches"])
+        assert sample["order"] == ("sorted" if sample["batches"] > 64 else "time")
+    assert swept.end["verified_lines"] >= sum(sample["lines"] for sample in swept.of("sample"))
+
+
+def test_the_statistics_are_those_of_the_listed_batches(swept: Ran) -> None:
+    whole = [sample for sample in swept.of("sample") if sample["order"] == "time" and sample["batches"] >= 6]
+    assert whole
+    for sample in whole:
+        loads, count = sample["loads"], sample["batches"]
+        ps = sorted(value * 1000 / loads for value in sample["ns"])
+        assert sample["median_ps"] == pytest.approx(statistics.median(ps), abs=1)
+        assert sample["min_ps"] == pytest.approx(ps[0], abs=1) and sample["max_ps"] == pytest.approx(ps[-1], abs=1)
+        rank = max(0, int((count - 1.96 * count**0.5) / 2) - 1)
+        assert ps[max(0, rank - 1)] - 1 <= sample["ci_low_ps"] <= ps[rank] + 1
+        assert ps[count - 1 - rank] - 1 <= sample["ci_high_ps"] <= ps[min(count - 1, count - rank)] + 1
+        assert sample["ci_low_ps"] <= sample["median_ps"] <= sample["ci_high_ps"]
+        assert sample["mcycles_low"] <= sample["mcycles"] <= sample["mcycles_high"]
+
+
+def test_a_capped_size_met_no_target_and_another_one_did(swept: Ran) -> None:
+    for sample in swept.of("sample"):
+        width = (sample["ci_high_ps"] - sample["ci_low_ps"]) / sample["median_ps"]
+        if not sample["capped"] and sample["outside"] == 0:
+            # rounding to picoseconds, and batches that were dropped after the interval was looked at
+            assert width <= 0.005 + 2 / sample["median_ps"] or sample["dropped"] > 0
+
+
+def test_sizes_replace_the_grid_and_equal_ones_are_measured_once(chase: Path) -> None:
+    ran = run(chase, "--sizes", "8192,4096,8200,4096", "--stride", "64", *QUICK)
+    assert [sample["size"] for sample in ran.of("sample")] == [4096, 8192]
+    assert ran.end["refine_stopped"] == "off" and ran.end["refined"] == 0
+
+
+@pytest.mark.parametrize("stride", [16, 64, 256, 4096])
+def test_the_footprint_is_the_size_whatever_the_stride(stride: int, chase: Path) -> None:
+    ran = run(chase, "--sizes", "65536,65600", "--stride", str(stride), *QUICK)
+    assert ran.status == 0
+    for sample in ran.of("sample"):
+        assert sample["lines"] == sample["span"] // stride
+        assert sample["size"] == sample["lines"] * stride
+
+
+def test_far_above_the_last_cache_the_chain_is_sparse_over_the_whole_span(chase: Path) -> None:
+    ran = run(chase, "--sizes", "100663296,268435456", "--llc-bytes", "1048576", "--stride", "64", *QUICK)
+    dense, sparse = ran.of("sample")
+    assert ran.meta["llc_from"] == "option" and ran.meta["max_lines"] * 64 == 128 << 20
+    assert dense["lines"] * 64 == dense["span"]
+    assert sparse["size"] == sparse["span"] == 268435456
+    assert sparse["lines"] == 268435456 // 64 // 2 == ran.meta["max_lines"]
+
+
+def test_pages_are_read_back_from_the_system(chase: Path) -> None:
+    base = run(chase, "--pages", "4k", "--sizes", "8388608", *QUICK).meta
+    assert base["pages"] == "4k" and base["pages_verified"] is True and base["huge_bytes"] == 0
+    assert base["kernel_page_bytes"] == base["page_bytes"] == os.sysconf("SC_PAGESIZE")
+    chosen = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
+    ran = run(chase, "--pages", "thp", "--sizes", "8388608", *QUICK)
+    if "[never]" in chosen:
+        assert ran.status == 3
+    else:
+        assert ran.meta["pages"] == "thp" and ran.meta["huge_bytes"] >= 8388608 * 0.9
+
+
+def test_auto_takes_what_is_there_and_leaves_the_pools_alone(chase: Path) -> None:
+    pools = sorted(Path("/sys/kernel/mm/hugepages").glob("*/nr_hugepages"))
+    before = [pool.read_text() for pool in pools]
+    ran = run(chase, "--sizes", "4194304", *QUICK)
+    assert ran.meta["pages_asked"] == "auto" and ran.meta["pages"] in ("4k", "thp", "2m", "1g")
+    assert [pool.read_text() for pool in pools] == before
+
+
+def test_cpu_and_node_are_bound_without_tools(chase: Path) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    ran = run(chase, "--cpu", str(cpu), "--node", "0", "--sizes", "4096", *QUICK)
+    assert ran.status == 0, ran.stderr
+    assert (ran.meta["cpu"], ran.meta["node"]) == (cpu, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_killed_run_leaves_whole_lines_and_no_end(number: signal.Signals, chase: Path) -> None:
+    arguments = [str(chase), "--max-size", "8388608", "--time-cap-ms", "1000", "--target-interval", "1"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(number)
+        lines += process.stdout.readlines()
+        assert process.wait(timeout=5) == -number
+    kinds = [json.loads(line)["t"] for line in lines]
+    assert kinds[0] == "meta" and "end" not in kinds
+
+
+def test_a_full_disk_ends_with_3(chase: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [str(chase), "--sizes", "4096"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 3
+    assert "standard output cannot be written" in done.stderr
+
+
+def test_noop_prints_one_of_each(built: dict[str, Path]) -> None:
+    ran = run(built["noop"])
+    assert [line["t"] for line in ran.lines] == ["meta", "ready", "sample", "end"]
+    assert ran.end["ok"] is True and ran.status == 0
+    assert len(run(built["noop"], "--samples", "3").of("sample")) == 3
