@@ -1,0 +1,51 @@
+"""Compilers: on the host, and here for the host's architecture."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from asct.hosts.base import Host
+from asct.sdk.facts import HostFacts
+
+NAMES = ("gcc", "cc", "clang")
+CROSS = {"x86_64": ("x86_64-linux-gnu-gcc",), "aarch64": ("aarch64-linux-gnu-gcc",)}
+PACKAGES = {"x86_64": "gcc-x86-64-linux-gnu", "aarch64": "gcc-aarch64-linux-gnu"}
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A compiler: its path and the first line of its --version, which names it in keys and reports."""
+
+    path: str
+    identity: str
+
+
+def on_host(host: Host, facts: HostFacts) -> list[Compiler]:
+    """Those of the host, best first; each is asked for its version, so that what is listed really runs."""
+    found: list[Compiler] = []
+    for name in NAMES:
+        tool = facts.tools.get(name)
+        if tool is None:
+            continue
+        answer = host.answer([tool.path, "--version"])
+        line = answer.stdout.partition("\n")[0].strip()
+        if answer.status == 0 and line and line not in [one.identity for one in found]:
+            found.append(Compiler(tool.path, line))
+    return found
+
+
+def here(arch: str) -> Compiler | None:
+    """One of this machine that makes code for `arch`: its own when it has that architecture, else a cross compiler."""
+    own = NAMES if platform.machine() == arch else ()
+    for name in (*own, *CROSS.get(arch, ())):
+        path = shutil.which(name)
+        if path is None:
+            continue
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        line = done.stdout.partition("\n")[0].strip()
+        if done.returncode == 0 and line:
+            return Compiler(path, line)
+    return None

@@ -1,0 +1,59 @@
+"""The source tree of a kernel, its compile command, and the key under which a build is kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import NotMeasured
+
+FLAGS = ("-O2", "-std=c11", "-static", "-pthread", "-D_GNU_SOURCE", "-I.")
+ARCHES = ("x86_64", "aarch64")
+KEY_DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """A kernel's files by path relative to kernels/: its own folder and the folders that kernels share."""
+
+    kernel: str
+    arch: str
+    files: Mapping[str, str]
+
+    def flags(self) -> list[str]:
+        """What the compiler is told besides files and output."""
+        return [*FLAGS, f"-Iarch/{self.arch}"]
+
+    def command(self, compiler: str, output: str) -> list[str]:
+        """The one compile command, run in a folder that holds `files`."""
+        own = sorted(name for name in self.files if name.startswith(f"{self.kernel}/") and name.endswith(".c"))
+        return [compiler, *self.flags(), *own, "-o", output]
+
+    def key(self, compiler: str) -> str:
+        """Hex digits of a SHA-256 over files, flags, kernel and the compiler's version line."""
+        digest = hashlib.sha256()
+        for part in (self.kernel, compiler, *self.flags()):
+            digest.update(part.encode() + b"\0")
+        for name in sorted(self.files):
+            text = self.files[name].encode("utf-8", "surrogateescape")
+            digest.update(f"{name}\0{len(text)}\0".encode() + text)
+        return digest.hexdigest()[:KEY_DIGITS]
+
+
+def load(folder: Path, kernel: str, arch: str | None) -> Sources:
+    """Read the sources of `kernel` for `arch` below `folder` (kernels/); raises NotMeasured when there are none."""
+    if arch not in ARCHES:
+        hint = f"kernels are written for {' and '.join(ARCHES)}"
+        raise NotMeasured(Diagnostic("E401", f"no kernels for the architecture `{arch or 'unknown'}`", hint=hint))
+    own = folder / kernel
+    if not (own / f"{kernel}.c").is_file():
+        known = sorted(path.parent.name for path in folder.glob("*/*.c") if path.stem == path.parent.name)
+        hint = f"kernels: {', '.join(known)}"
+        raise NotMeasured(Diagnostic("E402", f"no kernel named `{kernel}` in {folder}", hint=hint))
+    places = [own, folder / "kit", folder / "arch" / arch]
+    paths = [path for place in places if place.is_dir() for path in sorted(place.rglob("*.[chS]"))]
+    files = {path.relative_to(folder).as_posix(): path.read_text("utf-8", "surrogateescape") for path in paths}
+    return Sources(kernel, arch, files)
