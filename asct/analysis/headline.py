@@ -76,9 +76,11 @@ def _spread(place: Place, metric: Metric) -> str:
     if len(values) > 1:
         low, high = min(values), max(values)
         text = f"median of {len(values)}"
-        return text if not place.value else f"{text}, range {(high - low) / abs(place.value) * 100:.2g} %"
+        return (
+            text if not place.value else f"{text}, range {(high - low) / abs(place.value) * 100:.2g}\N{NO-BREAK SPACE}%"
+        )
     stats = place.records[0].stats
     if stats is None or stats.ci95 is None or not place.value:
         return ""
     half = (stats.ci95[1] - stats.ci95[0]) / 2 / abs(place.value) * 100
-    return f"±{half:.2g} %" if half >= 0.005 else "±0.01 % or less"
+    return f"±{half:.2g}\N{NO-BREAK SPACE}%" if half >= 0.005 else "±0.01\N{NO-BREAK SPACE}% or less"

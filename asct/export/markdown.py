@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from asct.analysis.grid import Grid, plain, without_empty_columns
+from asct.analysis.grid import Grid, plain
 from asct.analysis.report import HostPart, Report, Section, build
 from asct.analysis.view import RunView
 
@@ -134,7 +134,7 @@ def _part(part: HostPart, several: bool) -> list[str]:
     if part.note:
         lines += [f"_{escape(part.note)}_", ""]
     for grid in part.grids:
-        lines += [f"**{escape(grid.caption)}**", "", table(without_empty_columns(grid))]
+        lines += [f"**{escape(grid.caption)}**", "", table(grid)]
     for failure in part.failures:
         message = f"{escape(failure.label)}: {escape(failure.status)}. {prose(failure.message)}"
         lines.append(f"- ❌ {message} ({code(failure.folder)})")

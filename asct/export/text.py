@@ -70,8 +70,34 @@ def _part(report: Report, job_id: str, part: HostPart, width: int) -> list[str]:
 
 
 def table(grid: Grid, width: int = WIDTH) -> str:
-    """Aligned columns; titles wrap first, then texts, so that the table fits into `width` when that is possible."""
-    full = without_empty_columns(grid)
+    """Aligned columns within `width`: titles wrap first, then texts; what is still too wide goes on below.
+
+    Each further part repeats the first column. Only a column that is too wide by itself passes `width`.
+    """
+    return "\n\n".join(_one_table(part, width) for part in _parts(without_empty_columns(grid), width))
+
+
+def _parts(grid: Grid, width: int) -> list[Grid]:
+    """The columns in groups that fit, each led by the first column."""
+    groups: list[list[int]] = [[0]]
+    for index in range(1, len(grid.heads)):
+        if len(groups[-1]) > 1 and not _fits(_columns(grid, [*groups[-1], index]), width):
+            groups.append([0])
+        groups[-1].append(index)
+    return [_columns(grid, group) for group in groups]
+
+
+def _columns(grid: Grid, kept: Sequence[int]) -> Grid:
+    rows = tuple(tuple(row[index] for index in kept) for row in grid.rows)
+    return Grid(grid.slug, grid.caption, tuple(grid.heads[index] for index in kept), rows)
+
+
+def _fits(grid: Grid, width: int) -> bool:
+    sizes = _sizes(grid, width)
+    return sum(sizes) + 2 * (len(sizes) - 1) <= width
+
+
+def _one_table(full: Grid, width: int) -> str:
     sizes = _sizes(full, width)
     lines = _cells([head.title for head in full.heads], full.heads, sizes, bottom=True)
     for row in full.rows:

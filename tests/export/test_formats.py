@@ -230,6 +230,15 @@ def test_text_fits_a_terminal(view: Viewer) -> None:
     assert "\x1b" not in str(render(view(text=HOSTILE), "stdout"))
 
 
+def test_wide_tables_go_on_below(view: Viewer) -> None:
+    heads = (Head("IODepth", "right"), *(Head(f"Column {n} (us)", "right") for n in range(20)))
+    rows = tuple((Cell(str(d), d), *(Cell(f"{d * n:.1f}") for n in range(20))) for d in (1, 128))
+    lines = text.table(Grid("g", "Grid", heads, rows)).splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert sum(line.split()[:1] == ["128"] for line in lines) >= 2
+    assert "2432.0" in lines[-1]
+
+
 CELLS = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=30)
 
 
