@@ -125,7 +125,7 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` names no setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
-        """No entry has the name: a slip in that of a section, or a benchmark that others depend on (the planner knows)."""
+        """No entry has the name: a slip in that of a section, or a benchmark that only the planner knows of."""
         head, span = item.parts[0]
         if head == "safety":
             hint = "write it into the plan"
