@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from rich.text import Text
+
 from asct.cli.console import Console
 from asct.engine import events
 
@@ -64,10 +66,10 @@ class Progress(AbstractContextManager["Progress"]):
             for name in event.hosts:
                 self.hosts[name] = HostProgress(share, estimated_s=event.estimated_s.get(name, 0.0))
             return
-        name = getattr(event, "host", None)
-        if name is None or name not in self.hosts:
+        host: str | None = getattr(event, "host", None)
+        if host is None or host not in self.hosts:
             return
-        state = self.hosts[name]
+        state = self.hosts[host]
         if isinstance(event, events.HostReady):
             state.doing = "preparing"
         elif isinstance(event, events.KernelBuilt):
@@ -141,9 +143,7 @@ class Live(Progress):
         self._live.start()
         return self
 
-    def _draw(self) -> object:
-        from rich.text import Text
-
+    def _draw(self) -> Text:
         now, columns = time.monotonic(), self.console.err.width
         rows = [live_line(name, state, now, columns) for name, state in self.hosts.items()]
         return Text("\n".join(rows), no_wrap=True, overflow="ellipsis")

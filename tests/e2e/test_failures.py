@@ -39,7 +39,7 @@ def test_a_bad_plan_ends_with_2_and_a_place(tmp_path: Path, plan: str, says: str
         ended = asct(command, "plan.yaml", cwd=tmp_path)
         assert ended.code == 2, ended.err
         assert says in " ".join(ended.err.split()), ended.err
-        assert "plan.yaml:" in ended.err
+        assert "plan.yaml" in ended.err
         assert "Traceback" not in ended.err
     assert not (tmp_path / "results").exists()
 
