@@ -103,7 +103,12 @@ def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:
 
 
 def _layer(origin: Any) -> str:
-    return plain(str(origin.get("layer") or "")) if isinstance(origin, dict) else plain(str(origin))
+    """`[layer, [file, line, ...]]` of the frozen plan as `config, plan.yaml:7`."""
+    if not isinstance(origin, list) or not origin:
+        return ""
+    span = origin[1] if len(origin) > 1 else None
+    place = f", {span[0]}:{span[1]}" if isinstance(span, list) and len(span) > 1 else ""
+    return plain(f"{origin[0]}{place}")
 
 
 def command_of(root: Path, item: RepeatView) -> CommandLine:

@@ -69,20 +69,11 @@ def judge(
     return verdicts
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """0 when all holds, 1 when an expectation failed, 3 when one stayed unknown that may not; 3 wins over 1.
-
-    Only expectations of severity `fail` count; an unknown one counts unless its `if_missing` says `warn` or `pass`.
-    """
-    code = 0
-    for verdict in verdicts:
-        if verdict.severity != "fail":
-            continue
-        if verdict.outcome == "fail":
-            code = max(code, 1)
-        elif verdict.outcome == "unknown" and verdict.if_missing == "fail":
-            code = max(code, 3)
-    return code
+def counts_against(verdict: Verdict) -> bool:
+    """Whether the verdict changes the exit code: a failed one of severity `fail`, an unknown one that may not be."""
+    if verdict.outcome == "unknown":
+        return verdict.if_missing == "fail"
+    return verdict.outcome == "fail" and verdict.severity == "fail"
 
 
 def gather(records: Iterable[Record]) -> list[Place]:

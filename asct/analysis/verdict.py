@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from asct.analysis.expectations import NOT_MEASURED
+from asct.analysis.expectations import NOT_MEASURED, counts_against
 from asct.analysis.grid import Cell, Grid, Head, Tone, place_text, plain, quantity_cell
 from asct.analysis.view import RunView
 from asct.store.model import Run, Verdict
@@ -30,9 +30,10 @@ class Summary:
 def summarise(view: RunView) -> Summary:
     """The answer of the run: failed expectations first, then what is not known, then what was not measured."""
     run = view.run
-    counting = [verdict for verdict in run.verdicts if verdict.severity == "fail"]
-    failed = [verdict for verdict in counting if verdict.outcome == "fail"]
-    unknown = [item for item in counting if item.outcome == "unknown" and item.if_missing == "fail"]
+    against = [verdict for verdict in run.verdicts if counts_against(verdict)]
+    failed = [verdict for verdict in against if verdict.outcome == "fail"]
+    unknown = [verdict for verdict in against if verdict.outcome == "unknown"]
+    counting = [item for item in run.verdicts if item.severity == "fail" or counts_against(item)]
     lost = sum(run.counts.get(status, 0) for status in NOT_MEASURED)
     total = sum(run.counts.values())
     unusable = [host.name for host in run.hosts if host.status != "ok"]
@@ -67,7 +68,10 @@ def _sentence(text: str) -> str:
 
 def _all_good(counting: Sequence[Verdict], total: int) -> str:
     if counting:
-        return "The expectation held" if len(counting) == 1 else f"All {len(counting)} expectations held"
+        held = sum(1 for item in counting if item.outcome == "pass")
+        if held < len(counting):
+            return f"{held} of {len(counting)} expectations held, none failed"
+        return "The expectation held" if held == 1 else f"All {held} expectations held"
     return "The measurement was made" if total == 1 else f"All {total} measurements were made"
 
 
@@ -76,9 +80,9 @@ def _remarks(run: Run) -> list[str]:
     noisy = run.counts.get("noisy", 0)
     if noisy:
         remarks.append(f"{noisy} noisy measurement{'' if noisy == 1 else 's'}")
-    mild = sum(1 for item in run.verdicts if item.severity != "fail" and item.outcome != "pass")
+    mild = sum(1 for item in run.verdicts if item.outcome != "pass" and not counts_against(item))
     if mild:
-        remarks.append(f"{mild} expectation{'' if mild == 1 else 's'} of lower severity not met")
+        remarks.append(f"{mild} expectation{'' if mild == 1 else 's'} not met or unknown, which the plan allows")
     if not run.verdicts:
         remarks.append("The plan sets no expectations")
     return remarks

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from asct.analysis.evidence import failures_of
+from asct.analysis.expectations import counts_against
 from asct.analysis.grid import place_text, plain
 from asct.analysis.report import build
 from asct.analysis.verdict import bound_text
@@ -47,9 +48,9 @@ def render(view: RunView) -> str:
 
 def _expectations(view: RunView) -> Iterable[_Note]:
     for verdict in view.run.verdicts:
-        if verdict.outcome == "pass" or verdict.severity == "info":
+        grave = counts_against(verdict)
+        if verdict.outcome == "pass" or (verdict.severity == "info" and not grave):
             continue
-        grave = verdict.severity == "fail" and (verdict.outcome == "fail" or verdict.if_missing == "fail")
         word = "failed" if verdict.outcome == "fail" else "unknown"
         title = f"expectation {word}: {verdict.id}.{verdict.metric}"
         yield _Note("error" if grave else "warning", title, _verdict_text(verdict), verdict.file or "", verdict.line)

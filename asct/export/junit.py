@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from statistics import median
 
+from asct.analysis.expectations import counts_against
 from asct.analysis.grid import place_text, plain
 from asct.analysis.verdict import bound_text
 from asct.analysis.view import JobView, RepeatView, RunView
@@ -104,7 +105,7 @@ def _verdict_case(suite: ET.Element, verdict: Verdict) -> None:
     if verdict.value is not None and verdict.unit:
         value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"
     message = "; ".join(text for text in (f"{value}, expected {bound_text(verdict)}", verdict.reason) if text)
-    blocking = verdict.severity == "fail" and (verdict.outcome == "fail" or verdict.if_missing == "fail")
+    blocking = counts_against(verdict)
     kind = "skipped" if not blocking else "failure" if verdict.outcome == "fail" else "error"
     problem = ET.SubElement(case, kind, {"message": _clean(message)})
     if blocking:

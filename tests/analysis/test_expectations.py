@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.expectations import exit_code, fact_value, judge, same
+from asct.analysis.expectations import counts_against, fact_value, judge, same
 from asct.diagnostics.model import Span
+from asct.engine.exit_code import exit_code
 from asct.planner.model import Check
 from asct.sdk.facts import Cpu, HostFacts
 from asct.sdk.record import Record, Stats
@@ -104,7 +105,7 @@ def test_what_cannot_be_judged_is_unknown_and_says_why(
     verdict = one([check(**changes)], records, facts={"a": HostFacts(host="a", collected_at="t")})
     assert verdict.outcome == "unknown"
     assert reason in verdict.reason
-    assert exit_code([verdict]) == 3
+    assert exit_code([], [verdict]) == 3
 
 
 def test_an_unreachable_host_is_unknown_with_its_reason() -> None:
@@ -170,17 +171,21 @@ def test_places_are_compared_by_value(wanted: Any, found: Any, equal: bool) -> N
     assert same(wanted, found) is equal
 
 
-def test_the_exit_code_counts_grave_verdicts_only() -> None:
-    def verdict(outcome: str, severity: str = "fail", if_missing: str = "fail") -> Verdict:
-        return Verdict.model_validate(
-            {"outcome": outcome, "severity": severity, "if_missing": if_missing, "host": None, "id": "x", "metric": "m"}
-        )
-
-    assert exit_code([]) == exit_code([verdict("pass")]) == 0
-    assert exit_code([verdict("fail")]) == 1
-    assert exit_code([verdict("unknown"), verdict("fail")]) == 3
-    assert exit_code([verdict("unknown", if_missing="warn"), verdict("unknown", if_missing="pass")]) == 0
-    assert exit_code([verdict("fail", severity="warn"), verdict("unknown", severity="info")]) == 0
+@pytest.mark.parametrize(
+    ("outcome", "severity", "if_missing", "against"),
+    [
+        ("pass", "fail", "fail", False), ("fail", "fail", "pass", True), ("fail", "warn", "fail", False),
+        ("unknown", "fail", "fail", True), ("unknown", "info", "fail", True), ("unknown", "fail", "warn", False),
+    ],
+)  # fmt: skip
+def test_what_counts_against_a_run_is_what_changes_its_exit_code(
+    outcome: str, severity: str, if_missing: str, against: bool
+) -> None:
+    verdict = Verdict.model_validate(
+        {"outcome": outcome, "severity": severity, "if_missing": if_missing, "host": None, "id": "x", "metric": "m"}
+    )
+    assert counts_against(verdict) is against
+    assert (exit_code([], [verdict]) != 0) is against
 
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=7)

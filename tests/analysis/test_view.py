@@ -140,7 +140,7 @@ def test_hosts_share_figures_and_stacked_ones_stay_apart(tmp_path: Path) -> None
 def test_settings_tell_their_origin_and_what_was_swept(tmp_path: Path) -> None:
     part = build(open_view(write_sample(tmp_path), Fakes())).sections[1].parts[0]
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in part.settings.rows}
-    assert rows["iodepth"] == ["swept: 1, 2, 4, 8, 16, 32, 64, 128", "sweep"]
+    assert rows["iodepth"] == ["swept: 1, 2, 4, 8, 16, 32, 64, 128", "sweep, plans/quickstart.yaml:3"]
     assert rows["rw"] == ["randread", "default"]
     assert rows["block_size"][0] == "4K (4096)"
     assert part.commands[0].lines == (

@@ -183,7 +183,7 @@ def _resolved(sample: Sample) -> dict[str, Any]:
             {
                 "host": host,
                 "id": "storage-io-depth-sweep",
-                "origins": {"iodepth": {"layer": "sweep"}, "rw": {"layer": "default"}},
+                "origins": {"iodepth": ["sweep", ["plans/quickstart.yaml", 3, 5, 7]], "rw": ["default", None]},
             }
             for host in sample.hosts
         ]
