@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from asct.errors import AsctError, HostError, HostLost, HostTimeout
+from asct.errors import AsctError, ConnectError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
 from asct.hosts.base import Answer, Finished, Task
 from asct.hosts.exchange import Exchange
@@ -47,9 +47,9 @@ class RemoteHost:
         self._link.connect()
         try:
             self._make_work_folder()
-        except AsctError:
+        except HostError as error:
             self._link.close()
-            raise
+            raise ConnectError(self.name, *error.diagnostics) from error
 
     def _make_work_folder(self) -> None:
         text = script.opening(self.name, self._base, secrets.token_hex(16))

@@ -85,6 +85,7 @@ main() {
     say started
     ( launch "$@" )
     status=$?
+    trap '' PIPE
     told=0
     if [ -s "$note" ]; then told=1; fi
     say "ended $status $told"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from asct.plan.model import HostSpec
 
 CONNECT_S = 10.0
 KEEPALIVE_S = 15
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what it has to say is in the diagnostics
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
@@ -98,8 +100,9 @@ class SshLink:
     @contextlib.contextmanager
     def within(self, seconds: float, doing: str) -> Iterator[None]:
         watch = self._watch
-        if watch is None:
-            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, "not connected"))
+        if watch is None or watch.fired:
+            detail = "it was given up before" if watch else "not connected"
+            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, detail))
         before, self._allowed_s = watch.deadline, seconds
         watch.deadline = time.monotonic() + seconds
         try:
@@ -241,7 +244,7 @@ class Hop:
             "key_filename": files,
             "look_for_keys": not files,
             "allow_agent": True,
-            "timeout": self._connect_s,
+            "timeout": 2 * self._connect_s,
             "banner_timeout": self._connect_s,
             "auth_timeout": self._connect_s,
             "channel_timeout": self._connect_s,
@@ -287,7 +290,7 @@ class Hop:
             case OSError():
                 return problems.unreachable(self.place, error.strerror or str(error) or "timed out")
         text = str(error)
-        if "banner" in text:
+        if "banner" in text or "No existing session" in text:
             return problems.silent_server(self.place, self._connect_s)
         if "authentication methods" in text:
             return problems.login_refused(self.place, self._connection.user, "no key to offer")

@@ -1,0 +1,310 @@
+"""The ssh transport against real servers: keys, logins, jump hosts, and servers that fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import ConnectError, HostError, HostLost, HostTimeout
+from asct.hosts import script
+from asct.hosts.base import Host, Process, Task
+from asct.hosts.opening import make_host, open_host
+from asct.plan.model import HostSpec
+from tests.hosts.test_contract import gone
+from tests.sshd import Sshd, free_port, keygen
+
+pytestmark = pytest.mark.ssh
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder without keys, agent or ssh configuration."""
+    folder = tmp_path / "home"
+    (folder / ".ssh").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    return folder
+
+
+def refused(spec: HostSpec) -> Diagnostic:
+    with pytest.raises(ConnectError) as error:
+        open_host(spec)
+    assert error.value.host == spec.name
+    return error.value.diagnostics[0]
+
+
+def quick(spec: HostSpec, seconds: float = 1.0) -> HostSpec:
+    return replace(spec, options={"connect_timeout": seconds})
+
+
+def ssh_keygen_fingerprint(file: Path) -> str:
+    done = subprocess.run(["ssh-keygen", "-lf", str(file)], capture_output=True, text=True, check=True)
+    return done.stdout.split()[1]
+
+
+def test_unknown_key_is_refused_with_the_line_to_add(sshd: Sshd, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    spec = sshd.spec(known_hosts=str(known))
+    for content in (
+        None,
+        "",
+        "other ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl\n",
+    ):
+        if content is not None:
+            known.write_text(content)
+        found = refused(spec)
+        assert found.code == "E307"
+        assert ssh_keygen_fingerprint(sshd.folder / "host.pub") in found.notes[0][0]
+        assert str(known) in found.hint
+    line = found.hint.split(": ", 1)[1]
+    known.write_text(line + "\n")
+    open_host(spec).close()
+
+
+def test_hashed_known_hosts(sshd: Sshd, tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    shutil.copy(sshd.known_hosts, known)
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(known)], check=True, capture_output=True)
+    assert "127.0.0.1" not in known.read_text()
+    open_host(sshd.spec(known_hosts=str(known))).close()
+
+
+def test_changed_key_is_refused_with_both_fingerprints(sshd: Sshd, tmp_path: Path) -> None:
+    keygen(tmp_path / "other")
+    kind, blob = (tmp_path / "other.pub").read_text().split()[:2]
+    known = tmp_path / "known"
+    known.write_text(f"[127.0.0.1]:{sshd.port} {kind} {blob}\n")
+    found = refused(sshd.spec(known_hosts=str(known)))
+    assert found.code == "E308"
+    assert ssh_keygen_fingerprint(sshd.folder / "host.pub") in found.notes[0][0]
+    assert ssh_keygen_fingerprint(tmp_path / "other.pub") in found.notes[1][0]
+
+
+def test_ssh_config_does_not_weaken_the_check(sshd: Sshd, home: Path, tmp_path: Path) -> None:
+    (home / ".ssh" / "config").write_text(
+        f"Host box\n HostName 127.0.0.1\n Port {sshd.port}\n User {sshd.user}\n IdentityFile {sshd.identity}\n"
+        " StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n"
+    )
+    spec = HostSpec("box", "ssh", workdir=sshd.spec().workdir)
+    assert refused(spec).code == "E307"
+    shutil.copy(sshd.known_hosts, home / ".ssh" / "known_hosts")
+    host = open_host(spec)
+    assert host.answer(["whoami"]).stdout.strip() == sshd.user
+    host.close()
+
+
+def test_wrong_login(sshd: Sshd, tmp_path: Path) -> None:
+    keygen(tmp_path / "stranger")
+    found = refused(sshd.spec(identity_file=str(tmp_path / "stranger")))
+    assert found.code == "E309"
+    assert sshd.user in found.message
+    assert refused(sshd.spec(identity_file=None)).code == "E309"
+
+
+def test_identity_that_cannot_be_used(sshd: Sshd, tmp_path: Path) -> None:
+    assert refused(sshd.spec(identity_file=str(tmp_path / "absent"))).code == "E311"
+    locked = tmp_path / "locked"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(locked)], check=True)
+    assert refused(sshd.spec(identity_file=str(locked))).code == "E311"
+
+
+def test_agent(sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sock = tmp_path / "a"
+    agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(sock)], stdout=subprocess.DEVNULL)
+    try:
+        while not sock.exists():
+            time.sleep(0.01)
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(sock))
+        subprocess.run(["ssh-add", "-q", str(sshd.identity)], check=True)
+        open_host(sshd.spec(identity_file=None)).close()
+    finally:
+        agent.terminate()
+        agent.wait()
+
+
+def test_nothing_listens(sshd: Sshd) -> None:
+    assert refused(sshd.spec(port=free_port())).code == "E305"
+
+
+def test_name_that_does_not_resolve(sshd: Sshd) -> None:
+    assert refused(sshd.spec(address="no-such-host.invalid")).code == "E303"
+
+
+def test_silent_server(sshd: Sshd) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert refused(quick(sshd.spec(port=silent.getsockname()[1]))).code == "E306"
+
+
+def hang_up(server: socket.socket) -> None:
+    server.accept()[0].close()
+
+
+def test_server_that_hangs_up(sshd: Sshd) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=hang_up, args=(server,), daemon=True).start()
+        assert refused(quick(sshd.spec(port=server.getsockname()[1]))).code in ("E306", "E313")
+
+
+def test_unreachable(sshd: Sshd) -> None:
+    """A server whose queue of new connections is full answers nothing, as a host that is down."""
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for one in (first, second):
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        assert refused(quick(sshd.spec(port=full.getsockname()[1]))).code == "E304"
+
+
+def test_no_sftp(sshd_without_sftp: Sshd) -> None:
+    assert refused(sshd_without_sftp.spec()).code == "E310"
+
+
+def test_forced_command(own_sshd: Sshd) -> None:
+    keys = own_sshd.folder / "authorized_keys"
+    keys.write_text(
+        f'command="if [ \\"$SSH_ORIGINAL_COMMAND\\" = internal-sftp ]; then exec /usr/lib/openssh/sftp-server; fi;'
+        f' echo go away" {keys.read_text()}'
+    )
+    assert refused(own_sshd.spec()).code in ("E327", "E310")
+
+
+def test_work_folder_that_cannot_be_made(sshd: Sshd) -> None:
+    found = refused(sshd.spec(workdir="/proc/asct"))
+    assert found.code == "E322"
+    assert "workdir" in found.hint
+
+
+def test_jump_host_is_checked_too(sshd: Sshd, own_sshd: Sshd, tmp_path: Path) -> None:
+    key = (sshd.folder / "client.pub").read_text()
+    (own_sshd.folder / "authorized_keys").write_text(key)
+    both = tmp_path / "both"
+    both.write_text(sshd.known_hosts.read_text() + own_sshd.known_hosts.read_text())
+    spec = sshd.spec(jump=f"{own_sshd.user}@127.0.0.1:{own_sshd.port}", known_hosts=str(both))
+    host = open_host(spec)
+    assert host.answer(["sh", "-c", "echo ${SSH_CONNECTION##* }"]).stdout == f"{sshd.port}\n"
+    host.close()
+    found = refused(replace(spec, known_hosts=str(sshd.known_hosts)))
+    assert found.code == "E307"
+    assert "jump host" in found.message
+    found = refused(replace(spec, known_hosts=str(own_sshd.known_hosts)))
+    assert found.code == "E307"
+    assert "jump host" not in found.message
+
+
+def test_proxy_jump_of_ssh_config(sshd: Sshd, own_sshd: Sshd, home: Path, tmp_path: Path) -> None:
+    (own_sshd.folder / "authorized_keys").write_text((sshd.folder / "client.pub").read_text())
+    both = tmp_path / "both"
+    both.write_text(sshd.known_hosts.read_text() + own_sshd.known_hosts.read_text())
+    (home / ".ssh" / "config").write_text(
+        f"Host inner\n HostName 127.0.0.1\n ProxyJump outer\nHost outer\n HostName 127.0.0.1\n"
+        f" Port {own_sshd.port}\n User {own_sshd.user}\n"
+    )
+    host = open_host(sshd.spec(address="inner", known_hosts=str(both)))
+    assert host.answer(["true"]).status == 0
+    host.close()
+
+
+def _parent(host: Host) -> int:
+    """The process of the server that serves this connection."""
+    text = host.answer(["sh", "-c", "cat /proc/$$/stat"]).stdout
+    return int(text.rpartition(") ")[2].split()[1])
+
+
+def test_connection_lost_while_running(own_sshd: Sshd, tmp_path: Path) -> None:
+    host = open_host(own_sshd.spec())
+    work = host.work
+    session = _parent(host)
+    threading.Timer(0.5, os.kill, (session, signal.SIGKILL)).start()
+    with pytest.raises(HostLost) as error:
+        host.run(Task(Process(("sleep", "508"), f"{work}/t"), tmp_path / "into", timeout_s=60))
+    assert error.value.diagnostics[0].code == "E320"
+    assert gone(work), "the host ends the task when the connection is lost"
+    with pytest.raises(HostLost):
+        host.answer(["true"])
+    host.close()
+    again = open_host(own_sshd.spec())
+    assert not Path(work).exists(), "the next connection clears what was left"
+    again.close()
+
+
+def test_frozen_peer(own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asct.hosts.remote.SHORT_S", 1.0)
+    host = open_host(own_sshd.spec())
+    session = _parent(host)
+    os.kill(session, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        with pytest.raises(HostTimeout) as error:
+            host.run(Task(Process(("true",), f"{host.work}/t"), tmp_path / "into", timeout_s=1))
+        assert error.value.diagnostics[0].code == "E321"
+        with pytest.raises(HostLost):
+            host.answer(["true"])
+        host.close()
+        assert time.monotonic() - began < 30
+    finally:
+        os.kill(session, signal.SIGCONT)
+
+
+def test_login_script_that_talks(own_sshd: Sshd) -> None:
+    """Text of a login script before the answer is passed over."""
+    config = own_sshd.folder / "sshd_config"
+    own_sshd.stop()
+    config.write_text(
+        config.read_text().replace("internal-sftp", "/usr/lib/openssh/sftp-server") + "\nPermitUserRC yes\n"
+    )
+    own_sshd.start()
+    keys = own_sshd.folder / "authorized_keys"
+    talk = "case $SSH_ORIGINAL_COMMAND in *sftp*) ;; *) echo Welcome; echo oops >&2;; esac; "
+    talk += 'eval \\"$SSH_ORIGINAL_COMMAND\\"'
+    keys.write_text(f'command="{talk}" {keys.read_text()}')
+    host = open_host(own_sshd.spec())
+    answer = host.answer(["sh", "-c", "echo out; echo err >&2"])
+    assert (answer.stdout, answer.stderr) == ("out\n", "err\n")
+    host.close()
+
+
+@pytest.fixture(params=["/bin/bash", "busybox"])
+def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "busybox":
+        path = shutil.which("busybox")
+        if path is None:
+            pytest.skip("busybox is not installed")
+        yield f"{path} sh"
+    else:
+        yield request.param
+
+
+def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
+    (tmp_path / ".runner").write_text(script.RUNNER.read_text())
+    folder = str(tmp_path / "t")
+    process = Process(("sh", "-c", 'printf %s "$1"; exit 137', "sh", "it's\na $(test)"), folder, env={"A": "b c"})
+    line = script.task_line("x", Task(process, tmp_path, files={"f": "one\ntwo'"}), empty=False)
+    command = [*other_shell.split(), "-c", 'root=$1; . "$root/.runner"', "sh", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write(line.encode())
+        shell.stdin.flush()
+        lines = shell.stdout.read().decode().split("\n")
+    assert lines[:3] == ["asct:started", "asct:ended 137 0", "asct:done fe"]
+    assert (tmp_path / "t" / "stdout").read_text() == "it's\na $(test)"
+    assert (tmp_path / "t" / "f").read_text() == "one\ntwo'"
+
+
+def test_closed_host_says_so(sshd: Sshd) -> None:
+    host = make_host(sshd.spec())
+    with pytest.raises(HostError):
+        host.answer(["true"])
+    host.close()
