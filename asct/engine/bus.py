@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from threading import Lock
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.events import Event, Notice, PointStarted
+from asct.engine.events import Event, Notice, PointEnded, PointStarted
 from asct.store.writer import RunWriter
 
 Listener = Callable[[Event], None]
@@ -26,7 +26,8 @@ class Bus:
     def emit(self, event: Event) -> None:
         """Journal first, so that what a listener shows is on disk. Raises StoreError when the journal cannot grow."""
         with self._mutex:
-            self._writer.journal(stamped(event), sync=not isinstance(event, PointStarted))
+            point = isinstance(event, PointStarted | PointEnded)
+            self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=not point)
             self._tell(event)
 
     def notice(self, host: str | None, diagnostic: Diagnostic) -> None:
@@ -35,7 +36,7 @@ class Bus:
         with self._mutex:
             self.findings.append((host, diagnostic))
             if self._writer.failure is None:
-                self._writer.journal(stamped(event), sync=True)
+                self._writer.journal(stamped(event), sync=True, force=True)
             self._tell(event)
 
     def last(self, event: Event) -> None:

@@ -75,9 +75,12 @@ class Stepper:
 
     def _run(self, task: Task) -> Finished:
         try:
-            return self._host.run(task)
+            finished = self._host.run(task)
         except OSError as error:  # a transport's own failures are HostErrors: this one is of the results tree
             raise self._writer.fail(task.into, error) from error
+        if finished.notes:  # a file that was not fetched may be the first sign of a full disk here
+            self._writer.probe()
+        return finished
 
     def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
         main = Process((self._programs.path(step.program), *step.arguments), self._folder, step.env)
@@ -104,7 +107,12 @@ class Stepper:
 
 def _texts(finished: Finished, into: Path) -> dict[str, str]:
     """The fetched files as text; a file with other bytes is read with replacement characters."""
-    return {name: (into / name).read_bytes().decode("utf-8", errors="replace") for name in finished.fetched}
+    return {name: _text(f"{into}/{name}") for name in finished.fetched}
+
+
+def _text(path: str) -> str:
+    with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files: pathlib would double the time
+        return file.read().decode("utf-8", errors="replace")
 
 
 def _command(step: Step, task: Task) -> dict[str, Any]:

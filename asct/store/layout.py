@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}(-\d+)?")
@@ -95,7 +96,7 @@ class RunLayout:
         return self.root / "build" / safe_name(host)
 
     def job(self, host: str, job_id: str) -> Path:
-        return self.root / "jobs" / safe_name(host) / safe_name(job_id)
+        return _job(self.root, host, job_id)
 
     def prepare(self, host: str, job_id: str) -> Path:
         return self.job(host, job_id) / "prepare"
@@ -124,7 +125,13 @@ class RunLayout:
 
     def relative(self, path: Path) -> str:
         """`path` as documents of the tree write it: below the root, with forward slashes."""
-        return path.relative_to(self.root).as_posix()
+        text, root = str(path), str(self.root)
+        return text[len(root) + 1 :] if text.startswith(f"{root}/") else path.relative_to(self.root).as_posix()
+
+
+@lru_cache(maxsize=256)
+def _job(root: Path, host: str, job_id: str) -> Path:
+    return root / "jobs" / safe_name(host) / safe_name(job_id)
 
 
 def plan_folder(results: Path, plan: str) -> Path:

@@ -8,6 +8,7 @@ journal agree; anything torn before is measured again by a resume.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ from asct.store.lock import RunLock
 from asct.store.model import Command, Run, Status
 
 _RESERVE_BYTES = 128 << 10
+_SYNC_EVERY_S = 0.02
 
 
 def _document(model: BaseModel) -> str:
@@ -47,6 +49,9 @@ class RunWriter:
         self._lock = RunLock(layout.lock)
         self._journal: LineFile | None = None
         self._records: LineFile | None = None
+        self._synced = 0.0
+        self._points: set[Path] = set()
+        """Folders known to exist."""
 
     @classmethod
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
@@ -131,10 +136,12 @@ class RunWriter:
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
         """Make an empty folder for a repeat; what an earlier attempt (number `attempt` - 1) left is moved aside."""
         self._check()
+        parent = folder.parent
         try:
+            if parent not in self._points:
+                parent.mkdir(parents=True, exist_ok=True)
+                self._points.add(parent)
             folder.mkdir()
-        except FileNotFoundError:
-            return self._make(folder)
         except FileExistsError:
             self._set_aside(folder, attempt)
             return self._make(folder)
@@ -159,11 +166,20 @@ class RunWriter:
             self._append(self._records, lines, sync=False)
         self._put(self.layout.status(folder), _document(status), sync=False)
 
-    def journal(self, event: Mapping[str, Any], *, sync: bool) -> None:
-        """One line of journal.jsonl; `sync` flushes the records, then the journal, to the disk."""
+    def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
+        """One line of journal.jsonl. `sync` flushes it to the disk, at most once in 20 ms unless `force`.
+
+        A process that dies loses nothing; a machine that loses power loses at most what such short points took, and a
+        resume measures it again.
+        """
         line = json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n"
-        if self._journal is not None:
-            self._append(self._journal, line, sync=sync)
+        if self._journal is None:
+            return
+        with self._mutex:
+            due = force or (sync and time.monotonic() - self._synced > _SYNC_EVERY_S)
+            self._append(self._journal, line, sync=due)
+            if due:
+                self._synced = time.monotonic()
 
     # ---- the end ----
 
@@ -196,6 +212,13 @@ class RunWriter:
             self.layout.reserve.unlink(missing_ok=True)
 
     # ---- failures ----
+
+    def probe(self) -> None:
+        """Make sure that there is room left; raises StoreError (E502, E503)."""
+        path = self.layout.root / ".probe"
+        self._put(path, "\0" * _RESERVE_BYTES, sync=False)
+        with suppress(OSError):
+            path.unlink()
 
     def fail(self, path: Path, error: OSError) -> StoreError:
         """Note that the tree cannot be written; gives room back so that the end can still be written."""

@@ -196,7 +196,9 @@ def kernel_job(**settings: Any) -> Job:
     return job(point("kernel-probe", **settings), benchmark="kernel-probe")
 
 
-def plan(*jobs: Job, workdir: Path | str, hosts: Mapping[str, HostSpec] | None = None, name: str = "test") -> ResolvedPlan:
+def plan(
+    *jobs: Job, workdir: Path | str, hosts: Mapping[str, HostSpec] | None = None, name: str = "test"
+) -> ResolvedPlan:
     specs = hosts or {job.host: HostSpec(job.host, workdir=str(workdir)) for job in jobs}
     digest = hashlib.sha256(repr(jobs).encode()).hexdigest()
     return ResolvedPlan(

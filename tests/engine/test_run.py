@@ -286,5 +286,3 @@ def test_telemetry_is_kept_per_job(lab: Lab) -> None:
     telemetry = json.loads(done.stored.layout.telemetry("local", "a").read_text())
     assert telemetry["growth"]["context_switches"] > 0
     assert 0 <= telemetry["steal_share"] <= 1
-
-

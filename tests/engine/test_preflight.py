@@ -1,0 +1,146 @@
+"""What keeps a job from running is found before anything is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asct.engine.preflight import Demand, check, version_key
+from asct.sdk.facts import HostFacts, Memory, ToolFact
+from asct.sdk.needs import Needs, Scratch
+from tests.engine import plant
+from tests.engine.conftest import Lab
+from tests.engine.plant import job, point
+
+GIB = 1 << 30
+
+
+def facts(**fields: object) -> HostFacts:
+    return HostFacts.model_validate({"host": "h", "collected_at": "now", **fields})
+
+
+def codes(need: Needs, known: HostFacts, found: dict[str, str] | None = None) -> list[str]:
+    return [finding.diagnostic.code for finding in check(Demand.of([need]), known, found or {}, "h")]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"), [("fio-3.33", (3, 33)), ("3.30", (3, 30)), ("12.5.6 (x)", (12, 5, 6)), ("", ()), ("git", ())]
+)
+def test_version_numbers(text: str, key: tuple[int, ...]) -> None:
+    assert version_key(text) == key
+
+
+def test_tools() -> None:
+    need = Needs(tools=(("fio", "3.30"),))
+    assert codes(need, facts()) == ["E420"]
+    assert codes(need, facts(), {"fio": "/opt/fio"}) == []
+    assert codes(need, facts(tools={"fio": ToolFact(path="/usr/bin/fio", version="fio-3.9")})) == ["E421"]
+    assert codes(need, facts(tools={"fio": ToolFact(path="/usr/bin/fio", version="fio-3.33")})) == []
+    assert codes(need, facts(tools={"fio": ToolFact(path="/usr/bin/fio", version=None)})) == []
+
+
+def test_the_fix_names_the_package() -> None:
+    (finding,) = check(Demand.of([Needs(tools=(("mpstat", ""),))]), facts(), {}, "h")
+    assert finding.diagnostic.hint == "run on h: apt-get install sysstat"
+
+
+def test_memory_and_scratch_space() -> None:
+    known = facts(memory=Memory(available_bytes=GIB), work_free_bytes=GIB)
+    assert codes(Needs(memory_bytes=GIB + 1), known) == ["E422"]
+    assert codes(Needs(memory_bytes=GIB), known) == []
+    assert codes(Needs(scratch=Scratch("s", GIB - (512 << 20) + 1)), known) == ["E423"]
+    assert codes(Needs(scratch=Scratch("s", GIB - (512 << 20))), known) == []
+    assert codes(Needs(memory_bytes=9 * GIB, scratch=Scratch("s", 9 * GIB)), facts()) == []
+
+
+def test_points_are_taken_together() -> None:
+    demand = Demand.of(
+        [
+            Needs(tools=(("fio", "3.30"),), memory_bytes=5, scratch=Scratch("s", 1), targets=("/a",)),
+            Needs(tools=(("fio", "3.4"),), memory_bytes=3, scratch=Scratch("s", 7), writes_bytes=(("/a", 4), ("", 9))),
+        ]
+    )
+    assert (demand.tools, demand.memory_bytes, demand.scratch) == ({"fio": "3.30"}, 5, {"s": 7})
+    assert (demand.targets, demand.writes) == ({"/a": True}, {"/a": 4})
+
+
+def test_a_missing_tool_skips_its_job_only(lab: Lab) -> None:
+    class Lacking(plant.Probe):
+        name = "lacking"
+        tool = ("no-such-program", "1.0")
+
+    shelf = plant.Shelf((plant.Probe(), Lacking()))
+    done = lab.run(job(benchmark="lacking", id="x"), job(), ports=plant.collaborators(catalog=shelf))
+    assert (done.code, done.codes()) == (3, ["E420"])
+    assert done.stored.run.counts == {"ok": 1, "skipped": 1}
+    assert "no-such-program is not installed" in done.stored.run.jobs[0].note
+
+
+def test_a_kernel_that_cannot_be_built_skips_its_jobs(lab: Lab) -> None:
+    def provide(*_: object) -> plant.FakeBuilt:
+        raise plant.NotMeasured(plant.Diagnostic("E401", "no compiler", hint="install gcc"))
+
+    done = lab.run(plant.kernel_job(), job(id="b"), ports=plant.collaborators(provide=provide))
+    assert (done.code, done.codes()) == (3, ["E401"])
+    assert done.stored.run.counts == {"ok": 1, "skipped": 1}
+
+
+def test_an_existing_file_is_not_overwritten(lab: Lab, tmp_path: Path) -> None:
+    target = tmp_path / "precious"
+    target.write_text("mine")
+    writes = f"echo gone > {target}; echo 1"
+    done = lab.run(job(point(script=writes, writes=str(target))), job(id="b"))
+    assert (done.code, done.codes()) == (4, ["E430"])
+    assert target.read_text() == "mine"
+    assert done.stored.run.jobs[0].refused
+    assert done.stored.run.counts == {"ok": 1, "skipped": 1}
+    done = lab.run(job(point(script=writes, writes=str(target), overwrite=True)))
+    assert (done.code, target.read_text()) == (0, "gone\n")
+
+
+def test_a_file_this_run_made_may_be_written_again(lab: Lab, tmp_path: Path) -> None:
+    target = tmp_path / "new"
+    done = lab.run(*(job(point(script=f"echo {n} > {target}; echo 1", writes=str(target)), id=n) for n in "ab"))
+    assert (done.code, target.read_text()) == (0, "b\n")
+
+
+def test_a_file_that_appears_before_its_job_is_not_overwritten(lab: Lab, tmp_path: Path) -> None:
+    target = tmp_path / "late"
+    done = lab.run(
+        job(point(script=f"echo mine > {target}; echo 1"), id="other"),
+        job(point(script=f"echo gone > {target}; echo 1", writes=str(target))),
+    )
+    assert (done.code, done.codes(), target.read_text()) == (4, ["E430"], "mine\n")
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "exit_code"),
+    [
+        ({"reads": "/nowhere-at-all"}, "E425", 3),
+        ({"reads": "@/absent"}, "E424", 3),
+        ({"writes": "@/absent/x"}, "E425", 3),
+        ({"writes": "@"}, "E431", 4),
+        ({"writes": "/dev/null"}, "E431", 4),
+        ({"writes": "/dev/vda"}, "E431", 4),
+        ({"reads": "/etc/passwd"}, None, 0),
+        ({"reads": "@/with space; touch x"}, "E424", 3),
+    ],
+)
+def test_named_files(lab: Lab, tmp_path: Path, settings: dict[str, str], code: str | None, exit_code: int) -> None:
+    given = {name: text.replace("@", str(tmp_path)) for name, text in settings.items()}
+    if settings == {"reads": "/nowhere-at-all"}:
+        given = {"reads": "/nowhere-at-all/x"}
+    done = lab.run(job(point(**given)))
+    assert done.codes() == ([code] if code else [])
+    assert done.code == exit_code
+
+
+def test_settings_that_contradict_after_binding(lab: Lab) -> None:
+    class Picky(plant.Probe):
+        def check(self, params: plant.ProbeParams) -> list[tuple[str, str]]:
+            return [("index", "is odd")] if params.index % 2 else []
+
+    done = lab.run(job(point(index=1), point(index=2)), ports=plant.collaborators(catalog=plant.Shelf((Picky(),))))
+    assert done.codes() == ["E614"]
+    assert done.stored.run.counts == {"skipped": 2}

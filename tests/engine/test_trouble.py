@@ -1,0 +1,252 @@
+"""Signals, lost connections, full disks: the run ends in order and what was measured stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine import events
+from asct.engine.resume import missing
+from asct.errors import ConnectError, HostLost, StoreError
+from asct.hosts.base import Finished, Host, Task
+from asct.hosts.local import LocalHost
+from asct.plan.model import HostSpec, Retry
+from asct.store.reader import read_run
+from asct.store.verify import verify
+from tests.engine import plant
+from tests.engine.conftest import Lab
+from tests.engine.plant import job, point
+
+
+def when(kind: type[events.Event], act: Callable[[], object]) -> Callable[[events.Event], None]:
+    """A listener that acts once, a little after the first event of a kind."""
+    done = threading.Event()
+
+    def listen(event: events.Event) -> None:
+        if isinstance(event, kind) and not done.is_set():
+            done.set()
+            threading.Timer(0.2, act).start()
+
+    return listen
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_run_and_leaves_nothing(lab: Lab, tmp_path: Path, number: int, code: int) -> None:
+    pids = tmp_path / "pid"
+    points = [point(script=f"echo $$ > {pids}; sleep 100; echo 1"), point(script="echo 2")]
+    before = signal.getsignal(signal.SIGINT)
+    listener = when(events.PointStarted, lambda: os.kill(os.getpid(), number))
+    started = time.monotonic()
+    done = lab.run(job(*points), listeners=[listener])
+    assert time.monotonic() - started < 30
+    assert done.code == code
+    assert (done.stored.run.status, done.stored.run.exit_code) == ("interrupted", code)
+    assert done.stored.run.counts == {"interrupted": 1, "skipped": 1}
+    assert done.status().status == "interrupted"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pids.read_text()), 0)
+    assert lab.leftovers() == []
+    assert signal.getsignal(signal.SIGINT) is before
+    assert done.stored.journal()[-1]["t"] == "run-ended"
+    assert verify(done.stored) == []
+
+
+def test_a_second_signal_does_not_corrupt(lab: Lab) -> None:
+    def twice() -> None:
+        for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+            time.sleep(0.05)
+
+    script = "trap '' INT; sleep 0.5; sleep 0.5; sleep 3; echo 1"
+    done = lab.run(job(point(script=script), point()), listeners=[when(events.PointStarted, twice)])
+    assert done.code == 130
+    assert verify(done.stored) == []
+    assert lab.leftovers() == []
+
+
+class Flaky(LocalHost):
+    """Loses its connection as often as `losses` says, before the task is run."""
+
+    losses: list[bool]
+    opens = 0
+
+    def open(self) -> None:
+        type(self).opens += 1
+        super().open()
+
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+        if self.losses and self.losses.pop(0):
+            self.close()
+            raise HostLost(self.name, Diagnostic("E305", "the connection broke"))
+        return super().run(task, on_line)
+
+
+def flaky(*losses: bool, reachable: int = 99) -> tuple[plant.Collaborators, type[Flaky]]:
+    class Mine(Flaky):
+        opens = 0
+
+        def open(self) -> None:
+            if type(self).opens >= reachable:
+                raise ConnectError(self.name, Diagnostic("E301", "no route to host", hint="switch it on"))
+            super().open()
+
+    Mine.losses = list(losses)
+
+    def make(spec: HostSpec, _folder: Path) -> Host:
+        return Mine(spec.name, spec.workdir)
+
+    return plant.collaborators(make_host=make), Mine
+
+
+def test_a_lost_point_is_data_and_the_next_ones_go_on(lab: Lab) -> None:
+    ports, host = flaky(False, True)
+    done = lab.run(job(*(point(script=f"echo {n}") for n in range(3))), ports=ports)
+    assert done.stored.run.counts == {"host-lost": 1, "ok": 2}
+    assert done.values() == [0, 2]
+    assert host.opens == 2
+    assert (done.code, done.status(number=1).diagnostic["code"]) == (3, "E610")
+    assert done.stored.run.hosts[0].status == "ok"
+
+
+def test_retry_after_a_loss_prepares_again(lab: Lab) -> None:
+    ports, _ = flaky(False, True)
+    lines = job(point(script="cat @WORK@/scratch >&2; echo 1", scratch=9), retry=Retry(1, ("host-lost",)))
+    done = lab.run(lines, ports=ports)
+    assert (done.code, done.status().attempts) == (0, 2)
+    assert verify(done.stored) == []
+
+
+def test_a_host_that_does_not_come_back_is_given_up(lab: Lab) -> None:
+    ports, _ = flaky(False, True, reachable=1)
+    done = lab.run(job(*(point(script=f"echo {n}") for n in range(4))), job(id="b"), ports=ports)
+    assert done.stored.run.counts == {"host-lost": 1, "ok": 1, "skipped": 3}
+    assert done.stored.run.hosts[0].status == "lost"
+    assert done.codes() == ["E301", "E610"]
+    assert done.code == 3
+
+
+def test_a_host_lost_again_and_again_is_given_up(lab: Lab) -> None:
+    ports, host = flaky(*([True] * 50))
+    done = lab.run(job(*(point(index=n) for n in range(9)), retry=Retry(1, ("host-lost",))), ports=ports)
+    assert host.opens == 4
+    assert done.stored.run.hosts[0].status == "lost"
+
+
+def test_resume_measures_what_is_missing_only(lab: Lab, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    points = [
+        point(script=f"echo x >> {tmp_path}/ran; echo 1"),
+        point(script=f"[ -e {marker} ] && echo 2"),
+        point(script="echo 3"),
+    ]
+    resolved = lab.plan(job(*points, repeats=2))
+    first = plant.run(lab.results, resolved)
+    assert first.stored.run.counts == {"failed": 2, "ok": 4}
+    layout = first.stored.layout
+    assert [(identity, repeat) for _, identity, repeat in missing(resolved, layout)] == [
+        (points[1].id, 1), (points[1].id, 2),
+    ]  # fmt: skip
+    with layout.journal.open("a") as journal:
+        journal.write('{"schema":"asct.event/1","t":"poi')
+    (layout.repeat("local", "a", points[2].id, 2) / "status.json").write_text("")
+    assert len(missing(resolved, layout)) == 3
+    marker.touch()
+    second = plant.run(lab.results, resolved, resume=layout)
+    assert (second.code, second.stored.run.counts) == (0, {"ok": 6})
+    assert second.stored.run.run == first.stored.run.run
+    assert sorted(second.values()) == [1, 1, 2, 2, 3, 3]
+    assert (tmp_path / "ran").read_text() == "x\nx\n"
+    assert missing(resolved, layout) == []
+    assert verify(second.stored) == []
+
+
+def test_resume_gives_results_of_earlier_jobs_to_later_ones(lab: Lab, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    needy = job(point(script=f"[ -e {marker} ] && echo 2"), id="b", needs={"first": "a"})
+    resolved = lab.plan(job(point(script="echo 7")), needy)
+    first = plant.run(lab.results, resolved)
+    assert first.stored.run.counts == {"failed": 1, "ok": 1}
+    marker.touch()
+    second = plant.run(lab.results, resolved, resume=first.stored.layout)
+    assert (second.code, second.values()) == (0, [7, 2])
+
+
+def test_resume_refuses_another_plan(lab: Lab) -> None:
+    first = lab.run(job())
+    with pytest.raises(StoreError, match="measured another plan"):
+        lab.run(job(point(script="echo 9")), resume=first.stored.layout)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounting a small file system needs root")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], check=True)
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_ends_the_run_and_keeps_what_was_measured(small_disk: Path, tmp_path: Path) -> None:
+    big = "i=0; while [ $i -lt 2000 ]; do echo 1; i=$((i+1)); done; head -c 60000 /dev/zero >&2"
+    points = [point(script=big, index=number) for number in range(40)]
+    resolved = plant.plan(job(*points), workdir=tmp_path / "work")
+    done = plant.run(small_disk / "results", resolved)
+    assert done.code == 3
+    assert "E503" in done.codes()
+    finding = next(item for item in done.stored.run.findings if item["code"] == "E503")
+    assert "asct resume" in finding["hint"]
+    stored = read_run(done.stored.layout.root)
+    assert stored.run.status == "incomplete"
+    assert 0 < stored.run.counts["ok"] < 40
+    records = stored.records()
+    assert len(records) >= 2000 * stored.run.counts["ok"]
+    assert stored.journal()[-1]["t"] == "run-ended"
+    assert [path for path in (tmp_path / "work").iterdir() if "cache" not in path.name] == []
+
+
+def test_a_results_folder_that_cannot_be_made_stops_before_anything(lab: Lab, tmp_path: Path) -> None:
+    lab.results.write_text("a file stands here")
+    with pytest.raises(StoreError) as caught:
+        lab.run(job(point(script=f"touch {tmp_path}/ran; echo 1")))
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, caught.value.exit_code) == ("E501", 3)
+    assert str(lab.results) in diagnostic.message and "--results" in diagnostic.hint
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_killed_run_can_be_read_and_resumed(lab: Lab, tmp_path: Path) -> None:
+    """The process is killed without warning in the middle of its second point."""
+    script = (
+        "import sys; from pathlib import Path; from tests.engine import plant\n"
+        "results, work, marker = map(Path, sys.argv[1:])\n"
+        "points = [plant.point(script='echo 1'), plant.point(script=f'[ -e {marker} ] && echo 2 || kill -KILL $PPID')]\n"
+        "resolved = plant.plan(plant.job(*points), workdir=work)\n"
+        "resume = next(iter(p for p in results.glob('test/2*')), None) if marker.exists() else None\n"
+        "from asct.store.layout import RunLayout\n"
+        "done = plant.run(results, resolved, resume=RunLayout(resume) if resume else None)\n"
+        "print(done.code, sorted(done.values()))\n"
+    )
+    marker = tmp_path / "marker"
+    command = [sys.executable, "-c", script, str(lab.results), str(lab.work), str(marker)]
+    killed = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    (root,) = (path for path in (lab.results / "test").iterdir() if not path.is_symlink())
+    assert json.loads((root / "run.json").read_text())["status"] == "running"
+    assert [record.value for record in read_run(root).records()] == [1]
+    assert [item.code for item in verify(read_run(root))] == ["E513"]
+    marker.touch()
+    again = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    assert again.stdout == "0 [1.0, 2.0]\n", again.stderr
