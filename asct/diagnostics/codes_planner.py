@@ -17,8 +17,8 @@ _SETTINGS: dict[str, CodeText] = {
     ),
     "E203": CodeText(
         "--set of something that is not in the plan",
-        "`--set` changes a setting of a benchmark (`--set fine-depth.iodepth=4`, by id or by the benchmark's name) or a "
-        "variable (`--set vars.runtime=5s`). The part before the dot is neither.",
+        "`--set` changes a setting of a benchmark by its id or name (`--set fine-depth.iodepth=4`) or a "
+        "variable (`--set vars.runtime=5s`). What stands before the dot is neither.",
     ),
     "E204": CodeText(
         "one setting under two spellings",
@@ -119,7 +119,7 @@ _NEEDS: dict[str, CodeText] = {
     ),
     "E224": CodeText(
         "unknown result",
-        "A template reads a result that the needed benchmark does not give. `asct explain BENCHMARK` lists its results.",
+        "A template reads a result that the needed benchmark does not give. `asct explain BENCHMARK` lists them.",
     ),
     "E225": CodeText(
         "result of several points",
@@ -213,7 +213,7 @@ _COSTS: dict[str, CodeText] = {
     ),
     "E262": CodeText(
         "frozen plan of a newer asct",
-        "The file has a later version of the format than this asct reads. Use that asct, or write it again with this.",
+        "The file has a later version of the format than this asct reads. Use the newer one, or write it again.",
     ),
 }
 

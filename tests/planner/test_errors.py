@@ -1,0 +1,209 @@
+"""Every error of the planner, at its place: the word in the plan that the caret must stand under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from asct.diagnostics.codes import lookup
+from asct.diagnostics.codes_planner import CODES
+from asct.diagnostics.model import Diagnostic
+from tests.planner.building import at, refused
+
+
+@dataclass(frozen=True)
+class Case:
+    """`word` (its nth occurrence) is where the error points; "" means it has no place."""
+
+    code: str
+    text: str
+    word: str
+    hint: str
+    nth: int = 0
+    sets: tuple[str, ...] = ()
+
+
+HOSTS = "hosts: {a: {transport: local}, b: {transport: local}}\n"
+SWEEP = "benchmarks:\n  - id: disk\n    uses: disk\n    sweep:\n"
+CASES = [
+    Case("E201", "benchmarks: [disc]", "disc", "did you mean `disk`?"),
+    Case("E202", "benchmarks: [{uses: disk, config: {iodeth: 4}}]", "iodeth", "did you mean `iodepth`?"),
+    Case("E202", "defaults: {config: {nope_nope: 1}}\nbenchmarks: [disk]", "nope_nope", "asct list settings"),
+    Case("E203", "benchmarks: [disk]", "", "did you mean `disk`?", sets=("dsk.iodepth=4",)),
+    Case("E204", "benchmarks: [{uses: disk, config: {bs: 4K, block_size: 8K}}]", "block_size", "main name is `block_size`"),
+    Case(
+        "E205",
+        HOSTS
+        + "groups: {g: {hosts: [a], config: {iodepth: 2}}, h: {hosts: [a], config: {iodepth: 3}}}\nbenchmarks: [disk]",
+        "3",
+        "for host `a` itself",
+    ),
+    Case("E206", HOSTS + "benchmarks: [{uses: disk, hosts: [c]}]", "c]", "known: a, b"),
+    Case("E206", HOSTS + "benchmarks: [{uses: disk, hosts: ['x*']}]", "'x*'", "a, b"),
+    Case("E208", "benchmarks: [{uses: disk, config: {duration: 30}}]", "30", "write `30s`"),
+    Case("E208", "benchmarks: [{uses: disk, config: {block_size: 4q}}]", "4q", "units are"),
+    Case("E208", "benchmarks: [{uses: disk, config: {iodepth: 0}}]", "0", "write at least 1"),
+    Case("E208", "benchmarks: [{uses: disk, config: {rwmixread: 101}}]", "101", "write at most 100"),
+    Case("E208", "benchmarks: [{uses: disk, config: {rw: randread2}}]", "randread2", "did you mean `randread`?"),
+    Case("E208", "benchmarks: [{uses: disk, config: {rwmixread: half}}]", "half", "write a whole number"),
+    Case("E208", "benchmarks: [{uses: disk, config: {rwmixread: true}}]", "true", "write a number"),
+    Case("E208", "benchmarks: [{uses: disk, config: {direct: perhaps}}]", "perhaps", "`true` or `false`"),
+    Case("E208", "benchmarks: [{uses: disk, config: {file_names: [x, 3]}}]", "3", "write a text"),
+    Case("E208", "benchmarks: [{uses: depth, config: {iodepth_sweep_steps: [1, 0]}}]", "0", "write at least 1"),
+    Case("E208", "benchmarks: [{uses: depth, config: {iodepth_sweep_steps: []}}]", "[]", "give at least 1"),
+    Case("E208", SWEEP + "      block_size: [4K, 5q]", "5q", "units are"),
+    Case("E208", "benchmarks: [{uses: peak, config: {data_size: bits}}]", "bits", "or `auto`"),
+    Case("E209", "benchmarks: [{uses: disk, config: {rw: read, rwmixread: 50}}]", "50", ""),
+    Case("E209", SWEEP + "      rw: [read, randrw]\n      rwmixread: [100, 77]", "77", ""),
+    Case("E210", SWEEP + "      iodeth: [1, 2]", "iodeth", "did you mean `iodepth`?"),
+    Case("E210", SWEEP.replace("disk", "depth") + "      iodepth_sweep_steps: [1, 2]", "iodepth_s", "sweep `iodepth`"),
+    Case("E211", SWEEP + "      bs: [4K]\n      block_size: [8K]", "block_size", "keep one"),
+    Case("E211", SWEEP + "      bs: [4K]\n      zip: [{block_size: [8K], iodepth: [1]}]", "block_size", "keep one"),
+    Case("E211", "benchmarks: [{uses: depth, config: {iodepth: 1, iodepth_sweep_steps: [2]}}]", "iodepth:", "keep one"),
+    Case("E213", SWEEP + "      zip: [{iodepth: [1, 2], numjobs: [1]}]", "iodepth", "same number"),
+    Case("E214", SWEEP + "      block_size: [4K, 8K, 4096]", "4096", "take one of them out"),
+    Case("E214", SWEEP + "      iodepth: [1, 2]\n      include: [{iodepth: 2}]", "{iodepth", "take one of them out"),
+    Case("E214", "benchmarks: [{uses: depth, config: {iodepth_sweep_steps: [2, 2]}}]", "2", "take one", nth=1),
+    Case("E215", SWEEP + "      block_size: [4K]\n      exclude: [{block_size: 8K}]", "{block", "never 8192"),
+    Case("E215", SWEEP + "      block_size: [4K]\n      exclude: [{iodepth: 8}]", "iodepth", "swept are block_size"),
+    Case(
+        "E215",
+        SWEEP + "      iodepth: [1, 8]\n      where: iodepth < 4\n      exclude: [{iodepth: 8}]",
+        "{iodepth",
+        "take it out",
+    ),
+    Case("E216", SWEEP + "      iodepth: [1]\n      numjobs: [1]\n      include: [{iodepth: 4}]", "{iodepth", "`numjobs: ...`"),
+    Case("E217", "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2, 3, 4]", "iodepth", "points: 4"),
+    Case("E217", HOSTS + "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2]", "", "`a/disk` has the most"),
+    Case("E218", SWEEP + "      iodepth: [1, 2]\n      where: iodepth > 2", "iodepth", "every combination"),
+    Case(
+        "E219",
+        "benchmarks: [levels, {uses: disk, needs: {c: levels}, sweep: {block_size: ['${needs.c.dram.optimum_size}']}}]",
+        "'${",
+        "under `config`",
+    ),
+    Case("E220", "benchmarks: [{uses: disk, needs: {c: lvels}}]", "lvels", ""),
+    Case("E220", "benchmarks: [{uses: disk, needs: {c: levels}}]", "levels", "add `- levels`"),
+    Case(
+        "E221",
+        HOSTS + "benchmarks: [{uses: levels, hosts: [a]}, {uses: disk, needs: {c: levels}}]",
+        "levels",
+        "it runs on a",
+        nth=1,
+    ),
+    Case("E222", "benchmarks: [disk, {uses: peak, needs: {cache: disk}}]", "disk", "uses `levels`", nth=1),
+    Case("E223", "benchmarks: [{id: x, uses: disk, needs: {c: y}}, {id: y, uses: disk, needs: {c: x}}]", "{id: x", "take one"),
+    Case(
+        "E224",
+        "benchmarks: [{uses: peak, config: {data_size: '${needs.cache.dram.size}'}}]",
+        "needs.cache.dram.size",
+        "did you mean `dram.optimum_size`?",
+    ),
+    Case(
+        "E225",
+        "benchmarks: [{id: lv, uses: levels, sweep: {stride: [64, 128]}}, {uses: peak, needs: {cache: lv}}]",
+        "lv}}",
+        "without a sweep",
+    ),
+    Case("E230", "benchmarks: [disk]\nexpect: [{metric: disc.iops, min: 1}]", "disc.iops", "did you mean `disk`?"),
+    Case("E230", "benchmarks: [disk]\nexpect: [{metric: iops, min: 1}]", "iops", "write `disk.iops`"),
+    Case("E231", "benchmarks: [disk]\nexpect: [{metric: disk.iop, min: 1}]", "disk.iop", "did you mean `iops`?"),
+    Case("E232", "benchmarks: [levels]\nexpect: [{metric: levels.used, min: 1K}]", "levels.used", "latency"),
+    Case("E233", "benchmarks: [disk]\nexpect: [{metric: 'disk.*', min: 1}]", "'disk.*'", "for each metric"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.clat_p99, max: 200}]", "200", "units that fit"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, max: 200us}]", "200us", "units that fit"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 85%}]", "85%", "add `of:"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 3, max: 2}]", "2", ""),
+    Case("E234", "benchmarks: [peak]\nexpect: [{metric: peak.bandwidth, min: 1 GB/s, of: theoretical_bandwidth}]", "1 GB", "5%"),
+    Case("E235", "benchmarks: [levels]\nexpect: [{metric: levels.latency, at: {lvl: L1}, max: 1 s}]", "lvl", "`level`"),
+    Case(
+        "E235",
+        "benchmarks: [{uses: disk, config: {iodepth: 8}}]\nexpect: [{metric: disk.iops, at: {iodepth: 8}, min: 1}]",
+        "iodepth",
+        "leave `iodepth` out",
+        nth=1,
+    ),
+    Case("E236", "benchmarks: [levels]\nexpect: [{metric: levels.latency, at: {level: L4}, max: 1 s}]", "L4", "L1"),
+    Case("E236", "benchmarks: [depth]\nexpect: [{metric: depth.iops, at: {iodepth: 3}, min: 1}]", "3", "1, 2, 4"),
+    Case(
+        "E236",
+        SWEEP
+        + "      zip: [{iodepth: [1, 2], numjobs: [3, 4]}]\n"
+        + "expect: [{metric: disk.iops, at: {iodepth: 1, numjobs: 4}, min: 1}]",
+        "1, numjobs: 4",
+        "`asct plan`",
+    ),
+    Case(
+        "E237",
+        HOSTS + "benchmarks: [{uses: disk, hosts: [a]}]\nexpect: [{metric: disk.iops, min: 1, by: {b: {min: 2}}}]",
+        "b: {min",
+        "it runs on a",
+    ),
+    Case(
+        "E237",
+        HOSTS + "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 1, by: {bb: {min: 2}}}]",
+        "bb",
+        "did you mean `b`?",
+    ),
+    Case("E238", "benchmarks: [peak]\nexpect: [{metric: peak.bandwidth, min: 5%, of: pink}]", "pink", ""),
+    Case("E239", "benchmarks: [disk]\nexpect: [{metric: disk.iops, versus: baseline, no_worse_than: 5%}]", "{metric", "PATH"),
+    Case(
+        "E239",
+        "benchmarks: [disk]\nbaseline: {run: x}\nexpect: [{metric: disk.cpu_usr, versus: baseline, no_worse_than: 5%}]",
+        "disk.cpu_usr",
+        "`min` or `max`",
+    ),
+    Case("E240", "limits: {duration: 1s}\nbenchmarks: [{uses: disk, repeats: 3}]", "", "higher limit"),
+    Case("E241", "safety: {max_written: 1MiB}\nbenchmarks: [{uses: disk, config: {rw: write}, repeats: 2}]", "", "1M"),
+    Case("E251", "benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/sda]}}]", "{uses", "safety.destroys"),
+]
+ELSEWHERE = {"E207", "E226", "E250", "E260", "E261", "E262"}
+"""Raised by the selection, by `bind`, by consents that the loader lets pass, and by frozen plans: in their own tests."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}-{case.word[:12]}")
+def test_an_error_points_at_its_place_and_gives_the_way_out(case: Case) -> None:
+    found = [item for item in refused(case.text, case.sets) if item.code == case.code]
+    assert found, refused(case.text, case.sets)
+    assert case.hint in found[0].hint
+    if case.word:
+        span = found[0].span
+        assert span is not None
+        assert (span.line, span.column) == at(case.text, case.word, case.nth), found[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}-{case.word[:12]}")
+def test_a_message_is_one_plain_line(case: Case) -> None:
+    for item in refused(case.text, case.sets):
+        assert item.message and item.message[0] not in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        assert not item.message.endswith(".") and "\n" not in item.message
+        assert "Input should" not in item.message and "pydantic" not in item.message
+
+
+def test_one_mistake_gives_one_error() -> None:
+    for case in CASES:
+        assert [item.code for item in refused(case.text, case.sets)] == [case.code], case.text
+
+
+def test_every_code_has_a_case_and_a_text() -> None:
+    assert {case.code for case in CASES} | ELSEWHERE == set(CODES)
+    for code in CODES:
+        text = lookup(code)
+        assert text is not None and text.text.endswith(".")
+
+
+def test_all_errors_come_at_once() -> None:
+    text = """
+benchmarks:
+  - {id: one, uses: disk, config: {iodeth: 1, rw: wriet}}
+  - {id: two, uses: dsik}
+  - {id: three, uses: disk, sweep: {iodepth: [0, 1], bs: [4q]}}
+"""
+    assert [item.code for item in refused(text)] == ["E202", "E208", "E201", "E208", "E208"]
+
+
+def test_the_same_error_on_many_hosts_is_told_once() -> None:
+    text = 'hosts: {"n[01:50]": {transport: local}}\nbenchmarks: [{uses: disk, config: {iodepth: none}}]'
+    found: list[Diagnostic] = refused(text)
+    assert len(found) == 1
