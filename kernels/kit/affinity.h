@@ -21,7 +21,8 @@ static inline int affinity_bind(int64_t cpu)
     if (cpu < 0)
         cpu = sched_getcpu();
     if (cpu < 0 || cpu >= AFFINITY_CPUS || !CPU_ISSET_S((size_t)cpu, size, set))
-        fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus)", (long long)cpu, CPU_COUNT_S(size, set));
+        fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus)", (long long)cpu,
+             CPU_COUNT_S(size, set));
     CPU_ZERO_S(size, set);
     CPU_SET_S((size_t)cpu, size, set);
     if (sched_setaffinity(0, size, set) != 0)

@@ -86,7 +86,8 @@ static inline bool arena_offered(enum arena_kind kind, size_t bytes, int64_t nod
     if (pool < 0)
         snprintf(why, size, "this system has no pages of %lld bytes", (long long)page);
     else
-        snprintf(why, size, "the pool of %lld byte pages has %lld free, %lld needed", (long long)page, (long long)pool, (long long)pages);
+        snprintf(why, size, "the pool of %lld byte pages has %lld free, %lld needed", (long long)page, (long long)pool,
+                 (long long)pages);
     return pool >= pages;
 }
 
@@ -153,8 +154,8 @@ static inline bool arena_fill(struct arena *arena, bool pool, char *why, size_t 
         return false;
     }
     arena->smaps = smaps_read(arena->start, arena->bytes, pool);
-    snprintf(why, size, "of %zu bytes %lld came in huge pages, the page size is %lld", arena->bytes, (long long)arena->smaps.huge_bytes,
-             (long long)arena->smaps.page_bytes);
+    snprintf(why, size, "of %zu bytes %lld came in huge pages, the page size is %lld", arena->bytes,
+             (long long)arena->smaps.huge_bytes, (long long)arena->smaps.page_bytes);
     return arena_is_kind(arena);
 }
 

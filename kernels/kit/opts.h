@@ -52,7 +52,8 @@ static inline void opts_check(const struct opt *opt, const char *text, size_t le
     if (!opts_integer(text, length, value))
         fail(EXIT_USAGE, "--%s: not an integer: %.*s", opt->name, (int)length, text);
     if (*value < opt->min || *value > opt->max)
-        fail(EXIT_USAGE, "--%s: %lld is not in %lld .. %lld", opt->name, (long long)*value, (long long)opt->min, (long long)opt->max);
+        fail(EXIT_USAGE, "--%s: %lld is not in %lld .. %lld", opt->name, (long long)*value, (long long)opt->min,
+             (long long)opt->max);
 }
 
 static inline void opts_take_list(const struct opt *opt, const char *text)
