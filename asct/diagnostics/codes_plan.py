@@ -7,8 +7,8 @@ from asct.diagnostics.codetext import CodeText
 CODES: dict[str, CodeText] = {
     "E101": CodeText(
         "file cannot be read",
-        "A plan, an included file or an inventory is missing, is not a regular file, or may not be read. Paths inside a "
-        "plan are relative to the file they stand in.",
+        "A plan, an included file or an inventory is missing, is not a regular file, or may not be read. Paths inside "
+        "a plan are relative to the file they stand in.",
     ),
     "E102": CodeText(
         "not a text file",
@@ -99,8 +99,8 @@ CODES: dict[str, CodeText] = {
     ),
     "E118": CodeText(
         "host range",
-        "`node[01:16]` makes node01 to node16 and keeps leading zeros; `node[0:16:2]` has a step; several ranges in one "
-        "name combine. At most 10,000 hosts.",
+        "`node[01:16]` makes node01 to node16 and keeps leading zeros; `node[0:16:2]` has a step; several ranges in "
+        "one name combine. At most 10,000 hosts.",
     ),
     "E119": CodeText(
         "--set that changes nothing",
@@ -142,7 +142,7 @@ CODES: dict[str, CodeText] = {
     ),
     "E130": CodeText(
         "number with a leading zero",
-        "YAML 1.2 reads `017` as 17, YAML 1.1 read it as 15 (octal). Write `17`, or `0o17` for octal, or quote it when a "
-        "text is meant, such as a serial number.",
+        "YAML 1.2 reads `017` as 17, YAML 1.1 read it as 15 (octal). Write `17`, or `0o17` for octal, or quote it when "
+        "a text is meant, such as a serial number.",
     ),
 }

@@ -1,0 +1,301 @@
+"""The plan language as JSON Schema (draft 2020-12), for completion and checks in editors.
+
+It accepts every plan that asct accepts; what a schema cannot say (references, sweeps, units) is left to `asct check`.
+The settings of each benchmark stand behind an if/then on `uses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from asct.plan.execution import ORDERS, RETRY_ON
+from asct.plan.hosts import TRANSPORTS
+from asct.plan.sections import FORMATS
+from asct.sdk.benchmark import Benchmark
+
+Schema = dict[str, Any]
+
+SIZE: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*(B|kB|kiB|[KMGTP](i?B|i)?)?\s*$"
+DURATION: Final = r"^(\s*[0-9]+(\.[0-9]+)?\s*(d|h|m|min|s|ms|us|µs|ns))+\s*$"
+COUNT: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*[kKMGT]?\s*$"
+_TEMPLATE: Final[Schema] = {"type": "string", "pattern": r"\$\{"}
+_SCALAR: Final[Schema] = {"type": ["string", "number", "boolean"]}
+_TEXT: Final[Schema] = {"type": "string", "minLength": 1}
+_SWEEP_WORDS: Final = ("zip", "where", "exclude", "include")
+
+
+def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
+    """The schema of a plan; settings and names are those of `benchmarks`."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "asct.plan.schema/1",
+        "title": "asct plan",
+        "description": "Hosts, benchmarks, settings, sweeps and expectations of one measurement",
+        "type": "object",
+        "required": ["plan", "name", "benchmarks"],
+        "additionalProperties": False,
+        "properties": _sections(),
+        "$defs": _definitions(benchmarks),
+    }
+
+
+def _object(properties: Schema, description: str, required: Sequence[str] = ()) -> Schema:
+    schema: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    return schema | {"description": description} | ({"required": list(required)} if required else {})
+
+
+def _map_of(values: Schema, description: str) -> Schema:
+    return {"type": "object", "additionalProperties": values, "description": description}
+
+
+def _list_of(items: Schema, description: str) -> Schema:
+    return {"type": "array", "items": items, "description": description}
+
+
+def _texts(description: str, items: Schema = _TEXT) -> Schema:
+    return {"anyOf": [items, {"type": "array", "items": items}], "description": description}
+
+
+def _ref(name: str, description: str = "") -> Schema:
+    return {"$ref": f"#/$defs/{name}"} | ({"description": description} if description else {})
+
+
+def _or_template(schema: Schema, description: str) -> Schema:
+    return {"anyOf": [schema, _TEMPLATE], "description": description}
+
+
+def _whole(low: int, description: str) -> Schema:
+    return _or_template({"type": "integer", "minimum": low}, description)
+
+
+def _choice(words: Sequence[str], description: str) -> Schema:
+    return {"enum": list(words), "description": description}
+
+
+def _flag(description: str) -> Schema:
+    return _or_template({"type": "boolean"}, description)
+
+
+def _sections() -> Schema:
+    return {
+        "plan": {"const": 1, "description": "Version of the plan language"},
+        "name": _TEXT | {"description": "Name of the plan; results are filed under it"},
+        "description": _TEXT | {"description": "What the plan is for"},
+        "vars": _ref("vars", "Named constants for templates: ${vars.name}; --set vars.name=value"),
+        "hosts": _ref("hosts"),
+        "groups": _map_of(_ref("group"), "Groups of hosts: names, patterns, other groups"),
+        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "For every benchmark of the plan"),
+        "benchmarks": {"type": "array", "minItems": 1, "items": {"anyOf": [_ref("benchmarkName"), _ref("entry")]}},
+        "expect": _list_of(_ref("expectation"), "Bounds on metrics; they decide the exit code"),
+        "baseline": _object({"run": _TEXT}, "The run to compare with: a path, `latest` or a label", ["run"]),
+        "safety": _ref("safety"),
+        "profiles": _map_of(_ref("profile"), "Named changes to the plan: --profile NAME"),
+        "limits": _ref("limits"),
+        "report": _ref("report"),
+        "include": _texts("Files whose hosts, groups, vars and profiles are taken in"),
+        "inputs": _texts("Environment variables that ${env.NAME} may read"),
+        "strict": _flag("An invalid or noisy point counts as not measured"),
+    }
+
+
+def _execution() -> Schema:
+    return {
+        "repeats": _whole(1, "Measurements of each point"),
+        "warmup": _whole(0, "Measurements before them that do not count"),
+        "timeout": _ref("duration", "Time limit of a point"),
+        "retry": _object(
+            {"max": _whole(0, "How often again"), "on": _texts("After what", _choice(RETRY_ON, ""))}, "Retries"
+        ),
+        "order": _choice(ORDERS, "Order of the points and repeats"),
+        "strict": _flag("An invalid or noisy point counts as not measured"),
+    }
+
+
+def _host() -> Schema:
+    options = {key: _SCALAR for keys in TRANSPORTS.values() for key in keys} | {"options": _texts("Further options")}
+    properties: Schema = {
+        "transport": _choice(tuple(TRANSPORTS), "How the host is reached"),
+        "address": _TEXT | {"description": "Name or address; by default the name of the host"},
+        "port": _whole(1, "ssh port, by default 22"),
+        "user": _TEXT | {"description": "Account on the host"},
+        "identity_file": _TEXT | {"description": "Private key, relative to the plan"},
+        "known_hosts": _TEXT | {"description": "File of known host keys, relative to the plan"},
+        "jump": _TEXT | {"description": "Host to go through"},
+        "sudo": _flag("Whether asct may use sudo there"),
+        "workdir": _TEXT | {"description": "Folder for private work folders, by default /var/tmp/asct"},
+        "labels": _map_of(_SCALAR, "Read as ${host.labels.name}"),
+        "vars": _ref("vars", "Read as ${host.vars.name}"),
+        "config": _ref("anyConfig", "Settings of benchmarks on this host"),
+    }
+    return _object(properties | options, "A host") | {"type": ["object", "null"]}
+
+
+def _hosts() -> Schema:
+    return {
+        "type": "object",
+        "description": "Hosts by name; `node[01:16]` makes sixteen. Left out: this machine, named `local`",
+        "properties": {
+            "defaults": _ref("host", "For every host"),
+            "from": _TEXT | {"description": "An Ansible inventory (JSON of ansible-inventory --list)"},
+        },
+        "additionalProperties": _ref("host"),
+    }
+
+
+def _entry(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
+    properties = _execution() | {
+        "id": _TEXT | {"description": "Name in the plan; by default the name of the benchmark"},
+        "uses": _ref("benchmarkName"),
+        "extends": _TEXT | {"description": "Id of an entry to start from: maps merge, lists replace"},
+        "hosts": _texts("Hosts, groups and patterns; by default all"),
+        "tags": _texts("Words for --tag"),
+        "config": _ref("anyConfig", "Settings"),
+        "sweep": _ref("sweep"),
+        "needs": _map_of(_TEXT, "Results of other entries, by alias: ${needs.alias.result}"),
+    }
+    rules = [_rule(benchmark) for benchmark in benchmarks]
+    return _object(properties, "A benchmark with its settings") | ({"allOf": rules} if rules else {})
+
+
+def _rule(benchmark: Benchmark[Any]) -> Schema:
+    """The settings of one benchmark, and its settings as axes."""
+    names = sorted(benchmark.params_model.aliases())
+    then: Schema = {
+        "config": _ref(f"settings.{benchmark.name}"),
+        "sweep": {"type": "object", "propertyNames": {"enum": [*names, *_SWEEP_WORDS]}},
+    }
+    uses = {"properties": {"uses": {"enum": [benchmark.name, *benchmark.aliases]}}, "required": ["uses"]}
+    return {"if": uses, "then": {"properties": then}}
+
+
+def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
+    names = [name for benchmark in benchmarks for name in (benchmark.name, *benchmark.aliases)]
+    known = [{"const": item.name, "description": item.summary} for item in benchmarks]
+    bound = {"type": ["string", "number"]}
+    bounds = {"min": bound, "max": bound, "no_worse_than": bound}
+    return {
+        "duration": {"anyOf": [{"type": "string", "pattern": DURATION}, _TEMPLATE, {"const": 0}]},
+        "size": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE}, _TEMPLATE]},
+        "vars": _map_of({}, "Named constants"),
+        "anyConfig": {"type": "object"},
+        "benchmarkName": {"anyOf": [*known, {"enum": names}]} if names else _TEXT,
+        "host": _host(),
+        "hosts": _hosts(),
+        "group": {"anyOf": [_texts("Members"), _object(_group(), "Members, settings and variables", ["hosts"])]},
+        "entry": _entry(benchmarks),
+        "sweep": _sweep(),
+        "axis": {"anyOf": [{"type": "array", "minItems": 1}, _ref("range"), _TEMPLATE]},
+        "range": _object({key: _SCALAR for key in ("from", "to", "step", "times")}, "A range", ["from", "to"]),
+        "expectation": _expectation(bounds),
+        "bound": _object(bounds, "Bounds for one host"),
+        "safety": _safety(),
+        "profile": _profile(),
+        "limits": _object({"points": _whole(1, "Most points"), "duration": _ref("duration")}, "What a run may be"),
+        "report": _object(
+            {"title": _TEXT, "formats": _texts("Formats to write", _choice(FORMATS, ""))}, "How results are shown"
+        ),
+        **{f"settings.{item.name}": _settings(item) for item in benchmarks},
+    }
+
+
+def _group() -> Schema:
+    return {"hosts": _texts("Members"), "config": _ref("anyConfig", "Settings on its hosts"), "vars": _ref("vars")}
+
+
+def _sweep() -> Schema:
+    maps = {"anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}
+    return {
+        "type": "object",
+        "description": "(product of the axes x zip), kept by where, minus exclude, plus include",
+        "properties": {
+            "zip": maps | {"description": "Axes that move together, of equal length"},
+            "where": {"type": ["string", "boolean"], "description": "Keeps a point: iodepth * numjobs <= 128"},
+            "exclude": maps | {"description": "Points to leave out"},
+            "include": maps | {"description": "Whole points to add"},
+        },
+        "additionalProperties": _ref("axis"),
+    }
+
+
+def _expectation(bounds: Schema) -> Schema:
+    properties = bounds | {
+        "metric": _TEXT | {"description": "ID.METRIC, or a pattern"},
+        "at": _map_of(_SCALAR, "Swept settings and coordinates that it is about"),
+        "of": _TEXT | {"description": "What min and max are a share of"},
+        "versus": {"const": "baseline"},
+        "severity": _choice(("fail", "warn", "info"), "What a failure means"),
+        "if_missing": _choice(("fail", "warn", "pass"), "What it means that nothing was measured"),
+        "by": _map_of(_ref("bound"), "Other bounds for single hosts"),
+    }
+    return _object(properties, "A bound on a metric", ["metric"])
+
+
+def _safety() -> Schema:
+    consent = {
+        "host": _TEXT,
+        "device": {"type": "string", "pattern": "^/dev/"},
+        "serial": _TEXT,
+        "overwrite": {"type": "boolean"},
+        "reason": _TEXT,
+    }
+    item = _object(consent, "Consent to overwrite one device of one host; literal values", ["host", "device"])
+    return _object({"destroys": _list_of(item, "Devices"), "max_written": _ref("size")}, "What may be destroyed")
+
+
+def _profile() -> Schema:
+    properties = {
+        "vars": _ref("vars"),
+        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Changes to `defaults`"),
+        "limits": _ref("limits"),
+        "report": _ref("report"),
+        "strict": _flag("Changes `strict`"),
+        "benchmarks": _map_of({"type": "object"}, "Changes to benchmarks, by id"),
+    }
+    return _object(properties, "Changes to the plan")
+
+
+def _settings(benchmark: Benchmark[Any]) -> Schema:
+    """The settings of a benchmark as a plan may write them, under all their spellings."""
+    model = benchmark.params_model
+    schema = benchmark.settings_schema()
+    own: Schema = schema.get("properties", {})
+    free = {name for name, info in model.model_fields.items() if _reads_more(info)}
+    written = {name: _setting(own[name], schema.get("$defs", {}), name in free) for name in own}
+    properties = {spelling: written[name] for spelling, name in model.aliases().items() if name in written}
+    return _object(properties, benchmark.title)
+
+
+def _reads_more(info: Any) -> bool:
+    """Whether a field reads more than its type says (a validator of its own before it)."""
+    readers = [item for item in info.metadata if type(item).__name__ == "BeforeValidator"]
+    return any(getattr(item.func, "__module__", "").split(".")[:2] != ["asct", "values"] for item in readers)
+
+
+def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
+    told: Schema = {key: schema[key] for key in ("description", "default") if key in schema}
+    if free:
+        return told
+    return {"anyOf": [_written(schema, definitions), _TEMPLATE], **told}
+
+
+def _written(schema: Schema, definitions: Schema) -> Schema:
+    """The schema of a canonical value widened to what a plan may write: units, suffixes, templates."""
+    if "$ref" in schema:
+        return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
+    if "anyOf" in schema:
+        return {"anyOf": [_written(item, definitions) for item in schema["anyOf"]]}
+    unit, kind = schema.get("unit"), schema.get("type")
+    if unit in ("B", "s"):
+        return _ref("size" if unit == "B" else "duration")
+    if kind == "array":
+        items = _written(schema.get("items", {}), definitions)
+        return {"type": "array", "items": {"anyOf": [items, _TEMPLATE]}}
+    if kind in ("integer", "number"):
+        return {"anyOf": [_plain(schema), {"type": "string", "pattern": COUNT}]}
+    return _plain(schema)
+
+
+def _plain(schema: Schema) -> Schema:
+    kept = ("type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
+    return {key: schema[key] for key in kept if key in schema}
