@@ -188,8 +188,8 @@ def point(benchmark: str = "probe", swept: Sequence[str] = (), **settings: Any) 
     return Point(identity, {name: settings[name] for name in swept}, settings)
 
 
-def job(*points: Point, id: str = "a", host: str = "local", benchmark: str = "probe", **fields: Any) -> Job:
-    return Job(id=id, benchmark=benchmark, version="1", host=host, points=points or (point(),), **fields)
+def job(*points: Point, name: str = "a", host: str = "local", benchmark: str = "probe", **fields: Any) -> Job:
+    return Job(id=name, benchmark=benchmark, version="1", host=host, points=points or (point(),), **fields)
 
 
 def kernel_job(**settings: Any) -> Job:

@@ -71,7 +71,7 @@ def test_a_missing_tool_skips_its_job_only(lab: Lab) -> None:
         tool = ("no-such-program", "1.0")
 
     shelf = plant.Shelf((plant.Probe(), Lacking()))
-    done = lab.run(job(benchmark="lacking", id="x"), job(), ports=plant.collaborators(catalog=shelf))
+    done = lab.run(job(benchmark="lacking", name="x"), job(), ports=plant.collaborators(catalog=shelf))
     assert (done.code, done.codes()) == (3, ["E420"])
     assert done.stored.run.counts == {"ok": 1, "skipped": 1}
     assert "no-such-program is not installed" in done.stored.run.jobs[0].note
@@ -81,7 +81,7 @@ def test_a_kernel_that_cannot_be_built_skips_its_jobs(lab: Lab) -> None:
     def provide(*_: object) -> plant.FakeBuilt:
         raise plant.NotMeasured(plant.Diagnostic("E401", "no compiler", hint="install gcc"))
 
-    done = lab.run(plant.kernel_job(), job(id="b"), ports=plant.collaborators(provide=provide))
+    done = lab.run(plant.kernel_job(), job(name="b"), ports=plant.collaborators(provide=provide))
     assert (done.code, done.codes()) == (3, ["E401"])
     assert done.stored.run.counts == {"ok": 1, "skipped": 1}
 
@@ -90,7 +90,7 @@ def test_an_existing_file_is_not_overwritten(lab: Lab, tmp_path: Path) -> None:
     target = tmp_path / "precious"
     target.write_text("mine")
     writes = f"echo gone > {target}; echo 1"
-    done = lab.run(job(point(script=writes, writes=str(target))), job(id="b"))
+    done = lab.run(job(point(script=writes, writes=str(target))), job(name="b"))
     assert (done.code, done.codes()) == (4, ["E430"])
     assert target.read_text() == "mine"
     assert done.stored.run.jobs[0].refused
@@ -101,14 +101,14 @@ def test_an_existing_file_is_not_overwritten(lab: Lab, tmp_path: Path) -> None:
 
 def test_a_file_this_run_made_may_be_written_again(lab: Lab, tmp_path: Path) -> None:
     target = tmp_path / "new"
-    done = lab.run(*(job(point(script=f"echo {n} > {target}; echo 1", writes=str(target)), id=n) for n in "ab"))
+    done = lab.run(*(job(point(script=f"echo {n} > {target}; echo 1", writes=str(target)), name=n) for n in "ab"))
     assert (done.code, target.read_text()) == (0, "b\n")
 
 
 def test_a_file_that_appears_before_its_job_is_not_overwritten(lab: Lab, tmp_path: Path) -> None:
     target = tmp_path / "late"
     done = lab.run(
-        job(point(script=f"echo mine > {target}; echo 1"), id="other"),
+        job(point(script=f"echo mine > {target}; echo 1"), name="other"),
         job(point(script=f"echo gone > {target}; echo 1", writes=str(target))),
     )
     assert (done.code, done.codes(), target.read_text()) == (4, ["E430"], "mine\n")

@@ -171,7 +171,7 @@ def test_noisy_counts_unless_strict(lab: Lab) -> None:
 
 def needing(text: str = "needs.first.best") -> plant.Job:
     waiting = Deferred("${" + text + "}", ("first",))
-    return job(point(script="echo 1", index=waiting, swept=("index",)), id="b", needs={"first": "a"})
+    return job(point(script="echo 1", index=waiting, swept=("index",)), name="b", needs={"first": "a"})
 
 
 def test_results_of_needed_jobs_are_bound(lab: Lab) -> None:
@@ -187,7 +187,7 @@ def test_results_of_needed_jobs_are_bound(lab: Lab) -> None:
 
 
 def test_dependents_of_a_failed_job_are_skipped_with_the_reason(lab: Lab) -> None:
-    done = lab.run(job(point(script="exit 1")), needing(), job(id="c"))
+    done = lab.run(job(point(script="exit 1")), needing(), job(name="c"))
     assert done.code == 3
     assert done.stored.run.counts == {"failed": 1, "ok": 1, "skipped": 1}
     assert "E611" in done.codes()
@@ -210,7 +210,8 @@ def test_hosts_run_side_by_side_and_one_unreachable_does_not_stop_the_others(lab
         "two": HostSpec("two", workdir=str(lab.work)),
         "bad": HostSpec("bad", workdir="/proc/nowhere"),
     }
-    meet = "touch {dir}/{me}; n=0; until [ -e {dir}/{you} ]; do sleep 0.02; n=$((n+1)); [ $n -lt 500 ] || exit 1; done; echo 1"
+    wait = "n=0; until [ -e {dir}/{you} ]; do sleep 0.02; n=$((n+1)); [ $n -lt 500 ] || exit 1; done"
+    meet = "touch {dir}/{me}; " + wait + "; echo 1"
     folder = lab.results.parent
     jobs = [
         job(point(script=meet.format(dir=folder, me="one", you="two")), host="one"),
@@ -238,7 +239,7 @@ def test_forks_bound_how_many_hosts_run(lab: Lab) -> None:
 
 
 def test_fail_fast_stops_after_the_first_failure(lab: Lab) -> None:
-    done = lab.run(job(point(script="exit 1"), point(), point(index=3)), job(id="b"), fail_fast=True)
+    done = lab.run(job(point(script="exit 1"), point(), point(index=3)), job(name="b"), fail_fast=True)
     assert done.stored.run.counts == {"failed": 1, "skipped": 3}
     assert done.codes() == ["E619"]
     assert done.code == 3
@@ -252,7 +253,7 @@ def test_the_limit_of_the_run_ends_it(lab: Lab) -> None:
 
 
 def test_only_the_hosts_and_jobs_asked_for(lab: Lab) -> None:
-    resolved = lab.plan(job(), job(id="b", needs={"x": "a"}), job(id="c"))
+    resolved = lab.plan(job(), job(name="b", needs={"x": "a"}), job(name="c"))
     assert [entry.id for entry in plant.run(lab.results, resolved, jobs=("b",)).stored.run.jobs] == ["a", "b"]
     with pytest.raises(UsageError, match="no benchmark `d`"):
         plant.run(lab.results, resolved, jobs=("d",))

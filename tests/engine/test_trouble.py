@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,8 @@ from asct.store.verify import verify
 from tests.engine import plant
 from tests.engine.conftest import Lab
 from tests.engine.plant import job, point
+
+ROOT = Path(__file__).parents[2]
 
 
 def when(kind: type[events.Event], act: Callable[[], object]) -> Callable[[events.Event], None]:
@@ -129,7 +130,7 @@ def test_retry_after_a_loss_prepares_again(lab: Lab) -> None:
 
 def test_a_host_that_does_not_come_back_is_given_up(lab: Lab) -> None:
     ports, _ = flaky(False, True, reachable=1)
-    done = lab.run(job(*(point(script=f"echo {n}") for n in range(4))), job(id="b"), ports=ports)
+    done = lab.run(job(*(point(script=f"echo {n}") for n in range(4))), job(name="b"), ports=ports)
     assert done.stored.run.counts == {"host-lost": 1, "ok": 1, "skipped": 3}
     assert done.stored.run.hosts[0].status == "lost"
     assert done.codes() == ["E301", "E610"]
@@ -173,7 +174,7 @@ def test_resume_measures_what_is_missing_only(lab: Lab, tmp_path: Path) -> None:
 
 def test_resume_gives_results_of_earlier_jobs_to_later_ones(lab: Lab, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
-    needy = job(point(script=f"[ -e {marker} ] && echo 2"), id="b", needs={"first": "a"})
+    needy = job(point(script=f"[ -e {marker} ] && echo 2"), name="b", needs={"first": "a"})
     resolved = lab.plan(job(point(script="echo 7")), needy)
     first = plant.run(lab.results, resolved)
     assert first.stored.run.counts == {"failed": 1, "ok": 1}
@@ -188,33 +189,56 @@ def test_resume_refuses_another_plan(lab: Lab) -> None:
         lab.run(job(point(script="echo 9")), resume=first.stored.layout)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "small"
-    place.mkdir()
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("mounting a small file system needs root")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], check=True)
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+FILL = """
+import resource, signal, sys
+from pathlib import Path
+from tests.engine import plant
+results, work, limit = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+if limit:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+script = "i=0; while [ $i -lt 500 ]; do echo 1; i=$((i+1)); done"
+jobs = plant.job(*(plant.point(script=script, index=number) for number in range(40)))
+print(plant.run(results, plant.plan(jobs, workdir=work)).code)
+"""
 
 
-def test_a_full_disk_ends_the_run_and_keeps_what_was_measured(small_disk: Path, tmp_path: Path) -> None:
-    big = "i=0; while [ $i -lt 2000 ]; do echo 1; i=$((i+1)); done; head -c 60000 /dev/zero >&2"
-    points = [point(script=big, index=number) for number in range(40)]
-    resolved = plant.plan(job(*points), workdir=tmp_path / "work")
-    done = plant.run(small_disk / "results", resolved)
-    assert done.code == 3
-    assert "E503" in done.codes()
-    finding = next(item for item in done.stored.run.findings if item["code"] == "E503")
+def fill(results: Path, work: Path, limit: int) -> None:
+    """Run until there is no room, in a process of its own."""
+    command = [sys.executable, "-c", FILL, str(results), str(work), str(limit)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "3\n", done.stderr
+
+
+def kept(results: Path, work: Path) -> None:
+    """The run says why it ended, and everything measured before is there."""
+    (root,) = (path for path in (results / "test").iterdir() if not path.is_symlink())
+    stored = read_run(root)
+    assert (stored.run.status, stored.run.exit_code) == ("incomplete", 3)
+    finding = next(item for item in stored.run.findings if item["code"] == "E503")
     assert "asct resume" in finding["hint"]
-    stored = read_run(done.stored.layout.root)
-    assert stored.run.status == "incomplete"
     assert 0 < stored.run.counts["ok"] < 40
-    records = stored.records()
-    assert len(records) >= 2000 * stored.run.counts["ok"]
-    assert stored.journal()[-1]["t"] == "run-ended"
-    assert [path for path in (tmp_path / "work").iterdir() if "cache" not in path.name] == []
+    assert len(stored.records()) >= 500 * stored.run.counts["ok"]
+    assert [path for path in work.iterdir() if "cache" not in path.name] == []
+
+
+def test_a_file_size_limit_ends_the_run_and_keeps_what_was_measured(lab: Lab) -> None:
+    fill(lab.results, lab.work, 2_000_000)
+    kept(lab.results, lab.work)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_ends_the_run_and_keeps_what_was_measured(lab: Lab, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], check=True)
+    try:
+        fill(disk / "results", lab.work, 0)
+        kept(disk / "results", lab.work)
+        (root,) = (path for path in (disk / "results" / "test").iterdir() if not path.is_symlink())
+        assert read_run(root).journal()[-1]["t"] == "run-ended"
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_a_results_folder_that_cannot_be_made_stops_before_anything(lab: Lab, tmp_path: Path) -> None:
@@ -232,7 +256,8 @@ def test_a_killed_run_can_be_read_and_resumed(lab: Lab, tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from tests.engine import plant\n"
         "results, work, marker = map(Path, sys.argv[1:])\n"
-        "points = [plant.point(script='echo 1'), plant.point(script=f'[ -e {marker} ] && echo 2 || kill -KILL $PPID')]\n"
+        "killer = f'[ -e {marker} ] && echo 2 || kill -KILL $PPID'\n"
+        "points = [plant.point(script='echo 1'), plant.point(script=killer)]\n"
         "resolved = plant.plan(plant.job(*points), workdir=work)\n"
         "resume = next(iter(p for p in results.glob('test/2*')), None) if marker.exists() else None\n"
         "from asct.store.layout import RunLayout\n"
@@ -241,12 +266,12 @@ def test_a_killed_run_can_be_read_and_resumed(lab: Lab, tmp_path: Path) -> None:
     )
     marker = tmp_path / "marker"
     command = [sys.executable, "-c", script, str(lab.results), str(lab.work), str(marker)]
-    killed = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert killed.returncode == -signal.SIGKILL
     (root,) = (path for path in (lab.results / "test").iterdir() if not path.is_symlink())
     assert json.loads((root / "run.json").read_text())["status"] == "running"
     assert [record.value for record in read_run(root).records()] == [1]
     assert [item.code for item in verify(read_run(root))] == ["E513"]
     marker.touch()
-    again = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert again.stdout == "0 [1.0, 2.0]\n", again.stderr

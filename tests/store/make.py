@@ -1,0 +1,48 @@
+"""Documents for tests of the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asct.sdk.facts import HostFacts
+from asct.store.model import Record, Run
+
+
+def head(**fields: Any) -> Run:
+    """run.json as a run begins."""
+    body: dict[str, Any] = {
+        "run": "20261121T042813Z-3f9c2a",
+        "plan": "gate",
+        "plan_hash": "3f9c2a" + "0" * 58,
+        "plan_file": "gate.yaml",
+        "tool_version": "1.0",
+        "started_at": "2026-11-21T04:28:13.000Z",
+    }
+    return Run(**{**body, **fields})
+
+
+def record(**fields: Any) -> Record:
+    """One line of records.jsonl."""
+    body: dict[str, Any] = {
+        "run": "20261121T042813Z-3f9c2a",
+        "plan": "gate",
+        "host": "h",
+        "benchmark": "b",
+        "id": "a",
+        "version": "1",
+        "point": {"block_size": 4096, "sizes": [1, 2]},
+        "coords": {"level": "DRAM"},
+        "point_id": "p1",
+        "repeat": 1,
+        "metric": "latency",
+        "value": 1e-7,
+        "unit": "s",
+        "better": "lower",
+        "raw": "jobs/h/a/p1/r1",
+    }
+    return Record(**{**body, **fields})
+
+
+def facts(host: str = "h") -> HostFacts:
+    """Facts of a host that gave few."""
+    return HostFacts(host=host, collected_at="2026-11-21T04:28:13Z")

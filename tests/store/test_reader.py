@@ -1,0 +1,204 @@
+"""Reading runs: what is whole is given, what is not is reported, nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.errors import StoreError
+from asct.store import documents
+from asct.store.documents import inside
+from asct.store.find import list_runs, open_run
+from asct.store.model import Command, HostEntry, Status
+from asct.store.reader import StoredRun, read_run
+from asct.store.verify import verify
+from asct.store.writer import RunWriter
+from tests.store.make import facts, head, record
+
+
+def written(results: Path, **fields: Any) -> StoredRun:
+    """A whole run with one host, one repeat and one record."""
+    writer = RunWriter.create(results, head(**fields), "plan: 1\n", "{}")
+    writer.facts("h", facts())
+    folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))
+    status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
+    command = Command(host="h", benchmark="b", settings={}, swept={})
+    writer.finish_repeat(folder, command, status, [record(run=writer.run.run, plan=writer.run.plan)])
+    event = {"schema": "asct.event/1", "t": "point-ended", "at": "2026-11-21T04:28:13.000Z", "host": "h", "id": "a",
+             "point_id": "p1", "repeat": 1, "status": "ok", "elapsed_s": 1.0, "headline": ""}  # fmt: skip
+    writer.journal(event, sync=True)
+    host = HostEntry(name="h", transport="local", status="ok")
+    writer.finish(status="complete", exit_code=0, hosts=[host], counts={"ok": 1})
+    writer.close()
+    return read_run(writer.layout.root)
+
+
+def code_of(call: Any, *arguments: Any) -> str:
+    with pytest.raises(StoreError) as caught:
+        call(*arguments)
+    assert caught.value.exit_code == 3
+    return caught.value.diagnostics[0].code
+
+
+def test_a_whole_run(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    assert verify(stored) == []
+    (only,) = stored.records()
+    assert only == record()
+    assert stored.raw(only) == stored.layout.root / "jobs/h/a/p1/r1"
+    assert stored.facts() == {"h": facts()}
+    assert stored.resolved() == {}
+    assert [path.name for path in stored.repeats()] == ["r1"]
+
+
+@pytest.mark.parametrize("which", ["records", "journal"])
+def test_a_torn_last_line_is_noted_and_left_out(tmp_path: Path, which: str) -> None:
+    stored = written(tmp_path)
+    path = getattr(stored.layout, which)
+    whole = path.read_text()
+    for cut in range(1, len(whole.splitlines(keepends=True)[-1]) - 1, 40):
+        path.write_text(whole + whole[:cut])
+        again = read_run(stored.layout.root)
+        assert len(getattr(again, which)()) == 1
+        assert [(note.code, note.severity) for note in again.notes] == [("E511", "warning")]
+        assert [item.code for item in verify(read_run(stored.layout.root))] == ["E511"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "E508"),
+        ("{", "E508"),
+        ('{"schema": "asct.run/1"}', "E508"),
+        ("[1]", "E507"),
+        ("{}", "E507"),
+        ('{"schema": "asct.record/1"}', "E507"),
+        ('{"schema": "other/1"}', "E507"),
+        ('{"schema": "asct.run/0"}', "E507"),
+        ('{"schema": "asct.run/2"}', "E509"),
+        ("[" * 100_000, "E508"),
+        ('{"schema": NaN}', "E508"),
+        ("\x00\x01", "E508"),
+    ],
+)
+def test_damaged_foreign_and_newer_files(tmp_path: Path, text: str, code: str) -> None:
+    stored = written(tmp_path)
+    stored.layout.run.write_text(text)
+    assert code_of(read_run, stored.layout.root) == code
+    (item,) = list_runs(tmp_path)
+    assert item.run is None and item.findings[0].code == code
+
+
+def test_a_newer_version_is_refused_by_name(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    stored.layout.records.write_text('{"schema": "asct.record/7"}\n')
+    with pytest.raises(StoreError, match=r"records\.jsonl:1: has asct\.record/7, this asct reads up to asct\.record/1"):
+        stored.records()
+
+
+def test_a_damaged_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    line = stored.layout.records.read_text()
+    stored.layout.records.write_text(line + line[:50] + "\n" + line)
+    assert code_of(stored.records) == "E508"
+    assert [item.code for item in verify(read_run(stored.layout.root))] == ["E508"]
+
+
+def test_an_older_version_is_migrated_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = written(tmp_path)
+    before = stored.layout.run.read_text()
+    monkeypatch.setitem(documents.VERSIONS, "run", 2)
+    monkeypatch.setitem(
+        documents.MIGRATIONS, ("run", 1), lambda body: {**body, "schema": "asct.run/1", "title": "lifted"}
+    )
+    assert read_run(stored.layout.root).run.title == "lifted"
+    assert stored.layout.run.read_text() == before
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../other", "jobs/../../x", "a\0b"])
+def test_paths_cannot_leave_the_run(tmp_path: Path, path: str) -> None:
+    stored = written(tmp_path)
+    assert code_of(inside, stored.layout.root, path) == "E510"
+    line = record(raw=path).model_dump_json(by_alias=True) + "\n"
+    stored.layout.records.write_text(line)
+    assert "E510" in [item.code for item in verify(read_run(stored.layout.root))]
+
+
+def test_links_cannot_leave_the_run(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    secret = tmp_path / "secret"
+    secret.write_text(stored.layout.run.read_text())
+    stored.layout.run.unlink()
+    stored.layout.run.symlink_to(secret)
+    assert code_of(read_run, stored.layout.root) == "E510"
+
+
+def test_hosts_with_names_that_are_paths(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    body = json.loads(stored.layout.run.read_text())
+    body["hosts"][0]["name"] = "../../etc"
+    stored.layout.run.write_text(json.dumps(body))
+    again = read_run(stored.layout.root)
+    assert code_of(again.facts) == "E510"
+    assert "E510" in [item.code for item in verify(again)]
+
+
+def test_missing_raw_files_and_wrong_counts(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    (stored.layout.root / "jobs/h/a/p1/r1/status.json").unlink()
+    assert [item.code for item in verify(stored)] == ["E513", "E512", "E513"]
+
+
+def test_records_of_nowhere(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    with stored.layout.records.open("a") as lines:
+        lines.write(record(run="20260101T000000Z-000000", repeat=9).model_dump_json(by_alias=True) + "\n")
+    codes = [item.code for item in verify(stored)]
+    assert sorted(codes) == ["E507", "E513"]
+
+
+def test_a_run_that_never_ended(tmp_path: Path) -> None:
+    RunWriter.create(tmp_path, head(), "", "{}").close()
+    findings = verify(open_run(tmp_path))
+    assert [(item.code, item.severity) for item in findings] == [("E513", "warning")]
+
+
+# ---- finding runs ----
+
+
+def test_runs_are_found_by_path_id_start_label_and_latest(tmp_path: Path) -> None:
+    first = written(tmp_path, run="20261121T042813Z-3f9c2a", label="golden")
+    second = written(tmp_path, run="20261122T042813Z-aaaaaa")
+    third = written(tmp_path, run="20261120T042813Z-bbbbbb", plan="other")
+    names = {
+        "latest": second, "gate/latest": second, "other/latest": third, "golden": first, second.run.run: second,
+        "20261120": third, "gate/20261121T042813Z-3f9c2a": first, str(third.layout.root): third,
+        str(tmp_path / "gate" / "latest"): second, str(first.layout.run): first,
+    }  # fmt: skip
+    for name, run in names.items():
+        assert open_run(tmp_path, name).run.run == run.run.run, name
+    assert [item.run.run for item in list_runs(tmp_path) if item.run] == [
+        third.run.run, first.run.run, second.run.run,
+    ]  # fmt: skip
+
+
+def test_runs_that_are_not_there_or_not_one(tmp_path: Path) -> None:
+    assert list_runs(tmp_path / "absent") == []
+    assert code_of(open_run, tmp_path, "latest") == "E505"
+    written(tmp_path, label="golden")
+    written(tmp_path, label="golden")
+    assert code_of(open_run, tmp_path, "golden") == "E506"
+    assert code_of(open_run, tmp_path, "nothing") == "E505"
+    assert code_of(open_run, tmp_path, "none/latest") == "E505"
+    assert code_of(open_run, tmp_path, str(tmp_path)) == "E505"
+    assert open_run(tmp_path, "20261121T042813Z-3f9c2a").layout.root.name == "20261121T042813Z-3f9c2a"
+    assert open_run(tmp_path).layout.root.name == "20261121T042813Z-3f9c2a-2"
+
+
+def test_the_tenth_run_of_a_second_is_newer_than_the_ninth(tmp_path: Path) -> None:
+    for _ in range(10):
+        RunWriter.create(tmp_path, head(), "", "{}").close()
+    assert open_run(tmp_path).layout.root.name.endswith("-10")
