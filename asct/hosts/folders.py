@@ -73,9 +73,13 @@ def _boot_id() -> str:
 
 
 def _began(pid: int) -> str:
-    """When a process began, in ticks since boot: field 22 of its stat, counted from behind the name."""
+    """When a process began, in ticks since boot: field 22 of its stat, counted from behind the name.
+
+    Empty for one that is gone, or has ended and is only not yet reaped.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        return "" if fields[0] == "Z" else fields[19]
     except (OSError, IndexError):
         return ""
 

@@ -18,10 +18,12 @@ usable() {
     esac
 }
 
-# When a process began, in ticks since boot: field 22, counted from behind the name in parentheses.
+# When a process began, in ticks since boot: field 22, counted from behind the name in parentheses. Nothing for one
+# that has ended and is only not yet reaped.
 began() {
     IFS= read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
     set -- ${stat##*) }
+    [ "$1" != Z ] || return 1
     shift 19
     printf '%s' "$1"
 }
