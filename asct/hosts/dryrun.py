@@ -65,7 +65,7 @@ def shell_text(task: Task) -> str:
     lines += [f'{_command(one)} & companions="$companions $!"' for one in task.companions]
     lines.append(_command(task.main))
     if task.companions:
-        lines.append("kill -INT $companions; wait")
+        lines.append("kill -INT $companions; sleep 1; kill $companions 2>/dev/null; wait")
     return "\n".join(lines)
 
 

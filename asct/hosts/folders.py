@@ -55,14 +55,15 @@ def _usable(place: Path) -> bool:
 def _cache_folder(base: Path) -> Path:
     given = os.environ.get("XDG_CACHE_HOME", "")
     home = os.environ.get("HOME", "")
-    above = Path(given) if given.startswith("/") else Path(home, ".cache") if home and Path(home).is_dir() else base
-    place = above / "asct"
-    if _usable(place):
-        return place
-    place = base / "cache"
-    if not _usable(place):
-        raise OSError(errno.EACCES, "cannot be made", str(place))
-    return place
+    places = [base / "cache"]
+    if given.startswith("/"):
+        places.insert(0, Path(given, "asct"))
+    elif home and Path(home).is_dir():
+        places.insert(0, Path(home, ".cache", "asct"))
+    found = next((place for place in places if _usable(place)), None)
+    if found is None:
+        raise OSError(errno.EACCES, "cannot be made", str(places[-1]))
+    return found
 
 
 def _boot_id() -> str:

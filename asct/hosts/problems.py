@@ -44,7 +44,8 @@ def unknown_key(place: str, line: str, fingerprint: str, file: str) -> Diagnosti
     return Diagnostic(
         "E307",
         f"{place}: the host key is not known",
-        hint=f"if the fingerprint is right, add this line to {file}: {line}",
+        hint=f"if the fingerprint is right, add this line to {file}",
+        verbatim=line,
         notes=(
             (f"the host showed {fingerprint}", None),
             ("compare it on the host's console: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub", None),

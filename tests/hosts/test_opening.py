@@ -1,0 +1,120 @@
+"""Transports by name, and the two that reach no host."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asct.errors import ConnectError, HostError, UsageError
+from asct.hosts.base import Host, Process, Task
+from asct.hosts.dryrun import DryRun
+from asct.hosts.opening import make_host, open_host, transports
+from asct.plan.model import HostSpec
+
+
+def test_transports_are_found() -> None:
+    assert [name for name, _ in transports()] == ["dryrun", "local", "replay", "ssh"]
+    assert all(summary.endswith(".") for _, summary in transports())
+
+
+def test_looking_for_transports_loads_none() -> None:
+    text = (
+        "import sys; from asct.hosts.opening import make_host, transports; from asct.plan.model import HostSpec;"
+        "transports(); make_host(HostSpec('x'));"
+        "print([m for m in ('fabric', 'paramiko', 'asct.hosts.replay') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "hint"), [("shh", "E301", "ssh"), ("x", "E301", "local"), ("slurm", "E302", "ssh")]
+)
+def test_transport_that_is_not_there(name: str, code: str, hint: str) -> None:
+    with pytest.raises(UsageError) as error:
+        make_host(HostSpec("h", name))
+    found = error.value.diagnostics[0]
+    assert (found.code, name in found.message, hint in found.hint) == (code, True, True)
+
+
+def dry_host() -> DryRun:
+    host = make_host(HostSpec("h", "ssh", address="nowhere", workdir="/var/tmp/asct"), transport="dryrun")
+    assert isinstance(host, DryRun)
+    return host
+
+
+def test_dryrun_text_can_be_pasted(tmp_path: Path) -> None:
+    host = dry_host()
+    folder = str(tmp_path / "a b")
+    beside = Process(("sleep", "100"), folder, stdout_file="c.out", stderr_file="c.err")
+    main = Process(("sh", "-c", 'printf "%s" "$V$1"', "sh", "it's\n$(x)"), folder, env={"V": "a 'b' "})
+    done = host.run(Task(main, tmp_path / "into", files={"job": "one\n'two'"}, companions=(beside,)))
+    assert (done.status, done.fetched) == (0, ())
+    assert not (tmp_path / "into").exists()
+    subprocess.run(["bash", "-c", host.commands[0]], check=False, timeout=20)
+    assert (tmp_path / "a b" / "stdout").read_text() == "a 'b' it's\n$(x)"
+    assert (tmp_path / "a b" / "job").read_text() == "one\n'two'"
+
+
+def test_dryrun_touches_nothing(tmp_path: Path) -> None:
+    host: Host = dry_host()
+    host.open()
+    source = tmp_path / "s"
+    source.write_text("x")
+    assert host.answer(["uname", "-m"]).stdout == ""
+    host.put(source, f"{host.cache}/k", mode=0o700)
+    host.get("/etc/passwd", tmp_path / "passwd")
+    host.remove(f"{host.work}/x")
+    host.interrupt()
+    host.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s"]
+    assert len(dry_host().commands) == 0
+
+
+def test_dryrun_refuses_what_a_host_refuses(tmp_path: Path) -> None:
+    with pytest.raises(HostError):
+        dry_host().run(Task(Process(("true",), "/x"), tmp_path, collect=("../up",)))
+
+
+def replay(folder: Path, *entries: object) -> Host:
+    (folder / "replay.json").write_text(json.dumps({"entries": entries}))
+    return open_host(HostSpec("r", "replay", options={"answers": folder.name}), folder=folder.parent)
+
+
+def test_replay(tmp_path: Path) -> None:
+    (tmp_path / "long.json").write_text("{}\n")
+    host = replay(
+        tmp_path,
+        {"match": "fio *", "status": 1, "elapsed_ns": 5, "files": {"stdout": {"path": "long.json"}, "extra": "e"}},
+        {"match": "uname*", "files": {"stdout": "x86_64\n"}},
+    )
+    process = Process(("fio", "job.fio"), f"{host.work}/t", stdout_file="fio.json")
+    lines: list[str] = []
+    done = host.run(Task(process, tmp_path / "into", collect=("extra",)), lines.append)
+    assert (done.status, done.elapsed_ns) == (1, 5)
+    assert set(done.fetched) == {"fio.json", "stderr", "extra"}
+    assert (tmp_path / "into" / "fio.json").read_text() == "{}\n"
+    assert lines == ["{}"]
+    assert host.answer(["uname", "-m"]).stdout == "x86_64\n"
+    with pytest.raises(HostError) as error:
+        host.answer(["id"])
+    assert error.value.diagnostics[0].code == "E330"
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", '{"entries": 1}', '{"entries": [{}]}', "\0"])
+def test_broken_recording(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "replay.json").write_text(text)
+    with pytest.raises(ConnectError) as error:
+        open_host(HostSpec("r", "replay", options={"answers": str(tmp_path)}))
+    assert error.value.diagnostics[0].code == "E331"
+
+
+def test_replay_reads_only_its_folder(tmp_path: Path) -> None:
+    host = replay(tmp_path, {"match": "*", "files": {"stdout": {"path": "../secret"}}})
+    with pytest.raises(HostError):
+        host.answer(["x"])
