@@ -17,10 +17,10 @@ from asct.values.problem import BadValueError, shown
 
 TRANSPORTS: Final[dict[str, tuple[str, ...]]] = {
     "local": (),
-    "ssh": (),
+    "ssh": ("connect_timeout",),
     "slurm": ("partition", "account", "nodes", "nodelist", "constraint", "options"),
     "dryrun": (),
-    "replay": ("recording",),
+    "replay": ("answers",),
 }
 """Transports and the keys that only they have; those go into `HostSpec.options`."""
 HOST_KEYS: Final = (
@@ -177,8 +177,12 @@ def _labels(section: Section) -> Mapping[str, str]:
 def _options(section: Section, keys: tuple[str, ...]) -> Mapping[str, Any]:
     options: dict[str, Any] = {}
     for key in keys:
+        if key not in section.members:
+            continue
         if key == "options":
-            options |= {key: list(section.texts(key))} if key in section.members else {}
+            options[key] = list(section.texts(key))
+        elif key == "connect_timeout":
+            options[key] = section.duration(key)
         elif (node := section.settled(key)) is not None:
             if isinstance(node.value, str | int) and not isinstance(node.value, bool):
                 options[key] = node.value

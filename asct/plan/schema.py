@@ -113,7 +113,8 @@ def _execution() -> Schema:
 
 
 def _host() -> Schema:
-    options = {key: _SCALAR for keys in TRANSPORTS.values() for key in keys} | {"options": _texts("Further options")}
+    options: Schema = {key: _SCALAR for keys in TRANSPORTS.values() for key in keys}
+    options |= {"options": _texts("Further options of the scheduler"), "connect_timeout": _ref("duration")}
     properties: Schema = {
         "transport": _choice(tuple(TRANSPORTS), "How the host is reached"),
         "address": _TEXT | {"description": "Name or address; by default the name of the host"},
