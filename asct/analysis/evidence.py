@@ -135,6 +135,22 @@ def _files(folder: Path) -> list[str]:
     return found[:_MOST_FILES]
 
 
+def remarks_of(job: JobView) -> list[str]:
+    """Why measured repeats are to be doubted, and what went wrong beside them, each with the repeat it belongs to."""
+    found: dict[str, list[str]] = {}
+    for item in job.repeats:
+        if item.status is None or not item.measured:
+            continue
+        why = [flag for flag in item.status.flags if flag != "noisy"]
+        doubt = [f"noisy ({', '.join(why)})" if why else "noisy"]
+        for text in [*(doubt if item.status.status == "noisy" else []), *item.status.notes]:
+            found.setdefault(plain(text), []).append(item.label)
+    return [
+        f"{labels[0]}: {text}" if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more: {text}"
+        for text, labels in found.items()
+    ]
+
+
 def failures_of(root: Path, job: JobView) -> list[Failure]:
     """The repeats that gave no value, those of one point with the same outcome together."""
     groups: dict[tuple[str, str, str], list[RepeatView]] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of, settings_of, text_at
+from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import Headline, headlines
 from asct.analysis.machine import Row, host_rows, one_line
@@ -19,6 +19,7 @@ from asct.sdk.figure import Figure
 
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
+MOST_REMARKS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class HostPart:
     commands_left: int
     failures: tuple[Failure, ...]
     failures_left: int
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ def _part(view: RunView, job: JobView, unique: str) -> HostPart:
         commands_left=max(0, len(told) - MOST_COMMANDS),
         failures=tuple(failed[:MOST_FAILURES]),
         failures_left=max(0, len(failed) - MOST_FAILURES),
+        remarks=tuple(remarks_of(job)[:MOST_REMARKS]),
     )
 
 

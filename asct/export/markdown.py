@@ -133,6 +133,7 @@ def _part(part: HostPart, several: bool) -> list[str]:
     lines += [f"{escape(part.line)}.", ""]
     if part.note:
         lines += [f"_{escape(part.note)}_", ""]
+    lines += [f"- ⚠️ {prose(remark)}" for remark in part.remarks] + [""] * bool(part.remarks)
     for grid in part.grids:
         lines += [f"**{escape(grid.caption)}**", "", table(grid)]
     for failure in part.failures:

@@ -57,6 +57,7 @@ def _part(report: Report, job_id: str, part: HostPart, width: int) -> list[str]:
     blocks = [_wrapped(f"{where}{part.line}", width)]
     if part.note:
         blocks.append(_wrapped(part.note, width))
+    blocks += [_wrapped(remark, width) for remark in part.remarks]
     for grid in part.grids:
         title = grid.caption
         rule = "-" * min(width, display_width(title))

@@ -149,6 +149,11 @@ def test_settings_tell_their_origin_and_what_was_swept(tmp_path: Path) -> None:
     )
 
 
+def test_a_noisy_repeat_says_so_beside_its_job(tmp_path: Path) -> None:
+    part = build(open_view(write_sample(tmp_path), Fakes())).sections[1].parts[0]
+    assert part.remarks == ("iodepth 64, repeat 2: noisy",)
+
+
 def test_links_out_of_the_run_are_not_followed(tmp_path: Path) -> None:
     root = write_sample(tmp_path, Sample(fail_depth=8))
     secret = tmp_path / "secret"

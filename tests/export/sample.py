@@ -279,6 +279,6 @@ def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, whic
     }  # fmt: skip
     status = Status(
         status="failed" if failed else "noisy" if noisy else "ok", point_id=records[0].point_id, repeat=repeat,
-        started_at="2026-11-21T04:28:40Z", elapsed_s=2.4, diagnostic=diagnostic if failed else None,
+        started_at="2026-11-21T04:28:40Z", elapsed_s=2.4, flags=flags, diagnostic=diagnostic if failed else None,
     )  # fmt: skip
     writer.finish_repeat(folder, command, status, [] if failed else records)
