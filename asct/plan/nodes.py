@@ -7,6 +7,7 @@ takes the interpreter down at 50,000 brackets). Aliases, tags, merge keys and fu
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -52,11 +53,11 @@ def decode(data: bytes, file: str, findings: Findings) -> str | None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         findings.error("E102", f"{file} is UTF-16, not UTF-8", None, "save it as UTF-8")
         return None
+    data = data.removeprefix(BOM_UTF8)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8")
     except UnicodeDecodeError as problem:
-        before = data[: problem.start].decode("utf-8", "replace").lstrip("\ufeff")
-        place = _place_of(file, before)
+        place = _place_of(file, data[: problem.start].decode("utf-8", "replace"))
         message = f"not a text file: byte 0x{data[problem.start]:02x} is not valid UTF-8"
         findings.error("E102", message, place, "save the file as UTF-8")
         return None
