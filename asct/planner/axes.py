@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.model import Entry, Node
@@ -23,6 +24,8 @@ class Written:
 
     names: tuple[str, ...]
     columns: tuple[Sequence[Node], ...]
+    places: tuple[Span, ...]
+    """Of the keys."""
 
 
 @dataclass(slots=True)
@@ -69,7 +72,8 @@ def _group(reader: Reader, members: Mapping[str, Node], taken: dict[str, Node]) 
         message = f"the lists of a zip have different lengths: {counts}"
         reader.ground.findings.error("E213", message, node.key_span or node.span, "give each the same number of values")
         return None
-    return Written(tuple(columns), tuple(columns.values()))
+    places = tuple(taken[name].key_span or taken[name].span for name in columns)
+    return Written(tuple(columns), tuple(columns.values()), places)
 
 
 def axis_name(reader: Reader, key: str, node: Node) -> str | None:
@@ -127,8 +131,8 @@ def _read(reader: Reader, item: Written, base: Mapping[str, Value], axes: Axes) 
         tuple(base[name].value if name in pinned else value for name, value in zip(item.names, row, strict=True))
         for row in rows
     ]
-    for name, column in zip(item.names, item.columns, strict=True):
-        axes.origins[name] = base[name].origin if name in pinned else Origin("sweep", column[0].key_span)
+    for name, place in zip(item.names, item.places, strict=True):
+        axes.origins[name] = base[name].origin if name in pinned else Origin("sweep", place)
     return Axis(item.names, _distinct(reader, item, rows, bool(pinned), axes))
 
 

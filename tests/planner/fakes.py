@@ -36,7 +36,9 @@ class LevelsParams(Params):
 class DiskParams(Params):
     """Of one point of fio."""
 
-    rw: Literal["read", "write", "randread", "randwrite", "randrw"] = setting("randread", "Pattern", aliases=("readwrite",))
+    rw: Literal["read", "write", "randread", "randwrite", "randrw"] = setting(
+        "randread", "Pattern", aliases=("readwrite",)
+    )
     block_size: Size = setting(4096, "Bytes of a request", aliases=("bs", "blocksize"))
     iodepth: Count = setting(1, "Requests in flight", ge=1)
     numjobs: Count = setting(1, "Processes", ge=1)

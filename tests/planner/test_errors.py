@@ -31,7 +31,12 @@ CASES = [
     Case("E202", "benchmarks: [{uses: disk, config: {iodeth: 4}}]", "iodeth", "did you mean `iodepth`?"),
     Case("E202", "defaults: {config: {nope_nope: 1}}\nbenchmarks: [disk]", "nope_nope", "asct list settings"),
     Case("E203", "benchmarks: [disk]", "", "did you mean `disk`?", sets=("dsk.iodepth=4",)),
-    Case("E204", "benchmarks: [{uses: disk, config: {bs: 4K, block_size: 8K}}]", "block_size", "main name is `block_size`"),
+    Case(
+        "E204",
+        "benchmarks: [{uses: disk, config: {bs: 4K, block_size: 8K}}]",
+        "block_size",
+        "main name is `block_size`",
+    ),
     Case(
         "E205",
         HOSTS
@@ -73,7 +78,12 @@ CASES = [
         "{iodepth",
         "take it out",
     ),
-    Case("E216", SWEEP + "      iodepth: [1]\n      numjobs: [1]\n      include: [{iodepth: 4}]", "{iodepth", "`numjobs: ...`"),
+    Case(
+        "E216",
+        SWEEP + "      iodepth: [1]\n      numjobs: [1]\n      include: [{iodepth: 4}]",
+        "{iodepth",
+        "`numjobs: ...`",
+    ),
     Case("E217", "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2, 3, 4]", "iodepth", "points: 4"),
     Case("E217", HOSTS + "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2]", "", "`a/disk` has the most"),
     Case("E218", SWEEP + "      iodepth: [1, 2]\n      where: iodepth > 2", "iodepth", "every combination"),
@@ -93,7 +103,12 @@ CASES = [
         nth=1,
     ),
     Case("E222", "benchmarks: [disk, {uses: peak, needs: {cache: disk}}]", "disk", "uses `levels`", nth=1),
-    Case("E223", "benchmarks: [{id: x, uses: disk, needs: {c: y}}, {id: y, uses: disk, needs: {c: x}}]", "{id: x", "take one"),
+    Case(
+        "E223",
+        "benchmarks: [{id: x, uses: disk, needs: {c: y}}, {id: y, uses: disk, needs: {c: x}}]",
+        "{id: x",
+        "take one",
+    ),
     Case(
         "E224",
         "benchmarks: [{uses: peak, config: {data_size: '${needs.cache.dram.size}'}}]",
@@ -115,7 +130,12 @@ CASES = [
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, max: 200us}]", "200us", "units that fit"),
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 85%}]", "85%", "add `of:"),
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 3, max: 2}]", "2", ""),
-    Case("E234", "benchmarks: [peak]\nexpect: [{metric: peak.bandwidth, min: 1 GB/s, of: theoretical_bandwidth}]", "1 GB", "5%"),
+    Case(
+        "E234",
+        "benchmarks: [peak]\nexpect: [{metric: peak.bandwidth, min: 1 GB/s, of: theoretical_bandwidth}]",
+        "1 GB",
+        "5%",
+    ),
     Case("E235", "benchmarks: [levels]\nexpect: [{metric: levels.latency, at: {lvl: L1}, max: 1 s}]", "lvl", "`level`"),
     Case(
         "E235",
@@ -147,7 +167,12 @@ CASES = [
         "did you mean `b`?",
     ),
     Case("E238", "benchmarks: [peak]\nexpect: [{metric: peak.bandwidth, min: 5%, of: pink}]", "pink", ""),
-    Case("E239", "benchmarks: [disk]\nexpect: [{metric: disk.iops, versus: baseline, no_worse_than: 5%}]", "{metric", "PATH"),
+    Case(
+        "E239",
+        "benchmarks: [disk]\nexpect: [{metric: disk.iops, versus: baseline, no_worse_than: 5%}]",
+        "{metric",
+        "PATH",
+    ),
     Case(
         "E239",
         "benchmarks: [disk]\nbaseline: {run: x}\nexpect: [{metric: disk.cpu_usr, versus: baseline, no_worse_than: 5%}]",
@@ -159,7 +184,7 @@ CASES = [
     Case("E251", "benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/sda]}}]", "{uses", "safety.destroys"),
 ]
 ELSEWHERE = {"E207", "E226", "E250", "E260", "E261", "E262"}
-"""Raised by the selection, by `bind`, by consents that the loader lets pass, and by frozen plans: in their own tests."""
+"""Raised by the selection, by `bind`, by consents that the loader lets pass, by frozen plans: in their own tests."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}-{case.word[:12]}")

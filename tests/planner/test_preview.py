@@ -1,0 +1,66 @@
+"""What a plan would cost, and the limits on it."""
+
+from __future__ import annotations
+
+import json
+
+from asct.planner.estimate import cost, estimate
+from asct.planner.preview import preview
+from asct.sdk import HostFacts
+from tests.planner.building import resolved
+from tests.planner.fakes import CATALOG, Disk, Peak
+
+TEXT = """
+hosts: {a: {transport: local}, b: {address: b.lab}}
+defaults: {repeats: 3, warmup: 1}
+benchmarks:
+  - {uses: disk, config: {rw: write, duration: 10s}, sweep: {iodepth: [1, 2]}}
+  - {uses: peak, hosts: [b], config: {time_cap: 5s}}
+"""
+
+
+def test_time_and_bytes_count_every_repeat_and_warm_up() -> None:
+    job = resolved(TEXT).jobs[0]
+    spent = cost(job, Disk())
+    assert spent.seconds == estimate(job, Disk()) == 2 * 4 * 10
+    assert spent.writes == {"": 2 * 4 * 2**20} and spent.scratch_bytes == 2**30
+
+
+def test_a_preview_sums_up_by_host() -> None:
+    found = preview(resolved(TEXT), CATALOG)
+    a, b = found.hosts
+    assert (a.points, a.measurements, a.seconds) == (2, 6, 80.0)
+    assert [(job.id, job.seconds, job.reason) for job in b.jobs] == [
+        ("disk", 80.0, "named in the plan"), ("levels", 8.0, "needed by peak"), ("peak", 20.0, "named in the plan"),
+    ]  # fmt: skip
+    assert b.privileges == ("root: reserves 2 MiB pages",) and a.privileges == ()
+    assert found.seconds == b.seconds == 108.0
+    assert (found.jobs, found.points, found.measurements) == (4, 6, 18)
+    assert a.jobs[0].swept == {"iodepth": (1, 2)}
+
+
+def test_facts_reach_the_benchmark() -> None:
+    seen: list[str | None] = []
+
+    class Watching(Peak):
+        def needs(self, params: object, facts: HostFacts | None) -> object:  # type: ignore[override]
+            seen.append(facts.host if facts else None)
+            return super().needs(params, facts)  # type: ignore[arg-type]
+
+    job = resolved("benchmarks: [{uses: peak, config: {data_size: 1GiB}}]").jobs[0]
+    cost(job, Watching(), HostFacts(host="a", collected_at="2026-01-01T00:00:00Z"))
+    cost(job, Watching())
+    assert seen == ["a", None]
+
+
+def test_a_setting_that_waits_is_estimated_with_the_default() -> None:
+    plan = resolved("benchmarks: [{uses: peak, config: {data_size: '${needs.cache.dram.optimum_size}'}}]")
+    assert preview(plan, CATALOG).seconds == 3.0
+
+
+def test_the_document_is_plain_json_with_its_schema_first() -> None:
+    body = preview(resolved(TEXT), CATALOG).to_json()
+    text = json.dumps(body, allow_nan=False)
+    assert text.startswith('{"schema": "asct.preview/1"')
+    assert json.loads(text)["hosts"][1]["jobs"][1]["needs"] == {}
+    assert body["hosts"][0]["writes"] == {"": 8 * 2**20}

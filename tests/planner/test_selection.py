@@ -1,0 +1,73 @@
+"""What a selection takes, and that one which takes nothing is an error of usage."""
+
+from __future__ import annotations
+
+import pytest
+
+from asct.errors import PlanError, SafetyError, UsageError
+from tests.planner.building import refused, resolved, run
+
+TEXT = """
+hosts: {a1: {transport: local}, a2: {transport: local}, b: {transport: local}}
+groups: {left: {hosts: [a1, a2]}}
+benchmarks:
+  - {id: one, uses: disk, tags: [gate, storage]}
+  - {id: two, uses: disk, tags: [nightly], hosts: [left]}
+  - {id: three, uses: levels, hosts: ["a*"]}
+"""
+
+
+def keys(**selection: tuple[str, ...]) -> list[str]:
+    return [job.key for job in resolved(TEXT, **selection).jobs]
+
+
+@pytest.mark.parametrize(
+    ("selection", "found"),
+    [
+        ({}, ["a1/one", "a1/two", "a1/three", "a2/one", "a2/two", "a2/three", "b/one"]),
+        ({"hosts": ("b",)}, ["b/one"]),
+        ({"hosts": ("left",), "benchmarks": ("one",)}, ["a1/one", "a2/one"]),
+        ({"hosts": ("a*",), "tags": ("nightly",)}, ["a1/two", "a2/two"]),
+        ({"benchmarks": ("t*",), "hosts": ("a1",)}, ["a1/two", "a1/three"]),
+        ({"tags": ("gate", "nightly"), "hosts": ("a2",)}, ["a2/one", "a2/two"]),
+    ],
+)
+def test_selection(selection: dict[str, tuple[str, ...]], found: list[str]) -> None:
+    assert keys(**selection) == found
+
+
+def test_hosts_without_a_job_are_left_out() -> None:
+    assert list(resolved(TEXT, hosts=("b",)).hosts) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        ({"hosts": ("c",)}, "--host c"),
+        ({"hosts": ("z*",)}, "--host z*"),
+        ({"benchmarks": ("oen",)}, "--benchmark oen"),
+        ({"tags": ("gaet",)}, "--tag gaet"),
+        ({"benchmarks": ("three",), "hosts": ("b",)}, "all of the selection"),
+        ({"benchmarks": ("one",), "tags": ("nightly",)}, "all of the selection"),
+    ],
+)
+def test_a_selection_that_matches_nothing_is_an_error_of_usage(
+    selection: dict[str, tuple[str, ...]], message: str
+) -> None:
+    found = refused(TEXT, **selection)
+    assert [item.code for item in found] == ["E207"] and message in found[0].message
+    with pytest.raises(UsageError):
+        run(TEXT, **selection).required()
+
+
+def test_suggestions() -> None:
+    assert "did you mean `one`?" in refused(TEXT, benchmarks=("oen",))[0].hint
+    assert "did you mean `gate`?" in refused(TEXT, tags=("gaet",))[0].hint
+
+
+def test_required_raises_by_kind() -> None:
+    with pytest.raises(PlanError):
+        run("benchmarks: [dsik]").required()
+    with pytest.raises(SafetyError):
+        run("benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/sda]}}]").required()
+    assert run("benchmarks: [disk]").required().jobs
