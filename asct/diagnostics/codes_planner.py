@@ -79,8 +79,9 @@ _SWEEPS: dict[str, CodeText] = {
         "type. This one takes out nothing, which is mostly a slip. Its settings must be swept, its values on an axis.",
     ),
     "E216": CodeText(
-        "include that is no whole point",
-        "`include` adds points as they stand and never merges them with others, so each gives every swept setting.",
+        "include that is no single point",
+        "An item of `include` is one more point: its own settings, and what it leaves out as it would be without the "
+        "sweep. It is never merged with other points. A list of steps stands for several points and cannot be one.",
     ),
     "E217": CodeText(
         "too many points",
@@ -199,8 +200,8 @@ _COSTS: dict[str, CodeText] = {
     ),
     "E251": CodeText(
         "no consent to overwrite a device",
-        "A job would write to a device, and the plan does not name it under `safety.destroys` for this host. Everything "
-        "on it would be lost. Exit code 4. Measure a file instead, or consent by host, device and serial.",
+        "A job would write to a device that the plan does not name under `safety.destroys` for this host. Everything on "
+        "it would be lost. Exit code 4. Measure a file instead, or consent by host, device and serial.",
     ),
     "E260": CodeText(
         "not a frozen plan",

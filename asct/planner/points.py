@@ -78,7 +78,7 @@ def _draft(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -
         return None
     base = reader.base(layered(ground, entry, host, settings))
     axes = read_axes(reader, written, base)
-    excludes, includes = read_excludes(reader, entry, axes), included(reader, entry, axes)
+    excludes, includes = read_excludes(reader, entry, axes), included(reader, entry)
     swept = names_of(axes.axes)
     where = reader.where(entry.sweep.where, swept) if entry.sweep and entry.sweep.where else None
     if ground.findings.count > before or not _countable(ground, entry, combinations(axes.axes)):

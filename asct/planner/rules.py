@@ -64,20 +64,9 @@ def _members(ground: Ground, node: Node, what: str) -> Iterable[tuple[str, Node]
     return []
 
 
-def included(reader: Reader, entry: Entry, axes: Axes) -> list[dict[str, Cell]]:
-    """Whole points to add. Each gives every swept setting; it is never merged with others."""
-    names = names_of(axes.axes)
-    found = []
-    for node in entry.sweep.include if entry.sweep else ():
-        before = reader.ground.findings.count
-        point = _included(reader, node)
-        missing = [name for name in names if name not in point]
-        if missing and reader.ground.findings.count == before:
-            message = f"an included point is a whole point, and this one lacks {_listed(missing)}"
-            hint = f"add {', '.join(f'`{name}: ...`' for name in missing)}; `include` never merges"
-            reader.ground.findings.error("E216", message, node.span, hint)
-        found.append(point)
-    return found
+def included(reader: Reader, entry: Entry) -> list[dict[str, Cell]]:
+    """Points to add. What one leaves out is as without the sweep (`config`, then the default); axes never merge in."""
+    return [_included(reader, node) for node in (entry.sweep.include if entry.sweep else ())]
 
 
 def _included(reader: Reader, node: Node) -> dict[str, Cell]:
@@ -100,10 +89,6 @@ def _included(reader: Reader, node: Node) -> dict[str, Cell]:
         if cell:
             point[name] = Cell(cell[0], item)
     return point
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def report_unmatched(

@@ -80,9 +80,9 @@ CASES = [
     ),
     Case(
         "E216",
-        SWEEP + "      iodepth: [1]\n      numjobs: [1]\n      include: [{iodepth: 4}]",
-        "{iodepth",
-        "`numjobs: ...`",
+        SWEEP.replace("disk", "depth") + "      iodepth: [1]\n      include: [{iodepth_sweep_steps: [2]}]",
+        "iodepth_sweep",
+        "give `iodepth`",
     ),
     Case("E217", "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2, 3, 4]", "iodepth", "points: 4"),
     Case("E217", HOSTS + "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2]", "", "`a/disk` has the most"),

@@ -128,6 +128,12 @@ def test_an_include_may_set_more_than_the_axes() -> None:
     assert job(text).origins["direct"].layer == "include"
 
 
+def test_what_an_include_leaves_out_is_as_without_the_sweep() -> None:
+    text = "benchmarks: [{uses: disk, config: {bs: 64K}, sweep: {bs: [4K], numjobs: [2, 3], include: [{iodepth: 9}]}}]"
+    assert dict(job(text).points[-1].swept) == {"block_size": 65536, "numjobs": 1, "iodepth": 9}
+    assert [point.swept["iodepth"] for point in job(text).points] == [1, 1, 9]
+
+
 def test_a_sweep_of_a_trillion_points_is_refused_with_its_count() -> None:
     axes = "".join(f"      {name}: {{from: 1, to: 10000, step: 1}}\n" for name in ("iodepth", "numjobs", "block_size"))
     found = refused(f"benchmarks:\n  - uses: disk\n    sweep:\n{axes}")
