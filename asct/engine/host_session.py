@@ -8,8 +8,9 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.engine.job import JobRunner, JobState
 from asct.engine.shared import Shared
-from asct.engine.site import Site, describe, reasons
+from asct.engine.site import Site, reasons
 from asct.errors import AsctError, ConnectError, HostLost, NotMeasured, StoreError
+from asct.facts.describe import describe
 from asct.plan.model import HostSpec
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark

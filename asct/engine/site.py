@@ -12,6 +12,7 @@ from asct.engine.programs import Programs
 from asct.engine.shared import Shared
 from asct.engine.targets import Kind, check_targets, find_tools, look
 from asct.errors import AsctError, HostError, HostLost, NotMeasured
+from asct.facts.describe import describe
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
@@ -76,6 +77,8 @@ class Site:
             return self._shared.ports.collect_facts(host, folder)
         except HostError:
             raise
+        except OSError as error:
+            raise self._shared.writer.fail(folder, error) from error
         except (ValueError, NotMeasured) as error:
             message = f"host {self.name}: its facts cannot be read: {error}"
             hint = f"see what it answered in {folder}"
@@ -174,18 +177,6 @@ class Site:
             except HostError as error:
                 for diagnostic in error.diagnostics:
                     self._shared.bus.notice(self.name, diagnostic)
-
-
-def describe(facts: HostFacts) -> str:
-    """A host in a line: CPU, number of CPUs, memory, kernel."""
-    parts: list[str | None] = [facts.cpu.model or facts.system.arch]
-    if facts.cpu.cpus:
-        parts.append(f"{facts.cpu.cpus} CPU{'s' if facts.cpu.cpus != 1 else ''}")
-    if facts.memory.total_bytes:
-        parts.append(f"{facts.memory.total_bytes / (1 << 30):.1f} GiB")
-    if facts.system.kernel:
-        parts.append(f"Linux {facts.system.kernel}")
-    return ", ".join(part for part in parts if part)
 
 
 def reasons(error: AsctError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -36,7 +37,8 @@ def inside(root: Path, relative: str) -> Path:
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
         raise store_error("E510", f"`{relative}` leaves the folder of the run", "the tree was changed by other hands")
-    if not candidate.resolve().is_relative_to(root.resolve()):
+    real, real_root = os.path.realpath(candidate), os.path.realpath(root)
+    if real != real_root and not real.startswith(f"{real_root}/"):
         raise store_error("E510", f"`{relative}` leaves the folder of the run through a link", "remove the link")
     return candidate
 

@@ -57,6 +57,8 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
         "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
+_REPORTS = ("*.csv", "report.*", "annotations.txt", "records.parquet")
+"""What `asct report` and `asct run --format` write beside a run."""
 
 
 def clear_run(folder: Path) -> None:
@@ -70,8 +72,8 @@ def clear_run(folder: Path) -> None:
             raise StoreError(Diagnostic("E516", message, hint="give a new or empty folder"))
         return
     try:
-        for name in _OWN:
-            path = folder / name
+        reports = [path for pattern in _REPORTS for path in folder.glob(pattern)]
+        for path in [folder / name for name in _OWN] + reports:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

@@ -74,10 +74,24 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema_of(kind))
 
 
+@cache
+def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
+    """Of a schema of alternatives, the one for each `t`: far quicker, and its errors name the field at fault."""
+    schema = schema_of(kind)
+    found = {}
+    for name, definition in schema["$defs"].items():
+        tag = definition.get("properties", {}).get("t", {}).get("const")
+        if tag is not None:
+            one = {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]}
+            found[tag] = jsonschema.Draft202012Validator(one)
+    return found
+
+
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
     """Where `document` breaks the schema of its kind, at most `limit` findings (E508)."""
     found = []
-    for error in validator(kind).iter_errors(document):
+    chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
+    for error in (chosen or validator(kind)).iter_errors(document):
         field = ".".join(str(part) for part in error.absolute_path) or "the document"
         message = error.message if len(error.message) <= 200 else error.message[:200] + "…"
         found.append(Diagnostic("E508", f"{place}: {field}: {message}"))

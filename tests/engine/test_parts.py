@@ -1,0 +1,197 @@
+"""The small parts of the engine, each by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine import events, telemetry
+from asct.engine.bus import Bus
+from asct.engine.exports import ExportLedger, middle
+from asct.engine.failures import Ran, command_line, failure_of, signal_name
+from asct.engine.ports import default_collaborators
+from asct.engine.provenance import git_commit
+from asct.engine.stop import Stop, signals
+from asct.errors import NotMeasured
+from asct.planner.model import Deferred
+from asct.sdk.step import Kernel, Output, Step, Tool
+from asct.store.writer import RunWriter
+from tests.store.make import head
+
+
+def test_the_middle_of_repeats_is_a_value_that_was_measured() -> None:
+    assert middle([3, 1, 2]) == 2
+    assert middle([4096, 8192]) == 4096
+    assert middle([1.0, 2.0]) == 1.5
+    assert middle(["a", "b", "b"]) == "b"
+    assert middle([True, False, True]) is True
+
+
+def test_exports_on_which_points_differ_are_left_out() -> None:
+    ledger = ExportLedger()
+    for value in (1, 9, 2):
+        ledger.add("p", {"size": value, "same": 5})
+    assert ledger.values() == {"size": 2, "same": 5}
+    ledger.add("q", {"size": 3, "same": 5, "only": 1.5})
+    assert ledger.values() == {"same": 5, "only": 1.5}
+    assert ExportLedger().values() == {}
+
+
+SNAPSHOT = """== /proc/loadavg
+0.50 0.40 0.30 1/200 4242
+== /proc/stat
+cpu  100 0 50 800 20 1 2 30 0 0
+ctxt 5000
+btime 1
+processes 40
+== /proc/pressure/cpu
+some avg10=1.00 avg60=0.50 avg300=0.10 total=700
+full avg10=0.00 avg60=0.00 avg300=0.00 total=9
+== /proc/pressure/io
+"""
+
+
+def test_telemetry_is_read_and_subtracted() -> None:
+    before = telemetry.parse(SNAPSHOT)
+    assert before["load1"] == 0.5
+    assert (before["ticks_steal"], before["context_switches"], before["forks"]) == (30, 5000, 40)
+    assert before["pressure_cpu_us"] == 700
+    after = {**before, "ticks_steal": 40.0, "ticks_idle": 890.0, "context_switches": 5600.0, "load1": 1.5}
+    found = telemetry.document(before, after, 2.0)
+    assert (found["steal_share"], found["idle_share"]) == (0.1, 0.9)
+    assert found["growth"]["context_switches"] == 600
+    assert (found["load1_before"], found["load1_after"]) == (0.5, 1.5)
+
+
+@pytest.mark.parametrize("text", ["", "== /proc/stat\ncpu\n", "== /proc/loadavg\nx\n", "no marks", "== \n"])
+def test_telemetry_of_odd_hosts_is_empty(text: str) -> None:
+    assert telemetry.parse(text) == {}
+    assert telemetry.document({}, {}, 1.0)["growth"] == {}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+    command = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", *arguments]
+    return subprocess.run(
+        command, cwd=folder, check=True, capture_output=True, text=True, env=environment
+    ).stdout.strip()
+
+
+def test_the_commit_of_a_plan(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    (repository / "plans").mkdir(parents=True)
+    plan = repository / "plans" / "a.yaml"
+    plan.write_text("plan: 1\n")
+    git(repository, "init", "-q", "-b", "trunk")
+    assert git_commit(plan) is None
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "first")
+    commit = git(repository, "rev-parse", "HEAD")
+    assert git_commit(plan) == commit
+    git(repository, "pack-refs", "--all")
+    assert git_commit(plan) == commit
+    git(repository, "worktree", "add", "-q", str(tmp_path / "other"))
+    assert git_commit(tmp_path / "other" / "plans" / "a.yaml") == commit
+    git(repository, "checkout", "-q", "--detach")
+    assert git_commit(plan) == commit
+    (repository / ".git" / "HEAD").write_text("ref: ../../../etc/passwd\n")
+    assert git_commit(plan) is None
+
+
+def test_no_repository_no_commit(tmp_path: Path) -> None:
+    assert git_commit(tmp_path / "a.yaml") is None
+
+
+def ran(program: Kernel | Tool, status: int, stdout: str = "", stderr: str = "", **fields: float) -> Ran:
+    step = Step("step", program, env={"A": "b c"})
+    return Ran(Output(step, status, {"stdout": stdout, "stderr": stderr}), "h", "jobs/x", ("/bin/x", "a b"), **fields)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "code"),
+    [
+        ('{"t":"end","ok":true}\n', None),
+        ('{"t":"meta"}\n{"t":"end","ok":true}\n', None),
+        ('{"t":"end","ok":true}', "E607"),
+        ('{"t":"end","ok":true}\n{"t":"sample"}\n', "E607"),
+        ('{"t":"end","ok":1}\n', "E606"),
+        ('"end"\n', "E607"),
+        ("\n", "E607"),
+        ("", "E607"),
+    ],
+)
+def test_only_a_whole_end_line_is_a_good_end(stdout: str, code: str | None) -> None:
+    found = failure_of(ran(Kernel("k"), 0, stdout))
+    assert (found.code if found else None) == code
+
+
+def test_failures_show_the_last_lines_and_the_command() -> None:
+    found = failure_of(ran(Tool("fio"), 1, stderr="\n".join(f"line {n}" for n in range(50)) + "\n" + "x" * 9999))
+    assert found is not None
+    notes = [text for text, _ in found.notes]
+    assert notes[0] == "it wrote at the end:"
+    assert notes[1].strip() == "line 46" and len(notes[5]) < 500
+    assert notes[-2:] == ["its whole output is in jobs/x/", "run it again on h: env 'A=b c' /bin/x 'a b'"]
+    timeout = failure_of(ran(Tool("fio"), 0, timed_out_s=2.5))
+    assert timeout is not None and "within 2.5 s" in timeout.message
+    assert failure_of(ran(Tool("fio"), 0)) is None
+    assert (signal_name(11), signal_name(99)) == ("SIGSEGV", "signal 99")
+    assert command_line(("a", "$(b)"), {}) == "a '$(b)'"
+
+
+def test_a_signal_wins_over_fail_fast_and_the_first_one_counts() -> None:
+    stop = Stop()
+    stop.request("fail-fast")
+    assert stop.requested and not stop.at_once
+    stop.on_signal(signal.SIGTERM, None)
+    stop.on_signal(signal.SIGINT, None)
+    assert (stop.reason, stop.signal, stop.at_once) == ("signal", signal.SIGTERM, True)
+
+
+def test_handlers_are_left_alone_outside_of_the_main_thread() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    seen = []
+
+    def body() -> None:
+        with signals(Stop()):
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
+    writer = RunWriter.create(tmp_path, head(), "", "{}")
+    seen: list[list[str]] = [[], []]
+    bus = Bus(writer, [lambda event, mine=mine: mine.append(event.text) for mine in seen])  # type: ignore[misc]
+
+    def tell(name: str) -> None:
+        for number in range(50):
+            bus.emit(events.HostReady(name, f"{name}{number}"))
+
+    threads = [threading.Thread(target=tell, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.close()
+    lines = writer.layout.journal.read_text().splitlines()
+    assert seen[0] == seen[1] and len(lines) == 150
+    assert [line.rpartition('"text":"')[2].rstrip('"}') for line in lines] == seen[0]
+
+
+def test_the_planner_binds_deferred_settings() -> None:
+    ports = default_collaborators()
+    waiting = Deferred("${needs.first.best * 2}", ("first",))
+    assert ports.bind({"index": waiting, "other": 1}, {"first.best": 21}) == {"index": 42, "other": 1}
+    with pytest.raises(NotMeasured) as caught:
+        ports.bind({"index": waiting}, {})
+    assert isinstance(caught.value.diagnostics[0], Diagnostic)
