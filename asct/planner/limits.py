@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+from asct.diagnostics.model import Span
 from asct.plan.model import Plan
 from asct.planner.findings import Findings
 from asct.planner.model import Job
@@ -22,7 +24,13 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
     most = max(jobs, key=lambda job: len(job.points))
     message = f"the plan has {total:,} points on all hosts, and `limits.points` is {limit:,}"
     hint = f"sweep less (`{most.key}` has the most: {len(most.points):,}), or allow it: `limits: {{points: {total}}}`"
-    findings.error("E217", message, None, hint)
+    findings.error("E217", message, section_span(plan, "limits"), hint)
+
+
+def section_span(plan: Plan, key: str) -> Span | None:
+    """The place of a top-level key of the plan's own file, for limits that are about the whole plan."""
+    found = re.search(rf"^{re.escape(key)}(?=\s*:)", plan.text, re.MULTILINE)
+    return Span(plan.path, plan.text.count("\n", 0, found.start()) + 1, 1, len(key)) if found else None
 
 
 def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
@@ -38,24 +46,24 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
         seconds[job.host] += spent.seconds
         written.update({(job.host, target): amount for target, amount in spent.writes.items()})
     if longest is not None:
-        _check_duration(seconds, longest, findings)
+        _check_duration(seconds, longest, section_span(plan, "limits"), findings)
     if most is not None:
-        _check_written(written, most, findings)
+        _check_written(written, most, section_span(plan, "safety"), findings)
 
 
-def _check_duration(seconds: Mapping[str, float], longest: float, findings: Findings) -> None:
+def _check_duration(seconds: Mapping[str, float], longest: float, span: Span | None, findings: Findings) -> None:
     for host, spent in seconds.items():
         if spent > longest:
             told, allowed = format_duration(round(spent)), format_duration(longest)
             message = f"about {told} of measurements on {host}, and `limits.duration` is {allowed}"
             hint = "`asct plan` shows where the time goes; fewer points or repeats, or a higher limit"
-            findings.error("E240", message, None, hint)
+            findings.error("E240", message, span, hint)
 
 
-def _check_written(written: Mapping[tuple[str, str], int], most: int, findings: Findings) -> None:
+def _check_written(written: Mapping[tuple[str, str], int], most: int, span: Span | None, findings: Findings) -> None:
     for (host, target), amount in written.items():
         if amount > most:
             place = target or "the scratch file"
             message = f"about {format_size(amount)} would be written to {place} on {host}"
             hint = f"`safety.max_written` is {format_size(most)}: write less, or raise it"
-            findings.error("E241", message, None, hint)
+            findings.error("E241", message, span, hint)

@@ -85,7 +85,7 @@ CASES = [
         "give `iodepth`",
     ),
     Case("E217", "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2, 3, 4]", "iodepth", "points: 4"),
-    Case("E217", HOSTS + "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2]", "", "`a/disk` has the most"),
+    Case("E217", HOSTS + "limits: {points: 3}\n" + SWEEP + "      iodepth: [1, 2]", "limits", "`a/disk` has the most"),
     Case("E218", SWEEP + "      iodepth: [1, 2]\n      where: iodepth > 2", "iodepth", "every combination"),
     Case(
         "E219",
@@ -179,8 +179,13 @@ CASES = [
         "disk.cpu_usr",
         "`min` or `max`",
     ),
-    Case("E240", "limits: {duration: 1s}\nbenchmarks: [{uses: disk, repeats: 3}]", "", "higher limit"),
-    Case("E241", "safety: {max_written: 1MiB}\nbenchmarks: [{uses: disk, config: {rw: write}, repeats: 2}]", "", "1M"),
+    Case("E240", "limits: {duration: 1s}\nbenchmarks: [{uses: disk, repeats: 3}]", "limits", "higher limit"),
+    Case(
+        "E241",
+        "safety: {max_written: 1MiB}\nbenchmarks: [{uses: disk, config: {rw: write}, repeats: 2}]",
+        "safety",
+        "1M",
+    ),
     Case("E251", "benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/sda]}}]", "{uses", "safety.destroys"),
 ]
 ELSEWHERE = {"E207", "E226", "E250", "E260", "E261", "E262"}
