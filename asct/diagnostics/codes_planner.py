@@ -200,8 +200,8 @@ _COSTS: dict[str, CodeText] = {
     ),
     "E251": CodeText(
         "no consent to overwrite a device",
-        "A job would write to a device that the plan does not name under `safety.destroys` for this host; what is on it "
-        "would be lost. Exit code 4. Measure a file instead, or consent by host, device and serial.",
+        "A job would write to a device that the plan does not name under `safety.destroys` for this host. What is on "
+        "it would be lost. Exit code 4. Measure a file instead, or consent by host, device and serial.",
     ),
     "E260": CodeText(
         "not a frozen plan",
