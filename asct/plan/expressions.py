@@ -23,7 +23,7 @@ from asct.values.problem import BadValueError, shown
 from asct.values.size import parse_size
 
 MAX_LENGTH: Final = 2000
-MAX_DEPTH: Final = 40
+MAX_DEPTH: Final = 60
 FUNCTIONS: Final = ("min", "max", "floor", "ceil")
 COMPARISONS: Final = ("==", "!=", "<=", ">=", "<", ">")
 
@@ -78,7 +78,7 @@ class _Token:
 def parse_expression(text: str) -> Tree:
     """The tree of an expression. Raises ExpressionError (E120) at the first thing that does not fit."""
     if len(text) > MAX_LENGTH:
-        raise ExpressionError("E120", f"an expression of more than {MAX_LENGTH} characters", 0)
+        raise ExpressionError("E120", f"an expression of more than {MAX_LENGTH} characters", 0, 1, "use `vars`")
     return _Parser(_tokens(text), len(text)).whole()
 
 
@@ -197,7 +197,9 @@ class _Parser:
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ExpressionError("E120", "an expression that is nested too deeply", self._peek().at)
+            raise ExpressionError(
+                "E120", "an expression that is nested too deeply", self._peek().at, 1, "use `vars` for its parts"
+            )
 
     def _atom(self) -> Tree:
         token = self._peek()
@@ -230,7 +232,7 @@ class _Parser:
             arguments.append(self._condition())
         self._close(opening)
         if token.text in ("floor", "ceil") and len(arguments) > 1:
-            raise ExpressionError("E120", f"`{token.text}` takes one value", token.at, len(token.text))
+            raise ExpressionError("E120", f"`{token.text}` takes one value", token.at, len(token.text), "give one")
         return Tree("call", token.at, len(token.text), token.text, tuple(arguments))
 
     def _close(self, opening: _Token) -> None:

@@ -92,16 +92,16 @@ def _read(node: Node, kind: Kind | None) -> _Range:
 
 
 def _kind_of(ends: list[Node]) -> Kind:
-    """Plain numbers, else the first of size, duration and count that reads all that is text."""
+    """Plain numbers, sizes, durations, or counts; `4k` with `8K` is left to the size parser, which refuses it."""
     texts = [item.value for item in ends if isinstance(item.value, str)]
-    readers: tuple[tuple[Kind, Callable[[object], object]], ...] = (
-        ("size", parse_size),
-        ("duration", parse_duration),
-        ("count", parse_count),
-    )
+    units = [text for text in texts if not text.strip().isdecimal()]
     if not texts:
         return "number"
-    return next((kind for kind, read in readers if all(_reads(read, text) for text in texts)), "size")
+    if all(_reads(parse_duration, text) for text in units):
+        return "duration" if units else "size"
+    if all(_reads(parse_count, text) and not _reads(parse_size, text) for text in units):
+        return "count"
+    return "size"
 
 
 def _reads(read: Callable[[object], object], text: str) -> bool:

@@ -92,12 +92,13 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
     """
     node = Node(text, Span("", 1, 1, len(text) or 1))
     known = {**values, **{f"needs.{path}": value for path, value in needs.items()}}
-    missing = sorted({path for path, _, _ in _read_paths(_split(text)) if path not in known})
-    if missing:
-        names = ", ".join(f"`{path}`" for path in missing)
-        raise PlanError(Diagnostic("E121", f"{names} was not found", hint="give the setting a value of its own"))
     try:
-        return _joined(_split(text), known)
+        parts = _split(text)
+        missing = sorted({path for path, _, _ in _read_paths(parts) if path not in known})
+        if missing:
+            names = ", ".join(f"`{path}`" for path in missing)
+            raise PlanError(Diagnostic("E121", f"{names} was not found", hint="give the setting a value of its own"))
+        return _joined(parts, known)
     except ExpressionError as problem:
         raise PlanError(replace(_located(problem, node, 0), span=None)) from None
 
