@@ -97,7 +97,8 @@ def _governor(found: Snapshot, gaps: Gaps) -> str | None:
 def _frequency(found: Snapshot, info: dict[str, str], online: list[int], gaps: Gaps) -> float | None:
     """The highest clock of the first CPU from cpufreq, else the clock that /proc/cpuinfo prints."""
     first = online[0] if online else 0
-    khz = whole(found.text(f"{CPU}/cpu{first}/cpufreq/cpuinfo_max_freq"))
+    places = (f"{CPU}/cpu{first}/cpufreq", f"{CPU}/cpufreq/policy{first}")
+    khz = next((one for place in places if (one := whole(found.text(f"{place}/cpuinfo_max_freq")))), None)
     if khz:
         return khz * 1e3
     mhz = real(info.get("cpu MHz"))

@@ -42,7 +42,7 @@ class Snapshot:
 
 
 def from_output(text: str, token: str) -> Snapshot:
-    """Read what the script of collect.py printed: `token kind name` opens a section, the rest are its lines.
+    """Read what the script of batch.py printed: `token kind name` opens a section, the rest are its lines.
 
     An output cut short gives what is there; a command without its closing line counts as failed.
     """

@@ -1,4 +1,4 @@
-"""What is read of a host: files by pattern and commands by name. Data only; collect.py turns it into one exchange."""
+"""What is read of a host: files by pattern and commands by name. Data only; batch.py turns it into one exchange."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ FILES: tuple[str, ...] = (
     f"{CPU}/online",
     f"{CPU}/possible",
     f"{CPU}/present",
+    f"{CPU}/cpufreq/policy0/cpuinfo_max_freq",
     f"{CPU}/cpufreq/policy[0-9]*/scaling_governor",
     f"{CPU}/cpu[0-9]*/topology/physical_package_id",
     f"{CPU}/cpu[0-9]*/topology/thread_siblings_list",
@@ -35,6 +36,7 @@ FILES: tuple[str, ...] = (
     f"{CPU}/cpu$first/cache/index[0-9]*/ways_of_associativity",
     f"{NODE}/online",
     f"{NODE}/node[0-9]*/cpulist",
+    f"{NODE}/node[0-9]*/cpumap",
     f"{NODE}/node[0-9]*/distance",
     f"{NODE}/node[0-9]*/meminfo",
     f"{MM}/hugepages/hugepages-*/free_hugepages",
@@ -43,8 +45,8 @@ FILES: tuple[str, ...] = (
 )
 """Patterns of a shell; `$first` is the first online CPU. Every line of what matches is taken."""
 
-FIRST_BLOCKS: tuple[str, ...] = ("/proc/cpuinfo",)
-"""Files of which only the part before the first empty line is taken: one CPU's block of possibly hundreds."""
+FIRST_LINES: tuple[str, ...] = ("/proc/cpuinfo",)
+"""Files of `name : value` lines of which only the first of each name is taken: they repeat for hundreds of CPUs."""
 
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("uname", "uname -m; uname -n; uname -r; uname -v"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from asct.facts import cpu, memory, nodes, snapshot, software, system
 from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources import COMMANDS, CPU, FILES, FIRST_BLOCKS, PROBES, TOOLS
+from asct.facts.sources import COMMANDS, CPU, FILES, FIRST_LINES, PROBES, TOOLS
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
 
@@ -58,8 +58,8 @@ def script() -> str:
         'printf "%s files -\\n" "$token"',
         f"grep '' /dev/null {' '.join(FILES)} 2>/dev/null",
     ]
-    for path in FIRST_BLOCKS:
-        lines += [f'printf "%s file {path}\\n" "$token"', f"sed '/^$/q' {path} 2>/dev/null"]
+    for path in FIRST_LINES:
+        lines += [f'printf "%s file {path}\\n" "$token"', f"awk -F: '!seen[$1]++' {path} 2>/dev/null"]
     lines += [f"run {name} {_quoted(text)}" for name, text in COMMANDS]
     for name, option in TOOLS:
         lines.append(f"if path=$(command -v {name}); then run tool-{name} 'echo \"$path\"; {name} {option}'; fi")

@@ -1,0 +1,244 @@
+"""Each parser on made-up texts: usual ones, odd ones, cut ones."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asct.facts import batch, cpu, memory, nodes, snapshot, software, system
+from asct.facts.batch import facts_of
+from asct.facts.gaps import Gaps
+from asct.facts.snapshot import Said, Snapshot
+from asct.facts.sources import CPU, MM, NODE
+
+WHEN = datetime(2026, 1, 2, tzinfo=UTC)
+DATA = Path(__file__).parent / "data"
+
+
+def test_offline_cpus_count_as_lscpu_counts_them() -> None:
+    found = Snapshot({f"{CPU}/present": "0-7", f"{CPU}/online": "0-3,6"})
+    made = cpu.cpu(found, Gaps())
+    assert (made.cpus, made.online) == (8, [0, 1, 2, 3, 6])
+
+
+def test_offline_cpus_have_no_topology() -> None:
+    files = {f"{CPU}/online": "0,2"}
+    for number, siblings in ((0, "0-1"), (1, "0-1"), (2, "2-3")):
+        files[f"{CPU}/cpu{number}/topology/thread_siblings_list"] = siblings
+        files[f"{CPU}/cpu{number}/topology/physical_package_id"] = str(number)
+    made = cpu.cpu(Snapshot(files), Gaps())
+    assert (made.cores, made.threads_per_core, made.sockets) == (2, 2, 2)
+
+
+def test_cpu0_may_be_offline() -> None:
+    files = {f"{CPU}/online": "4-7"}
+    for name, value in (("level", "2"), ("type", "Unified"), ("size", "1024K")):
+        files[f"{CPU}/cpu4/cache/index2/{name}"] = value
+    assert [one.size_bytes for one in cpu.caches(Snapshot(files), Gaps())] == [1 << 20]
+
+
+def test_governors_that_differ_are_all_named() -> None:
+    files = {f"{CPU}/cpufreq/policy{n}/scaling_governor": g for n, g in ((0, "powersave"), (4, "performance"))}
+    assert cpu.cpu(Snapshot(files), Gaps()).governor == "performance, powersave"
+
+
+def test_unknown_arm_part_keeps_its_numbers() -> None:
+    info = "CPU implementer\t: 0x41\nCPU part\t: 0xfff\n"
+    made = cpu.cpu(Snapshot({"/proc/cpuinfo": info}), Gaps())
+    assert (made.vendor, made.model) == ("ARM", "ARM part 0xfff")
+
+
+def test_neoverse() -> None:
+    info = "processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n"
+    made = cpu.cpu(Snapshot({"/proc/cpuinfo": info}), Gaps())
+    assert (made.model, made.flags) == ("Neoverse-V2", ["fp", "asimd", "sve"])
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("32K", 32768), ("3072K", 3 << 20), ("1M", 1 << 20), ("7", 7), ("", None), ("-1K", None), ("K", None)],
+)
+def test_cache_size(text: str, size: int | None) -> None:
+    assert cpu.cache_size(text) == size
+
+
+def test_caches_without_sizes_are_noted() -> None:
+    gaps = Gaps()
+    found = Snapshot({f"{CPU}/cpu0/cache/index0/level": "1", f"{CPU}/cpu0/cache/index0/type": "Data"})
+    assert cpu.caches(found, gaps) == []
+    assert set(gaps.reasons) == {"caches", "caches.index0"}
+
+
+def test_sparse_and_memory_only_nodes() -> None:
+    meminfo = "Node 8 MemTotal:       67108864 kB\nNode 8 MemFree:        1024 kB\n"
+    files = {
+        f"{NODE}/node0/cpulist": "0-3",
+        f"{NODE}/node0/distance": "10 40",
+        f"{NODE}/node8/cpulist": "",
+        f"{NODE}/node8/distance": "40 10",
+        f"{NODE}/node8/meminfo": meminfo,
+    }
+    gaps = Gaps()
+    made = nodes.nodes(Snapshot(files), gaps)
+    assert [(node.id, node.cpus, node.distances) for node in made] == [(0, [0, 1, 2, 3], [10, 40]), (8, [], [40, 10])]
+    assert (made[1].memory_bytes, made[1].free_bytes) == (64 << 30, 1 << 20)
+    assert list(gaps.reasons) == ["nodes.0.memory_bytes"]
+
+
+def test_memory() -> None:
+    files = {
+        "/proc/meminfo": "MemTotal:       1000 kB\nMemAvailable:    500 kB\n",
+        f"{MM}/transparent_hugepage/enabled": "always [madvise] never",
+        f"{MM}/hugepages/hugepages-2048kB/nr_hugepages": "5",
+        f"{MM}/hugepages/hugepages-2048kB/free_hugepages": "3",
+        f"{MM}/hugepages/hugepages-1048576kB/nr_hugepages": "1",
+    }
+    page = {"page-size": Said(0, "KernelPageSize:       64 kB")}
+    made = memory.memory(Snapshot(files, page), Gaps())
+    assert (made.total_bytes, made.available_bytes, made.page_bytes, made.thp) == (1024000, 512000, 65536, "madvise")
+    assert [(one.page_bytes, one.total, one.free) for one in made.huge_pages] == [(2 << 20, 5, 3)]
+
+
+def test_os_release_quotes() -> None:
+    text = 'NAME="Red Hat"\nPRETTY_NAME=\'It is "8"\'\n# c\nBAD="open\nODD\n'
+    assert system.os_release(text) == {"NAME": "Red Hat", "PRETTY_NAME": 'It is "8"'}
+
+
+@pytest.mark.parametrize(
+    ("files", "commands", "expected"),
+    [
+        ({}, {"virtualization": Said(0, "kvm\n")}, "kvm"),
+        ({}, {"virtualization": Said(1, "none\n")}, "none"),
+        ({"/proc/cpuinfo": "flags : fpu hypervisor"}, {"virtualization": Said(127, "sh: 1: not found: x")}, "vm"),
+        ({"/proc/cpuinfo": "flags : fpu"}, {}, "none"),
+        ({"/sys/hypervisor/type": "xen"}, {}, "xen"),
+        ({"/sys/class/dmi/id/sys_vendor": "QEMU"}, {}, "qemu"),
+        ({"/proc/cpuinfo": "Features : fp"}, {}, None),
+    ],
+)
+def test_virtualization(files: dict[str, str], commands: dict[str, Said], expected: str | None) -> None:
+    gaps = Gaps()
+    assert system.system(Snapshot(files, commands), gaps).virtualization == expected
+    assert ("system.virtualization" in gaps.reasons) == (expected is None)
+
+
+def test_load() -> None:
+    files = {
+        "/proc/loadavg": "0.52 0.58 0.59 1/200 99",
+        "/proc/pressure/cpu": "some avg10=1.53 avg60=0.2 avg300=0 total=1\nfull avg10=0 ...",
+    }
+    made = system.load(Snapshot(files), Gaps())
+    assert (made.load1, made.load5, made.load15, made.cpu_pressure_avg10) == (0.52, 0.58, 0.59, 1.53)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright", "12.2.0"),
+        ("gcc (GCC) 8.5.0 20210514 (Red Hat 8.5.0-28)", "8.5.0"),
+        ("fio-3.33", "3.33"),
+        ("fio-3.36-17-gabc", "3.36"),
+        ("sysstat version 12.6.1\n(C) Sebastien Godard", "12.6.1"),
+        ("Debian clang version 14.0.6", "14.0.6"),
+        ("perf version 6.1.187", "6.1.187"),
+        ("numactl: unrecognized option", None),
+        ("", None),
+    ],
+)
+def test_versions(text: str, expected: str | None) -> None:
+    assert software.version(text) == expected
+
+
+def test_tools() -> None:
+    commands = {
+        "tool-fio": Said(0, "/usr/bin/fio\nfio-3.33\n"),
+        "fio-engines": Said(0, "Available IO engines:\n\tlibaio\n\tpsync\n"),
+        "tool-gcc": Said(0, "/usr/bin/gcc\ngcc (GCC) 12.2.0\n"),
+        "tool-numactl": Said(1, "/usr/bin/numactl\nusage: ...\n"),
+        "tool-cc": Said(0, "cc\n"),
+    }
+    made = software.tools(Snapshot({}, commands))
+    assert set(made) == {"fio", "gcc", "numactl"}
+    assert (made["fio"].version, made["fio"].features) == ("3.33", ["libaio", "psync"])
+    assert made["numactl"].version is None
+
+
+@pytest.mark.parametrize(
+    ("sysctl", "uid", "probe", "expected"),
+    [("0", "5", None, True), ("1", "5", None, None), ("1", "0", None, True), ("2", "0", None, False),
+     (None, "0", None, None), ("0", "5", 1, False), (None, "5", 0, True)],
+)  # fmt: skip
+def test_io_uring(sysctl: str | None, uid: str, probe: int | None, expected: bool | None) -> None:
+    files = {} if sysctl is None else {"/proc/sys/kernel/io_uring_disabled": sysctl}
+    commands = {"id": Said(0, uid)}
+    if probe is not None:
+        commands |= {"io_uring": Said(probe, ""), "fio-engines": Said(0, "\tio_uring\n")}
+    gaps = Gaps()
+    assert software.io_uring(Snapshot(files, commands), gaps) is expected
+    assert ("io_uring" in gaps.reasons) == (expected is None)
+
+
+def test_work_folder() -> None:
+    df = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 100 60 40 60% /mnt/my disk"
+    mounts = "/dev/sda1 / ext4 rw 0 0\nx /mnt/my\\040disk tmpfs rw 0 0\ny /mnt/my\\040disk xfs rw 0 0"
+    found = Snapshot({"/proc/self/mounts": mounts}, {"df": Said(0, df)})
+    assert software.work_folder(found, Gaps()) == (40960, "xfs")
+    gaps = Gaps()
+    assert software.work_folder(Snapshot(), gaps) == (None, None)
+    assert set(gaps.reasons) == {"work_free_bytes", "work_filesystem"}
+
+
+def documents() -> list[Snapshot]:
+    return [Snapshot(json.loads(path.read_text())["files"]) for path in sorted(DATA.glob("*.json"))]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_odd_texts_never_raise(data: st.DataObject) -> None:
+    """Any file cut anywhere, emptied, or replaced by something else."""
+    base = data.draw(st.sampled_from(documents()))
+    files = dict(base.files)
+    for path in data.draw(st.lists(st.sampled_from(sorted(files)), max_size=12)):
+        cut = data.draw(st.integers(0, 200))
+        files[path] = data.draw(st.sampled_from([files[path][:cut], files[path][cut:]]) | st.text(max_size=40))
+    names = ("uname", "id", "df", "page-size", "virtualization", "tool-fio", "fio-engines", "io_uring")
+    said = st.builds(Said, st.integers(0, 255), st.text(max_size=60))
+    commands = data.draw(st.dictionaries(st.sampled_from(names), said))
+    facts = facts_of(Snapshot(files, commands), "h", WHEN)
+    assert json.loads(facts.model_dump_json(by_alias=True))["schema"] == "asct.facts/1"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=300), st.integers(0, 2000))
+def test_output_cut_anywhere(noise: str, cut: int) -> None:
+    text = "T files -\n/proc/loadavg:1 2 3\n/etc/os-release:NAME=x\nT command id\n0\n\nT end id 0\nT over -\n"
+    assert snapshot.from_output(text, "T").said("id") == "0"
+    found = snapshot.from_output(text[:cut] + noise, "T")
+    facts_of(found, "h", WHEN)
+
+
+def test_a_command_without_its_end_has_failed() -> None:
+    found = snapshot.from_output("T command id\n0\n", "T")
+    assert found.said("id") is None
+
+
+def test_kept_raw_and_read_again(tmp_path: Path) -> None:
+    files = {"/proc/loadavg": "1 2 3", f"{CPU}/online": "0-3", "/../up": "x"}
+    made = Snapshot(files, {"id": Said(0, "1000\n"), "df": Said(1, "df: no\nsuch")})
+    snapshot.write(made, tmp_path / "raw")
+    assert (tmp_path / "raw" / "proc" / "loadavg").read_text() == "1 2 3\n"
+    assert not (tmp_path / "up").exists()
+    again = snapshot.read(tmp_path / "raw")
+    assert again.files == {path: files[path] for path in ("/proc/loadavg", f"{CPU}/online")}
+    assert (again.said("id"), again.commands["df"].status) == ("1000", 1)
+
+
+def test_the_script_is_posix() -> None:
+    text = batch.script()
+    for word in ("[[", "function ", "local ", "$'", "<<<"):
+        assert word not in text
