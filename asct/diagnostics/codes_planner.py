@@ -173,7 +173,7 @@ _EXPECTATIONS: dict[str, CodeText] = {
     ),
     "E238": CodeText(
         "of something unknown",
-        "A share is taken of `theoretical_bandwidth` or of another metric of the same benchmark.",
+        "A share is taken of `theoretical_bandwidth`, which the facts of a host give.",
     ),
     "E239": CodeText(
         "comparison with a baseline",

@@ -19,7 +19,7 @@ from asct.planner.selection import hosts_named, unknown_host
 from asct.sdk.metric import Metric
 
 RELATIVE = ("theoretical_bandwidth",)
-"""What `of:` may name besides the metrics of the same benchmark."""
+"""What `of:` may name: facts of a host that a measured value can be a share of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _comparable(ground: Ground, found: list[Judged], name: str, span: Span) -> l
 def _checks(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> list[Check]:
     before = ground.findings.count
     unit = _unit(ground, expectation, judged)
-    _relative(ground, expectation, judged)
+    _relative(ground, expectation)
     _versus(ground, expectation, judged)
     place = read_place(ground, expectation, [(item.draft, item.metric) for item in judged])
     if unit is None or ground.findings.count > before:
@@ -143,14 +143,13 @@ def _absolute(expectation: Expectation) -> bool:
     return any(bound.min is not None or bound.max is not None for bound in bounds)
 
 
-def _relative(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> None:
+def _relative(ground: Ground, expectation: Expectation) -> None:
     if expectation.of is None:
         return
-    known = {*RELATIVE, *(item.name for judge in judged for item in judge.draft.benchmark.metrics)}
     name = str(expectation.of.value)
-    if name not in known:
+    if name not in RELATIVE:
         message = f"a bound cannot be a share of `{name}`"
-        ground.findings.error("E238", message, expectation.of.span, did_you_mean(name, known))
+        ground.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
 
 
 def _versus(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> None:

@@ -166,7 +166,12 @@ CASES = [
         "bb",
         "did you mean `b`?",
     ),
-    Case("E238", "benchmarks: [peak]\nexpect: [{metric: peak.bandwidth, min: 5%, of: pink}]", "pink", ""),
+    Case(
+        "E238",
+        "benchmarks: [peak]\nexpect: [{metric: peak.bandwidth, min: 5%, of: pink}]",
+        "pink",
+        "known: theoretical_bandwidth",
+    ),
     Case(
         "E239",
         "benchmarks: [disk]\nexpect: [{metric: disk.iops, versus: baseline, no_worse_than: 5%}]",
