@@ -140,8 +140,10 @@ def read_entries(found: EntryMaps, desk: Desk) -> tuple[Entry, ...]:
 
 def _entry(name: str, node: Node, desk: Desk) -> Entry | None:
     section = Section(desk, node, f"benchmark `{shown(name)}`", ENTRY_KEYS)
-    uses = section.required("uses", "add `uses: BENCHMARK`; `asct list` shows them")
+    uses = section.members.get("uses")
     if uses is None:
+        if "extends" not in section.members:  # else what it extends has been reported
+            section.required("uses", "add `uses: BENCHMARK`; `asct list` shows them")
         return None
     if not isinstance(uses.value, str):
         section.wrong(uses, "`uses`", "the name of a benchmark")

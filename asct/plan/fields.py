@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
@@ -17,6 +17,14 @@ from asct.values.problem import BadValueError, shown
 from asct.values.size import parse_size
 
 T = TypeVar("T")
+
+_ELSEWHERE: Final = {
+    "with": "config", "settings": "config", "params": "config", "become": "sudo", "matrix": "sweep", "axes": "sweep",
+    "depends_on": "needs", "benchmark": "uses", "use": "uses", "runs": "repeats", "connection": "transport",
+    "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
+}  # fmt: skip
+"""What other tools call it."""
+_EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,10 @@ class Section:
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:
             hint = f"a space is missing after the colon of `{shown(key)}`"
+        elif _ELSEWHERE.get(key) in keys:
+            hint = f"did you mean `{_ELSEWHERE[key]}`?"
+        elif key in _EXECUTION and "defaults" in keys:
+            hint = "write it under `defaults`, or in a benchmark"
         self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.key_span or item.span, hint)
 
     def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:

@@ -1,0 +1,184 @@
+"""Every code of a plan, at its exact place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asct.diagnostics.codes import lookup
+from asct.diagnostics.codes_plan import CODES
+from asct.diagnostics.render import render_all
+from asct.plan.load import load_plan
+from tests.plan.loading import BODY, HEAD, load, load_folder, where
+
+CASES = [
+    # text, (code and place ...), part of the first message, part of its hint
+    (HEAD + "benchmarks: [noop\n", ["E103 p.yaml:3:17"], "not valid YAML", "not closed"),
+    (HEAD + "benchmarks: [noop]\x00\n", ["E102 p.yaml:3:19"], "U+0000", "remove it"),
+    (BODY + "repeets: 3\n", ["E104 p.yaml:4:1"], "unknown key `repeets` in the plan", "did you mean `report`?"),
+    (BODY + "hostss: {}\n", ["E104 p.yaml:4:1"], "unknown key `hostss`", "did you mean `hosts`?"),
+    (BODY + "defaults: {a:1}\n", ["E104 p.yaml:4:12"], "unknown key `a:1` in `defaults`", "a space is missing"),
+    (HEAD + "benchmarks: [{uses: a, timout: 3s}]", ["E104 p.yaml:3:24"], "in benchmark `a`", "did you mean `timeout`?"),
+    (BODY + "expect: [{metric: a.b, max: 3, sevrity: x}]", ["E104 p.yaml:4:32"], "in an expectation", "`severity`"),
+    (BODY + "hosts: {a: {adress: x}}", ["E104 p.yaml:4:13"], "in host `a`", "did you mean `address`?"),
+    (BODY + "hosts: {a: {transport: ssh, partition: x}}", ["E104 p.yaml:4:29"], "in host `a`", "known: "),
+    (BODY + "safety: {destroy: []}", ["E104 p.yaml:4:10"], "in `safety`", "did you mean `destroys`?"),
+    (BODY + "profiles: {q: {var: {}}}", ["E104 p.yaml:4:16"], "in profile `q`", "did you mean `vars`?"),
+    (BODY + "groups: {g: {host: [a]}}", ["E107 p.yaml:4:13", "E104 p.yaml:4:14"], "group `g` without `hosts`", "add"),
+    (BODY + "defaults: {retry: {maxi: 1}}", ["E104 p.yaml:4:20"], "in `retry`", "did you mean `max`?"),
+    (BODY + "repeats: 3\n", ["E104 p.yaml:4:1"], "unknown key `repeats` in the plan", "write it under `defaults`"),
+    (HEAD + "benchmarks: [{uses: a, with: {}}]", ["E104 p.yaml:3:24"], "unknown key `with`", "did you mean `config`?"),
+    (BODY + "name: u\n", ["E105 p.yaml:4:1"], "duplicate key `name`", "keep one"),
+    ("plan: 1\nname: 5\nbenchmarks: [a]", ["E106 p.yaml:2:7"], "`name` must be a text, not `5`", 'quote it: `"5"`'),
+    (HEAD + "benchmarks: latency", ["E106 p.yaml:3:13"], "`benchmarks` must be a list", "write `[name, name]`"),
+    (HEAD + "benchmarks: [5, [a]]", ["E106 p.yaml:3:14", "E106 p.yaml:3:17"], "a name or a map", "a name"),
+    (BODY + "defaults: {repeats: 3x, strict: yes}", ["E106 p.yaml:4:21", "E106 p.yaml:4:33"], "a whole number", ""),
+    (BODY + "strict: no", ["E106 p.yaml:4:9"], "`strict` must be `true` or `false`", "write `false`: YAML 1.2"),
+    (BODY + "limits:\n", ["E106 p.yaml:4:1"], "`limits` has no value", "give one, or remove the line"),
+    (BODY + "hosts: [a]", ["E106 p.yaml:4:8"], "`hosts` must be a map of names", "write `hosts:"),
+    (BODY + "hosts: {a: b}", ["E106 p.yaml:4:12"], "host `a` must be a map", "address"),
+    (BODY + "expect: {metric: a}", ["E106 p.yaml:4:9"], "`expect` must be a list", "write `-"),
+    (BODY + "expect: [{metric: a.b, min: [1]}]", ["E107 p.yaml:4:10", "E106 p.yaml:4:29"], "a bound", "add `min`"),
+    (HEAD + "benchmarks: [{uses: a, needs: [b]}]", ["E106 p.yaml:3:31"], "`needs` must be a map", "name each"),
+    (HEAD + "benchmarks: [{uses: a, sweep: {b: 3}}]", ["E106 p.yaml:3:35"], "axis `b` must be", "write `[3]`"),
+    (HEAD + "benchmarks: [{uses: a, sweep: {zip: [3]}}]", ["E106 p.yaml:3:38"], "an item of `zip` must be a map", ""),
+    ("[a, b]", ["E106 p.yaml:1:1"], "a plan must be a map, not a list", "plan: 1"),
+    ("", ["E107"], "p.yaml is empty", "`asct init`"),
+    (HEAD, ["E107 p.yaml:1:1"], "the plan without `benchmarks`", "`asct list`"),
+    (HEAD + "benchmarks: []", ["E107 p.yaml:3:13"], "`benchmarks` is empty", "`asct list`"),
+    (HEAD + "benchmarks: [{id: a}]", ["E107 p.yaml:3:14"], "benchmark `a` without `uses`", "add `uses"),
+    (HEAD + "benchmarks: [{repeats: 2}]", ["E107 p.yaml:3:14"], "a benchmark without `uses`", "add `uses"),
+    (BODY + "baseline: {}", ["E107 p.yaml:4:11"], "`baseline` without `run`", "`latest`"),
+    (BODY + "safety: {destroys: [{host: a}]}", ["E107 p.yaml:4:21"], "without `device`", "literally"),
+    (BODY + "vars: {a: *b}", ["E108 p.yaml:4:11"], "an alias", "`extends` or `vars`"),
+    (HEAD + "benchmarks: " + "[" * 100_000, ["E109 p.yaml:3:112"], "deeper than 100", ""),
+    ("name: t\nbenchmarks: [a]", ["E110 p.yaml:1:1"], "no `plan: 1`", "begin the file"),
+    ("services: {web: {}}", ["E110 p.yaml:1:1"], "may not be a plan", "begin the file"),
+    ("plan: 2\nname: t", ["E110 p.yaml:1:7"], "version 2 of the plan language is newer", "newer asct"),
+    ("plan: '1'\nname: t", ["E110 p.yaml:1:7"], "`1` is not a version", "write `plan: 1`"),
+    ("plan: true\nname: t", ["E110 p.yaml:1:7"], "`true` is not a version", "write `plan: 1`"),
+    ("plan: 1\nname: ../x\nbenchmarks: [a]", ["E111 p.yaml:2:7"], "cannot be the name of a plan", "letters"),
+    (HEAD + "benchmarks: [{id: a/b, uses: c}]", ["E111 p.yaml:3:19"], "the name of a benchmark entry", "letters"),
+    (BODY + "vars: {max-qd: 1}", ["E111 p.yaml:4:8"], "cannot be the name of a variable", "write `max_qd`"),
+    (BODY + "hosts: {a b: {}, all: {}}", ["E111 p.yaml:4:9", "E111 p.yaml:4:18"], "the name of a host", "letters"),
+    (BODY + "groups: {all: [local], local: [local]}", ["E111 p.yaml:4:10", "E111 p.yaml:4:24"], "name of a group", ""),
+    (HEAD + "benchmarks: [{uses: a, needs: {a-b: c}}]", ["E111 p.yaml:3:32"], "something needed", "`a_b`"),
+    (BODY + "defaults: {timeout: 60}", ["E112 p.yaml:4:21"], "duration `60` needs a unit", "write `60s`"),
+    (BODY + "defaults: {timeout: 0s}", ["E112 p.yaml:4:21"], "a time limit of 0", "longer"),
+    (BODY + "defaults: {order: radnom}", ["E112 p.yaml:4:19"], "not a value of `order`", "did you mean `random`?"),
+    (BODY + "defaults: {retry: {on: [timeot]}}", ["E112 p.yaml:4:25"], "not a value of `on`", "`timeout`"),
+    (BODY + "defaults: {repeats: 0}", ["E112 p.yaml:4:21"], "`repeats` is 0", "from 1 to"),
+    (BODY + "safety: {max_written: 2t}", ["E112 p.yaml:4:23"], "ambiguous size `2t`", "`2TB` or `2TiB`"),
+    (BODY + "hosts: {a: {port: 70000}}", ["E112 p.yaml:4:19"], "outside of 1 to 65535", "from 1"),
+    (BODY + "hosts: {a: {transport: shh}}", ["E112 p.yaml:4:24"], "not a value of `transport`", "did you mean `ssh`?"),
+    (BODY + "hosts: {a: {workdir: tmp}}", ["E112 p.yaml:4:22"], "is not a work folder", "absolute"),
+    (BODY + "report: {formats: [htlm]}", ["E112 p.yaml:4:20"], "not a value of `formats`", "did you mean `html`?"),
+    (BODY + "inputs: [A-B, 3]", ["E112 p.yaml:4:10", "E112 p.yaml:4:15"], "not an environment variable", "NAME"),
+    (BODY + "safety: {destroys: [{host: a, device: sda}]}", ["E112 p.yaml:4:39"], "`sda` is not a device", "by-id"),
+    (HEAD + "benchmarks: [noop, noop]", ["E113 p.yaml:3:20"], "two benchmarks have the id `noop`", "give each an `id`"),
+    (BODY + "hosts: {a1: {}, 'a[1:2]': {}}", ["E113 p.yaml:4:17"], "host `a1` is given twice", "rename"),
+    (BODY + "groups: {g: {hosts: local, vars: {a: 1}}, h: {hosts: local, vars: {a: 2}}}", ["E113 p.yaml:4:71"],
+     "two groups of host `local`", "for the host"),
+    (HEAD + "benchmarks: [a, {id: b, extends: aa}]", ["E114 p.yaml:3:34"], "no benchmark", "`a`"),
+    (BODY + "groups: {g: [lcal]}", ["E114 p.yaml:4:14"], "unknown host or group `lcal`", "did you mean `local`?"),
+    (BODY + "groups: {g: 'x*'}", ["E114 p.yaml:4:13"], "pattern `x*` matches no host", "local"),
+    (BODY + "profiles: {q: {vars: {a: 1}, benchmarks: {nop: {}}}}", ["E114 p.yaml:4:23", "E114 p.yaml:4:43"],
+     "the plan has no variable `a`", "add it to the plan first"),
+    (HEAD + "benchmarks: [{id: a, extends: b}, {id: b, extends: a}]",
+     ["E115 p.yaml:3:52"], "extend one another: a -> b -> a", "take one"),
+    (BODY + "groups: {g: [h], h: [g]}", ["E115 p.yaml:4:22"], "contain one another: g -> h -> g", "take one"),
+    (BODY + "vars: {a: '${vars.b}', b: '${vars.a}'}", ["E115 p.yaml:4:11", "E115 p.yaml:4:27"], "a circle", "a value"),
+    (BODY + "include: [../x.yaml]", ["E116 p.yaml:4:11"], "outside of the plan's folder", "put the file"),
+    (BODY + "include: [/etc/passwd]", ["E116 p.yaml:4:11"], "outside of the plan's folder", "put the file"),
+    (BODY + "hosts: {from: ../x.json}", ["E116 p.yaml:4:15"], "outside of the plan's folder", "put the file"),
+    (BODY + "include: [absent.yaml]", ["E101 p.yaml:4:11"], "cannot read absent.yaml: no such file", "check the path"),
+    (BODY + "include: [3]", ["E106 p.yaml:4:11"], "must be the path of a file", "write a path"),
+    (BODY + "hosts: {'a[3:1]': {}}", ["E118 p.yaml:4:9"], "runs backwards", "write `[1:3]`"),
+    (BODY + "hosts: {'a[x:y]': {}}", ["E118 p.yaml:4:9"], "is not a host range", "node[01:16]"),
+    (BODY + "hosts: {'a[1:99999999]': {}}", ["E118 p.yaml:4:9"], "more than 10000 hosts", "shorter"),
+    (BODY + "hosts: {'a[1:6000]': {}, 'b[1:6000]': {}}", ["E118 p.yaml:4:26"], "more than 10000 hosts", "split"),
+    (BODY + "description: ${vars.x", ["E120 p.yaml:4:14"], "`${` is not closed", "add `}`"),
+    (BODY + "vars: {a: 1}\ndescription: ${vars.b}", ["E121 p.yaml:5:16"], "`vars.b` is not defined", "add it under `vars`"),
+    (BODY + "vars: {a: '${host.name}'}", ["E121 p.yaml:4:14"], "is not known here", "`host` can be read"),
+    (BODY + "vars: {a: '${1 // 0}'}", ["E122 p.yaml:4:19"], "division by zero", "other than 0"),
+    (BODY + "safety: {destroys: [{host: a, device: '/dev/${vars.x}'}]}", ["E125 p.yaml:4:39"], "only literal", ""),
+    (BODY + "vars: {a: 017}\nx: 1", ["E130 p.yaml:4:11", "E104 p.yaml:5:1"], "is read as the number 17", "0o"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "places", "message", "hint"), CASES, ids=range(len(CASES)))
+def test_every_error_has_its_place(text: str, places: list[str], message: str, hint: str) -> None:
+    loaded = load(text)
+    assert loaded.plan is None
+    assert sorted(map(where, loaded.diagnostics)) == sorted(places)
+    first = next(item for item in loaded.diagnostics if where(item) == places[0])
+    assert message in first.message
+    assert hint in first.hint
+    for item in loaded.diagnostics:
+        assert not item.message.endswith(".")
+        assert lookup(item.code) is not None
+    assert render_all(loaded.diagnostics, loaded.files)
+
+
+ELSEWHERE = {
+    "E117": "test_hosts.py: inventories",
+    "E119": "test_overrides.py: --set",
+    "E123": "test_templates.py: where",
+    "E124": "test_ranges.py: axes",
+}
+
+
+def test_every_code_has_a_case() -> None:
+    covered = {place.split()[0] for _, places, _, _ in CASES for place in places}
+    assert covered | set(ELSEWHERE) == set(CODES)
+    assert not covered & set(ELSEWHERE)
+
+
+def test_every_error_at_once() -> None:
+    text = (
+        "plan: 1\nnam: t\nbenchmarks:\n  - a\n  - {id: b, uses: c, repeats: x, timeout: 5}\n  - {id: b, uses: d}\n"
+        "hosts: {h: {port: 0, adress: y}}\ngroups: {g: [i]}\nlimits: {points: -1}\n"
+    )
+    places = sorted(map(where, load(text).diagnostics))
+    assert places == [
+        "E104 p.yaml:2:1", "E104 p.yaml:7:22", "E106 p.yaml:5:31", "E107 p.yaml:1:1", "E112 p.yaml:5:43",
+        "E112 p.yaml:7:19", "E112 p.yaml:9:18", "E113 p.yaml:6:10", "E114 p.yaml:8:14",
+    ]  # fmt: skip
+
+
+def test_findings_come_in_the_order_of_their_places() -> None:
+    spans = [item.span for item in load("plan: 1\nx: 1\nname: 3\nbenchmarks: [{uses: a, y: 1}]\nz: 2").diagnostics]
+    lines = [span.line for span in spans if span is not None]
+    assert lines == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda path: None, "no such file"),
+        (lambda path: path.mkdir(), "it is not a file"),
+        (lambda path: path.symlink_to(path), "symbolic links"),
+    ],
+)
+def test_a_plan_that_cannot_be_read(tmp_path: Path, make: object, reason: str) -> None:
+    path = tmp_path / "p.yaml"
+    make(path)  # type: ignore[operator]
+    loaded = load_plan(path)
+    (item,) = loaded.diagnostics
+    assert (loaded.plan, item.code) == (None, "E101")
+    assert reason in item.message
+
+
+def test_a_plan_of_garbage(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 100)
+    (item,) = load_plan(path).diagnostics
+    assert item.code == "E102"
+
+
+def test_an_included_file_keeps_its_own_places(tmp_path: Path) -> None:
+    files = {"p.yaml": BODY + "include: [sub/a.yaml]\n", "sub/a.yaml": "hosts:\n  b: {prt: 1}\nlimits: {}\n"}
+    loaded = load_folder(tmp_path, files)
+    assert sorted(map(where, loaded.diagnostics)) == ["E104 a.yaml:2:7", "E104 a.yaml:3:1"]
+    assert "b: {prt: 1}" in render_all(loaded.diagnostics, loaded.files)
