@@ -46,14 +46,19 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
     if not points:
         return {}, []
     first = points[0]
-    shared = {name: value for name, value in first.settings.items() if name not in first.swept}
-    differing = {name for point in points for name in shared if point.settings.get(name, point) != shared[name]}
-    shared = {name: value for name, value in shared.items() if name not in differing}
-    rest = [
+    fixed = {name: value for name, value in first.settings.items() if name not in first.swept}
+    shared = {name: value for name, value in fixed.items() if all(_has(point, name, value) for point in points)}
+    if len(shared) == len(fixed) and all(point.settings.keys() == first.settings.keys() for point in points):
+        return shared, [{}] * len(points)
+    return shared, [
         {name: value for name, value in point.settings.items() if name not in shared and name not in point.swept}
         for point in points
     ]
-    return shared, rest
+
+
+def _has(point: Point, name: str, value: Any) -> bool:
+    found = point.settings.get(name, point)
+    return found is value or bool(found == value and type(found) is type(value))
 
 
 def _job(job: Job) -> dict[str, Any]:

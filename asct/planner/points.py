@@ -12,18 +12,18 @@ from asct.errors import PlanError
 from asct.plan.model import Entry, Node, Sweep
 from asct.plan.templates import Condition
 from asct.planner.axes import Axes, read_axes, written_axes
-from asct.planner.canonical import canonical_json, frozen_key, point_id
+from asct.planner.canonical import canonical_json, frozen_key
 from asct.planner.draft import Points
 from asct.planner.ground import Ground
 from asct.planner.layers import SET_RANK, layered
 from asct.planner.model import Origin, Point
+from asct.planner.naming import PointMaker
 from asct.planner.needs import needed_benchmarks
 from asct.planner.reading import Reader, Value
 from asct.planner.rules import Cell, Excluded, included, read_excludes, report_unmatched
-from asct.planner.settings import InvalidSettings, Settings, plain_settings
+from asct.planner.settings import InvalidSettings, Settings
 from asct.planner.sweep import Row, Where, combinations, expand, names_of
 from asct.sdk.benchmark import Benchmark
-from asct.sdk.params import Params
 
 CANDIDATES = 1_000_000
 """Combinations that `where` and `exclude` are tried on at most; a sweep with more is refused as too large."""
@@ -188,30 +188,26 @@ def _materialised(draft: _Draft, rows: Sequence[Row]) -> tuple[Point, ...] | Non
     """Every point, read as a whole by the benchmark's model and its own check, and named by its content."""
     before = draft.ground.findings.count
     benchmark, settings = draft.settings.benchmark, draft.settings
-    base = {name: value for name, value in draft.base.items() if name not in settings.steps}
-    shared = {name: value.value for name, value in base.items()}
-    waiting = {name: value.final for name, value in base.items() if value.waits and name not in draft.names}
+    shared = {name: value.value for name, value in draft.base.items() if name not in settings.steps}
+    waiting = {name: value.final for name, value in draft.base.items() if value.waits}
+    maker = PointMaker(settings, shared, waiting)
     found: dict[str, Point] = {}
-    like: dict[frozenset[str], Params] = {}
     for varying, span in _candidates(draft, rows):
         try:
-            params = settings.variant(like.get(frozenset(varying)), shared, varying)
+            params, pattern = maker.make(varying)
         except InvalidSettings as error:
             for problem in error.problems:
                 _report(draft, problem.setting, problem.message, problem.hint, varying)
             continue
-        like.setdefault(frozenset(varying), params)
         for name, message in benchmark.check(params):
             if name not in waiting:
                 _report(draft, settings.spellings.get(name, name), message, "", varying)
-        values = plain_settings(params)
-        for name in settings.steps:
-            del values[name]
-        values.update(waiting)
-        identity = point_id(benchmark.name, benchmark.version, values)
-        if identity in found and not draft.pinned:
+        identity = pattern.identity(varying)
+        if identity in found:
             _duplicate(draft, varying, span)
-        found.setdefault(identity, Point(identity, {name: values[name] for name in draft.names}, values))
+            continue
+        values = pattern.settings(varying)
+        found[identity] = Point(identity, {name: values[name] for name in draft.names}, values)
     return tuple(found.values()) if draft.ground.findings.count == before else None
 
 
@@ -225,6 +221,8 @@ def _report(draft: _Draft, name: str, message: str, hint: str, varying: Mapping[
 
 
 def _duplicate(draft: _Draft, varying: Mapping[str, Any], span: Span) -> None:
+    if draft.pinned:  # --set made them equal: one is enough
+        return
     text = ", ".join(f"{name} {value}" for name, value in varying.items())
     message = f"`{draft.entry.id}` has the point {text} twice"
     draft.ground.findings.error("E214", message, span, "take one of them out")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.planner.canonical import canonical_json, frozen_key, point_id
+from asct.planner.naming import Pattern
 from tests.planner.building import job, resolved
 
 scalars = st.one_of(
@@ -33,6 +34,18 @@ def test_other_settings_have_another_id(one: dict[str, Any], other: dict[str, An
     assert (point_id("disk", "1", one) == point_id("disk", "1", other)) is (
         canonical_json(one) == canonical_json(other)
     )
+
+
+@given(settings, settings, st.booleans())
+def test_a_pattern_names_points_as_they_are_named_one_by_one(
+    fixed: dict[str, Any], varying: dict[str, Any], again: bool
+) -> None:
+    pattern = Pattern("disk", "1", fixed, frozenset(varying))
+    if again:
+        pattern.identity(varying)
+    assert pattern.identity(varying) == point_id("disk", "1", pattern.settings(varying))
+    if varying:
+        assert pattern.settings(varying) == {**fixed, **varying}
 
 
 def test_benchmark_and_version_are_part_of_it() -> None:
