@@ -106,7 +106,7 @@ def _safety(safety: Safety) -> dict[str, Any]:
 
 
 def _diagnostic(item: Diagnostic) -> dict[str, Any]:
-    body = {name: getattr(item, name) for name in ("code", "message", "label", "hint", "severity")}
+    body = {name: getattr(item, name) for name in Diagnostic.__dataclass_fields__}
     return {**body, "span": _span(item.span), "notes": [[text, _span(span)] for text, span in item.notes]}
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
 from asct.planner.canonical import digest
 from asct.planner.freeze import freeze, thaw
@@ -46,6 +48,13 @@ def document() -> dict[str, Any]:
 
 def test_a_whole_plan_comes_back_equal() -> None:
     assert thaw(document()) == resolved(WHOLE)
+
+
+def test_warnings_come_back_with_all_their_parts() -> None:
+    span = Span("plan.yaml", 3, 4, 5)
+    warning = Diagnostic("E236", "m", span, "l", "h", "warning", (("n", span), ("o", None)))
+    plan = replace(resolved("benchmarks: [disk]"), diagnostics=(warning,), labels=("main",))
+    assert thaw(json.loads(json.dumps(freeze(plan)))) == plan
 
 
 @st.composite
