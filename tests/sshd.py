@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -79,11 +79,13 @@ class Sshd:
         )
         return replace(spec, **changes)  # type: ignore[arg-type]
 
-    def start(self) -> None:
-        """Start and wait until it accepts connections."""
+    def start(self, prefix: Sequence[str] = ()) -> None:
+        """Start and wait until it accepts connections; `prefix` is a command that runs it."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [SSHD, "-D", "-e", "-f", str(self.folder / "sshd_config")], stdin=subprocess.DEVNULL, stderr=log
+                [*prefix, SSHD, "-D", "-e", "-f", str(self.folder / "sshd_config")],
+                stdin=subprocess.DEVNULL,
+                stderr=log,
             )
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:

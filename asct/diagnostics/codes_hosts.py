@@ -134,6 +134,11 @@ CODES: dict[str, CodeText] = {
         "`replay` reads replay.json from the folder in the host's `answers`:\n"
         '{"entries": [{"match": "uname *", "status": 0, "files": {"stdout": "Linux\\n"}}]}',
     ),
+    "E333": CodeText(
+        "a result cannot be written here",
+        "A file came from a host, but this machine cannot write it into the results tree: the disk is full or a right\n"
+        "is missing. What was written before is kept.",
+    ),
     "E332": CodeText(
         "an argument that no host takes",
         "A NUL byte in an argument or text, or a name of a variable that is not made of letters, digits and\n_.",

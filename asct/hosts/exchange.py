@@ -27,6 +27,7 @@ class Exchange:
         self._task = task
         self._feed = feed
         self._channel: Channel | None = None
+        self._again: tuple[str, bytes] | None = None
         self._asked_to_stop = False
         self._partial = b""
         self._started_ns: int | None = None
@@ -37,9 +38,10 @@ class Exchange:
         self.companions: tuple[int, ...] = ()
         self.notes: list[str] = []
 
-    def begin(self, command: str, line: bytes) -> None:
-        """Start the runner and hand it the task."""
-        channel = self._link.start(command)
+    def begin(self, command: str, line: bytes, ready: Channel | None = None) -> None:
+        """Hand the task to a runner: to the `ready` one that waits for a line, else to a new one."""
+        self._again = (command, line) if ready is not None else None
+        channel = ready or self._link.start(command)
         channel.send(line)
         self._channel = channel
         if self._asked_to_stop:
@@ -132,6 +134,9 @@ class Exchange:
         doing = f"running {self._task.main.argv[0]}"
         if not self._link.alive():
             raise HostLost(self._name, problems.connection_lost(self._link.place, doing))
+        if self._started_ns is None and self._again is not None:
+            self.begin(*self._again)  # the waiting runner was gone; nothing has run yet
+            return
         if self._started_ns is None:
             seen = self._partial.decode("utf-8", "replace")
             raise HostError(self._name, problems.strange_shell(self._link.place, doing, seen))

@@ -8,9 +8,12 @@ import os
 import secrets
 import shutil
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from asct.hosts.incoming import save
 
 OWNER = ".owner"
 _COPY_BYTES = 1 << 20
@@ -108,15 +111,20 @@ def remove_tree(path: Path) -> None:
 
 def empty_folder(path: Path, *, fresh: bool) -> None:
     """Make `path` with mode 0700; `fresh` also empties it."""
-    if fresh and (path.exists() or path.is_symlink()):
+    if fresh and os.path.lexists(path):
         remove_tree(path)
-    path.mkdir(parents=True, mode=0o700, exist_ok=True)
+    make_folder(path)
+
+
+def make_folder(path: Path) -> None:
+    """Make `path` and what is missing above it with mode 0700."""
+    if not path.is_dir():
+        path.mkdir(parents=True, mode=0o700, exist_ok=True)
 
 
 def open_output(path: Path) -> BinaryIO:
     """A file of mode 0600 for a program's output; folders above it are made."""
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True, mode=0o700)
+    make_folder(path.parent)
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 
@@ -130,28 +138,35 @@ def copy_file(source: Path, target: Path, max_bytes: int) -> bool:
     """Copy a regular file; False when it is larger than `max_bytes`. A link or device raises ValueError."""
     if not stat.S_ISREG(source.lstat().st_mode):
         raise ValueError(str(source))
-    with os.fdopen(os.open(source, os.O_RDONLY | os.O_NOFOLLOW), "rb") as data:
-        size = os.fstat(data.fileno()).st_size
+    data = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        size = os.fstat(data).st_size
         if size > max_bytes:
             return False
-        with target.open("wb") as out:
-            left = size
-            while left and (block := data.read(min(_COPY_BYTES, left))):
-                left -= len(block)
-                out.write(block)
+        save(target, _blocks(data, size))
+    finally:
+        os.close(data)
     return True
+
+
+def _blocks(data: int, size: int) -> Iterator[bytes]:
+    """The first `size` bytes of an open file: one that still grows is taken as it was."""
+    while size and (block := os.read(data, min(_COPY_BYTES, size))):
+        size -= len(block)
+        yield block
 
 
 def fetch_output(source: Path, target: Path, max_bytes: int) -> str | None:
     """Copy a program's file; returns None when there is none, else what went wrong, or an empty text."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         if copy_file(source, target, max_bytes):
             return ""
     except FileNotFoundError:
         return None
-    except (ValueError, OSError):
+    except ValueError:
         return "is not a regular file and was not fetched"
+    except OSError as error:
+        return f"cannot be read ({error.strerror}) and was not fetched"
     return f"is larger than {max_bytes} bytes and was not fetched"
 
 

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -27,6 +28,7 @@ from asct.hosts.folders import (
     store_file,
     write_text,
 )
+from asct.hosts.incoming import make_folder
 from asct.hosts.paths import below, inner_name
 from asct.hosts.waiting import wait_exit
 from asct.plan.model import HostSpec
@@ -104,8 +106,8 @@ class LocalHost:
                 self._running = False
 
     def _set_up(self, task: Task, folder: Path) -> None:
+        make_folder(task.into)
         try:
-            task.into.mkdir(parents=True, exist_ok=True)
             empty_folder(folder, fresh=task.fresh)
             for name, text in task.files.items():
                 write_text(folder / inner_name(self.name, name), text)
@@ -150,6 +152,7 @@ class LocalHost:
     def _fetch(self, task: Task) -> tuple[list[str], list[str]]:
         fetched, notes = [], []
         for path, name in script.wanted_files(self.name, task):
+            make_folder((task.into / name).parent)
             note = fetch_output(Path(task.main.cwd) / path, task.into / name, task.max_bytes)
             if note:
                 notes.append(f"{name} {note}")
@@ -216,6 +219,12 @@ class LocalHost:
             os.read(self._wake[0], 4096)
 
 
+@cache
+def _environment() -> dict[str, str]:
+    """What programs inherit; taken once, and in the C locale, as on a remote host."""
+    return {**os.environ, "LC_ALL": "C"}
+
+
 class _Group:
     """A program in a process group of its own. The group is signalled only while its leader is not yet reaped."""
 
@@ -228,7 +237,6 @@ class _Group:
         """Start it; one that cannot be started has the shell's status: 127 missing, 126 not to be run."""
         folder = Path(process.cwd)
         with contextlib.ExitStack() as stack:
-            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             if streams is None:
                 out = stack.enter_context(open_output(folder / process.stdout_file))
                 err = stack.enter_context(open_output(folder / process.stderr_file))
@@ -238,7 +246,7 @@ class _Group:
                     subprocess.Popen(
                         process.argv,
                         cwd=folder,
-                        env={**os.environ, "LC_ALL": "C", **process.env},
+                        env={**_environment(), **process.env},
                         stdin=streams[0],
                         stdout=streams[1],
                         stderr=streams[2],

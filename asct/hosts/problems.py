@@ -162,3 +162,8 @@ def bad_recording(host: str, file: str, detail: str) -> Diagnostic:
 def bad_argument(host: str, detail: str) -> Diagnostic:
     hint = "arguments and file texts are without NUL, names of variables are letters, digits and _"
     return Diagnostic("E332", f"{host}: {detail}", hint=hint)
+
+
+def cannot_write_here(path: str, detail: str) -> Diagnostic:
+    hint = "check free space and permissions of the results folder; what was written before is kept"
+    return Diagnostic("E333", f"cannot write {path}: {detail}", hint=hint)

@@ -13,6 +13,7 @@ from asct.hosts import problems, script
 from asct.hosts.base import Answer, Finished, Task
 from asct.hosts.exchange import Exchange
 from asct.hosts.feed import LineFeed
+from asct.hosts.incoming import make_folder, save
 from asct.hosts.link import Channel, Link
 from asct.hosts.paths import below
 
@@ -34,6 +35,7 @@ class RemoteHost:
         self._posix_login = False
         self._lock = threading.Lock()
         self._exchange: Exchange | None = None
+        self._ready: Channel | None = None
 
     @property
     def work(self) -> str:
@@ -78,13 +80,14 @@ class RemoteHost:
             pass  # the connection is gone; the next run of this account clears what is left
         finally:
             self._work = ""
+            self._ready = None
             self._link.close()
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
         if task.fresh:
             below(self.name, task.main.cwd, [self._work])
         script.task_line(self.name, task, empty=False)  # refuses names and arguments before anything is touched
-        task.into.mkdir(parents=True, exist_ok=True)
+        make_folder(task.into)
         feed = LineFeed(on_line) if on_line else None
         with self._link.within(SHORT_S, f"starting {task.main.argv[0]}"):
             empty = task.fresh and not self._link.files.make_folder(task.main.cwd)
@@ -93,7 +96,8 @@ class RemoteHost:
             with self._lock:
                 self._exchange = exchange
             try:
-                exchange.begin(self._runner_command(), line)
+                ready, self._ready = self._ready, None
+                exchange.begin(self._runner_command(), line, ready)
             except BaseException:
                 self._forget()
                 raise
@@ -108,6 +112,7 @@ class RemoteHost:
         flags, statuses = exchange.flags, exchange.companions
         if flags is None:
             flags = self._flags(task)
+        self._prepare_runner()
         notes = [*exchange.notes, *script.companion_notes(task, statuses)]
         fetched: list[str] = []
         with self._link.within(max(SHORT_S, task.timeout_s), "fetching results"):
@@ -129,14 +134,20 @@ class RemoteHost:
         if flag == "x":
             return f"{name} is not a regular file and was not fetched"
         target = task.into / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         if flag == "e":
-            target.write_bytes(b"")
+            save(target, [])
             return ""
         source = path if path.startswith("/") else f"{task.main.cwd}/{path}"
         if self._link.files.fetch_regular(source, target, task.max_bytes):
             return ""
         return f"{name} is larger than {task.max_bytes} bytes and was not fetched"
+
+    def _prepare_runner(self) -> None:
+        """Start the runner of the next task while this one's results are fetched: it waits for its line, and a task
+        then takes a third less."""
+        with self._link.within(SHORT_S, "starting a shell"):
+            self._ready = self._link.start(self._runner_command())
 
     def _flags(self, task: Task) -> str:
         """The state of the files of a task whose runner was killed with it."""

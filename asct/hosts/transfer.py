@@ -12,6 +12,7 @@ from typing import Any
 
 from asct.errors import HostError
 from asct.hosts import problems
+from asct.hosts.incoming import save
 
 READ_BYTES = 32768
 """One sftp read; a file that fits is fetched with a single one."""
@@ -43,19 +44,29 @@ class Files:
             return self.fetch_regular(source, target, max_bytes)
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """The same for a path that is known to be a regular file."""
-        with self._errors(source), self._client.open(source, "rb") as file:
+        """The same for a path that is known to be a regular file.
+
+        The file is left to the garbage collector: paramiko then closes it without waiting for the answer.
+        """
+        with self._errors(source):
+            file = self._client.open(source, "rb")
             size = file.stat().st_size or 0
             if size > max_bytes:
                 return False
             if size > READ_BYTES:
                 file.prefetch(size)
-            with target.open("wb") as out:
-                left = size
-                while left and (block := file.read(min(READ_BYTES, left))):
-                    left -= len(block)
-                    out.write(block)
+        save(target, self._blocks(file, source, size))
         return True
+
+    def _blocks(self, file: Any, source: str, size: int) -> Iterator[bytes]:
+        """The first `size` bytes of an open file: one that still grows is taken as it was."""
+        while size:
+            with self._errors(source):
+                block = bytes(file.read(min(READ_BYTES, size)))
+            if not block:
+                return
+            size -= len(block)
+            yield block
 
     def store(self, source: Path, target: str, mode: int) -> None:
         """Copy a file there under a temporary name, then rename it; missing folders are made with mode 0700."""

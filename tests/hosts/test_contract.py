@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import stat
+import subprocess
 import tempfile
 import threading
 import time
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asct.errors import HostError, HostTimeout
+from asct.errors import HostError, HostTimeout, StoreError
 from asct.hosts.base import Process, Task
 from tests.hosts.conftest import Bench
 
@@ -362,6 +364,30 @@ def test_hostile_file_names(bench: Bench, name: str) -> None:
     done = bench.run("sh", "-c", "ls -A; pwd", cwd=f"{bench.host.work}/{name}", files={name: "t"}, collect=(name,))
     assert name in done.fetched
     assert bench.text().splitlines()[-1] == f"{bench.host.work}/{name}"
+
+
+def test_results_that_cannot_be_written_here(bench: Bench) -> None:
+    (bench.into / "stdout").mkdir(parents=True)
+    with pytest.raises(StoreError) as error:
+        bench.run("echo", "x")
+    assert error.value.diagnostics[0].code == "E333"
+    with pytest.raises(StoreError):
+        bench.host.run(Task(Process(("true",), bench.folder()), Path("/proc/nowhere")))
+    (bench.into / "stdout").rmdir()
+    assert bench.run("echo", "x").status == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root mounts a small file system")
+def test_disk_full_here(bench: Bench) -> None:
+    bench.into.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", bench.into], check=True)
+    try:
+        with pytest.raises(StoreError) as error:
+            bench.run("seq", "1", "100000")
+        assert "space" in error.value.diagnostics[0].message
+        assert bench.host.answer(["true"]).status == 0
+    finally:
+        subprocess.run(["umount", "-l", bench.into], check=True)
 
 
 def test_setup_that_fails_is_a_finding(bench: Bench) -> None:

@@ -67,7 +67,7 @@ def test_unknown_key_is_refused_with_the_line_to_add(sshd: Sshd, tmp_path: Path)
         assert found.code == "E307"
         assert ssh_keygen_fingerprint(sshd.folder / "host.pub") in found.notes[0][0]
         assert str(known) in found.hint
-    line = found.hint.split(": ", 1)[1]
+    line = found.verbatim
     known.write_text(line + "\n")
     open_host(spec).close()
 
@@ -237,6 +237,18 @@ def test_connection_lost_while_running(own_sshd: Sshd, tmp_path: Path) -> None:
     again = open_host(own_sshd.spec())
     assert not Path(work).exists(), "the next connection clears what was left"
     again.close()
+
+
+def test_a_waiting_shell_that_was_killed_is_replaced(sshd: Sshd, tmp_path: Path) -> None:
+    host = open_host(sshd.spec())
+    task = Task(Process(("echo", "x"), f"{host.work}/t"), tmp_path / "into")
+    assert host.run(task).status == 0
+    waiting = host.answer(["pgrep", "-u", sshd.user, "-f", f"{host.work}/.runner"]).stdout.split()
+    assert waiting
+    host.answer(["kill", "-9", *waiting])
+    assert host.run(task).status == 0
+    assert (tmp_path / "into" / "stdout").read_text() == "x\n"
+    host.close()
 
 
 def test_frozen_peer(own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
