@@ -118,16 +118,19 @@ def _section(name: str, node: Node, desk: Desk) -> Section:
     """The map of a host, its keys checked by its transport, its templates reading `host.name`."""
     named = replace(desk, scope=replace(desk.scope, host=HostSpec(name)))
     transport = node.value.get("transport")
-    chosen = transport.value if transport is not None else ""
+    chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
     extra = TRANSPORTS.get(chosen, ()) if isinstance(chosen, str) else ()
     return Section(named, node, f"host `{shown(name)}`", (*HOST_KEYS, *extra))
 
 
+def _implied(name: str, address: Node | None) -> str:
+    """The transport of a host that names none: a machine called `local` without an address is this one."""
+    return "local" if name == LOCAL and address is None else "ssh"
+
+
 def _host(name: str, section: Section, span: Span) -> HostSpec:
-    transport = section.choice("transport", tuple(TRANSPORTS))
+    transport = section.choice("transport", tuple(TRANSPORTS)) or _implied(name, section.members.get("address"))
     address = section.text("address") or ""
-    if transport is None:
-        transport = "local" if name == LOCAL and not address else "ssh"
     spec = HostSpec(
         name=name,
         transport=transport,

@@ -85,7 +85,7 @@ class Overrides:
             if target is None or not target[1]:
                 span = item.parts[min(1, len(item.parts) - 1)][1]
                 word = ".".join(name for name, _ in item.parts[1:])
-                hint = did_you_mean(word.rpartition(".")[0] or word, maps, "write `--set hosts.NAME.KEY=VALUE`")
+                hint = did_you_mean(word.rpartition(".")[0] or word, maps) or "write `--set hosts.NAME.KEY=VALUE`"
                 self.findings.error("E119", f"`--set {shown(item.path)}` names no host of the plan", span, hint)
                 continue
             maps[target[0]] = _with(maps[target[0]], target[1], item.value, item.parts[0][1])

@@ -99,7 +99,7 @@ CASES = [
     (BODY + "hosts: {'a[1:99999999]': {}}", ["E118 p.yaml:4:9"], "more than 10000 hosts", "shorter"),
     (BODY + "hosts: {'a[1:6000]': {}, 'b[1:6000]': {}}", ["E118 p.yaml:4:26"], "more than 10000 hosts", "split"),
     (BODY + "description: ${vars.x", ["E120 p.yaml:4:14"], "`${` is not closed", "add `}`"),
-    (BODY + "vars: {a: 1}\ndescription: ${vars.b}", ["E121 p.yaml:5:16"], "`vars.b` is not defined", "add it under `vars`"),
+    (BODY + "vars: {a: 1}\ndescription: ${vars.b}", ["E121 p.yaml:5:16"], "`vars.b` is not defined", "under `vars`"),
     (BODY + "vars: {a: '${host.name}'}", ["E121 p.yaml:4:14"], "is not known here", "`host` can be read"),
     (BODY + "vars: {a: '${1 // 0}'}", ["E122 p.yaml:4:19"], "division by zero", "other than 0"),
     (BODY + "safety: {destroys: [{host: a, device: '/dev/${vars.x}'}]}", ["E125 p.yaml:4:39"], "only literal", ""),
@@ -163,7 +163,7 @@ def test_findings_come_in_the_order_of_their_places() -> None:
 )
 def test_a_plan_that_cannot_be_read(tmp_path: Path, make: object, reason: str) -> None:
     path = tmp_path / "p.yaml"
-    make(path)  # type: ignore[operator]
+    make(path)
     loaded = load_plan(path)
     (item,) = loaded.diagnostics
     assert (loaded.plan, item.code) == (None, "E101")
