@@ -70,6 +70,11 @@ class Exchange:
         if timed_out:
             self.status = None
 
+    def abandon(self) -> None:
+        """Close the channel: the runner sees the end of its input and ends the group."""
+        if self._channel is not None:
+            self._channel.close()
+
     def end(self) -> None:
         """Wait for the channel to end: then the whole group is gone."""
         assert self._channel is not None

@@ -36,6 +36,7 @@ from asct.plan.model import HostSpec
 ANSWER_LIMIT = 1 << 20
 GRACE_S = 2.0
 """Between SIGINT, SIGTERM and SIGKILL."""
+UNKILLABLE_S = 10.0
 LOOK_S = 0.2
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
@@ -279,7 +280,10 @@ class _Group:
         """The leader's status once it has ended; what is left of its group is killed."""
         if self._process is not None:
             self.signal(signal.SIGKILL)
-            self._status = self._process.wait()
+            try:
+                self._status = self._process.wait(UNKILLABLE_S)
+            except subprocess.TimeoutExpired:  # it hangs in the kernel; nobody can end it
+                self._status = -signal.SIGKILL
         return self._status
 
     def __enter__(self) -> _Group:

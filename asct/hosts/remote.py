@@ -108,7 +108,11 @@ class RemoteHost:
 
     def _attend(self, exchange: Exchange, task: Task, feed: LineFeed | None) -> Finished:
         with self._link.within(task.timeout_s + SHORT_S, f"running {task.main.argv[0]}"):
-            exchange.attend()
+            try:
+                exchange.attend()
+            except BaseException:
+                exchange.abandon()
+                raise
         flags, statuses = exchange.flags, exchange.companions
         if flags is None:
             flags = self._flags(task)

@@ -216,6 +216,17 @@ def test_lines_arrive(bench: Bench) -> None:
     assert lines == ["one", "two", "three"]
 
 
+def test_an_error_of_the_listener_ends_the_task(bench: Bench) -> None:
+    def listen(line: str) -> None:
+        raise KeyboardInterrupt
+
+    folder = bench.folder()
+    with pytest.raises(KeyboardInterrupt):
+        bench.run("sh", "-c", "echo x; sleep 509", cwd=folder, on_line=listen)
+    assert gone(folder)
+    assert bench.run("true").status == 0
+
+
 def test_close_removes_the_folder(bench: Bench) -> None:
     work = Path(bench.host.work)
     bench.run("true")
