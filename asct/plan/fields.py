@@ -48,8 +48,7 @@ class Desk:
         try:
             return evaluate(node, self.scope)
         except PlanError as problem:
-            for item in problem.diagnostics:
-                self.findings.add(item)
+            self.findings.take(problem)
             return None
 
 
@@ -64,13 +63,17 @@ def kind_of(value: object) -> str:
 
 
 class Section:
-    """A map of the plan. `name` says where it stands, for messages; a node that is no map reads as an empty one."""
+    """A map of the plan. `name` says where it stands, for messages; a node that is no map reads as an empty one.
 
-    def __init__(self, desk: Desk, node: Node, name: str, keys: Sequence[str] | None) -> None:
+    `keys` None takes any. In a `whole` file an unknown key may be a misspelt section, which others refer to.
+    """
+
+    def __init__(self, desk: Desk, node: Node, name: str, keys: Sequence[str] | None, *, whole: bool = False) -> None:
         self.desk = desk
         self.findings = desk.findings
         self.node = node
         self.name = name
+        self._whole = whole
         self.members: dict[str, Node] = {}
         if not isinstance(node.value, dict):
             self.wrong(node, name, "a map", "write `key: value` pairs")
@@ -93,7 +96,8 @@ class Section:
             hint = f"did you mean `{_ELSEWHERE[key]}`?"
         elif key in _EXECUTION and "defaults" in keys:
             hint = "write it under `defaults`, or in a benchmark"
-        self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.key_span or item.span, hint)
+        message = f"unknown key `{shown(key)}` in {self.name}"
+        self.findings.error("E104", message, item.key_span or item.span, hint, local=not self._whole)
 
     def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:
         """The finding that a value has the wrong type."""
@@ -136,7 +140,7 @@ class Section:
             return None
         if not low <= value <= high:
             message = f"`{key}` is {shown(value)}, outside of {low} to {high}"
-            self.findings.error("E112", message, node.span, f"write a number from {low} to {high}")
+            self.findings.error("E112", message, node.span, f"write a number from {low} to {high}", local=True)
             return None
         return value
 
@@ -161,7 +165,7 @@ class Section:
         if isinstance(node.value, str) and node.value in options:
             return node.value
         hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
-        self.findings.error("E112", f"{kind_of(node.value)} is not a value of `{key}`", node.span, hint)
+        self.findings.error("E112", f"{kind_of(node.value)} is not a value of `{key}`", node.span, hint, local=True)
         return None
 
     def duration(self, key: str) -> float | None:
@@ -179,7 +183,7 @@ class Section:
         try:
             return parse(node.value)
         except BadValueError as problem:
-            self.findings.bad_value(problem, node.span)
+            self.findings.bad_value(problem, node.span, local=True)
             return None
 
     def mapping(self, key: str) -> dict[str, Node]:

@@ -72,7 +72,8 @@ class Gatherer:
         body = parse_yaml(text, name, self._findings)
         if body is None:
             return Gathered()
-        return self.gather(Section(self._desk, body, f"the included file {shown(name)}", INCLUDED_KEYS), (*chain, name))
+        section = Section(self._desk, body, f"the included file {shown(name)}", INCLUDED_KEYS, whole=True)
+        return self.gather(section, (*chain, name))
 
     def _merge(self, found: Gathered, other: Gathered) -> None:
         self._once(found.vars, other.vars, "variable")

@@ -58,7 +58,8 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
         plan = _Loading(path, sources, findings).plan(root, profile, sets)
     elif not findings.failed:
         findings.error("E107", f"{path} is empty", None, "a plan begins with `plan: 1`; `asct init` writes one")
-    return Loaded(None if findings.failed else plan, findings.all(), dict(sources.texts))
+    partial = None if findings.blocking else plan
+    return Loaded(None if findings.failed else plan, findings.all(), dict(sources.texts), partial)
 
 
 class _Loading:
@@ -74,7 +75,7 @@ class _Loading:
         if not self._is_plan(root):
             return None
         desk = Desk(self._findings, Scope())
-        section = Section(desk, root, "the plan", PLAN_KEYS)
+        section = Section(desk, root, "the plan", PLAN_KEYS, whole=True)
         section.required("name", "add `name: ...`; results are filed under it")
         gathered = Gatherer(self._sources, self._findings).gather(section, (str(self._path),))
         overrides = read_sets(sets, self._findings)

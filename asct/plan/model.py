@@ -193,8 +193,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The outcome of loading: a plan when there is no error, and every finding either way."""
+    """The outcome of loading: a plan when there is no error, and every finding either way.
+
+    `partial` is the plan too when all errors are local (a misspelt key, a value out of range): resolve it to find the
+    planner's errors at once with these, and never run it. With `plan` it is the same.
+    """
 
     plan: Plan | None
     diagnostics: tuple[Diagnostic, ...]
     files: Mapping[str, str]
+    partial: Plan | None = None

@@ -11,15 +11,10 @@ from typing import Any, Final
 
 from asct.plan.execution import ORDERS, RETRY_ON
 from asct.plan.hosts import TRANSPORTS
+from asct.plan.schema_settings import DURATION, SIZE, TEMPLATE, Schema, settings_schema
 from asct.plan.sections import FORMATS
 from asct.sdk.benchmark import Benchmark
 
-Schema = dict[str, Any]
-
-SIZE: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*(B|kB|kiB|[KMGTP](i?B|i)?)?\s*$"
-DURATION: Final = r"^(\s*[0-9]+(\.[0-9]+)?\s*(d|h|m|min|s|ms|us|µs|ns))+\s*$"
-COUNT: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*[kKMGT]?\s*$"
-_TEMPLATE: Final[Schema] = {"type": "string", "pattern": r"\$\{"}
 _SCALAR: Final[Schema] = {"type": ["string", "number", "boolean"]}
 _TEXT: Final[Schema] = {"type": "string", "minLength": 1}
 _SWEEP_WORDS: Final = ("zip", "where", "exclude", "include")
@@ -62,7 +57,7 @@ def _ref(name: str, description: str = "") -> Schema:
 
 
 def _or_template(schema: Schema, description: str) -> Schema:
-    return {"anyOf": [schema, _TEMPLATE], "description": description}
+    return {"anyOf": [schema, TEMPLATE], "description": description}
 
 
 def _whole(low: int, description: str) -> Schema:
@@ -176,8 +171,8 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     bound = {"type": ["string", "number"]}
     bounds = {"min": bound, "max": bound, "no_worse_than": bound}
     return {
-        "duration": {"anyOf": [{"type": "string", "pattern": DURATION}, _TEMPLATE, {"const": 0}]},
-        "size": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE}, _TEMPLATE]},
+        "duration": {"anyOf": [{"type": "string", "pattern": DURATION}, TEMPLATE, {"const": 0}]},
+        "size": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE}, TEMPLATE]},
         "vars": _map_of({}, "Named constants"),
         "anyConfig": {"type": "object"},
         "benchmarkName": {"anyOf": [*known, {"enum": names}]} if names else _TEXT,
@@ -186,7 +181,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "group": {"anyOf": [_texts("Members"), _object(_group(), "Members, settings and variables", ["hosts"])]},
         "entry": _entry(benchmarks),
         "sweep": _sweep(),
-        "axis": {"anyOf": [{"type": "array", "minItems": 1}, _ref("range"), _TEMPLATE]},
+        "axis": {"anyOf": [{"type": "array", "minItems": 1}, _ref("range"), TEMPLATE]},
         "range": _object({key: _SCALAR for key in ("from", "to", "step", "times")}, "A range", ["from", "to"]),
         "expectation": _expectation(bounds),
         "bound": _object(bounds, "Bounds for one host"),
@@ -196,7 +191,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "report": _object(
             {"title": _TEXT, "formats": _texts("Formats to write", _choice(FORMATS, ""))}, "How results are shown"
         ),
-        **{f"settings.{item.name}": _settings(item) for item in benchmarks},
+        **{f"settings.{item.name}": settings_schema(item) for item in benchmarks},
     }
 
 
@@ -254,49 +249,3 @@ def _profile() -> Schema:
         "benchmarks": _map_of({"type": "object"}, "Changes to benchmarks, by id"),
     }
     return _object(properties, "Changes to the plan")
-
-
-def _settings(benchmark: Benchmark[Any]) -> Schema:
-    """The settings of a benchmark as a plan may write them, under all their spellings."""
-    model = benchmark.params_model
-    schema = benchmark.settings_schema()
-    own: Schema = schema.get("properties", {})
-    free = {name for name, info in model.model_fields.items() if _reads_more(info)}
-    written = {name: _setting(own[name], schema.get("$defs", {}), name in free) for name in own}
-    properties = {spelling: written[name] for spelling, name in model.aliases().items() if name in written}
-    return _object(properties, benchmark.title)
-
-
-def _reads_more(info: Any) -> bool:
-    """Whether a field reads more than its type says (a validator of its own before it)."""
-    readers = [item for item in info.metadata if type(item).__name__ == "BeforeValidator"]
-    return any(getattr(item.func, "__module__", "").split(".")[:2] != ["asct", "values"] for item in readers)
-
-
-def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
-    told: Schema = {key: schema[key] for key in ("description", "default") if key in schema}
-    if free:
-        return told
-    return {"anyOf": [_written(schema, definitions), _TEMPLATE], **told}
-
-
-def _written(schema: Schema, definitions: Schema) -> Schema:
-    """The schema of a canonical value widened to what a plan may write: units, suffixes, templates."""
-    if "$ref" in schema:
-        return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
-    if "anyOf" in schema:
-        return {"anyOf": [_written(item, definitions) for item in schema["anyOf"]]}
-    unit, kind = schema.get("unit"), schema.get("type")
-    if unit in ("B", "s"):
-        return _ref("size" if unit == "B" else "duration")
-    if kind == "array":
-        items = _written(schema.get("items", {}), definitions)
-        return {"type": "array", "items": {"anyOf": [items, _TEMPLATE]}}
-    if kind in ("integer", "number"):
-        return {"anyOf": [_plain(schema), {"type": "string", "pattern": COUNT}]}
-    return _plain(schema)
-
-
-def _plain(schema: Schema) -> Schema:
-    kept = ("type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
-    return {key: schema[key] for key in kept if key in schema}

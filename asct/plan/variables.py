@@ -34,8 +34,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
             found[name] = lazy[name]
         except PlanError as problem:
             found[name] = node
-            for item in problem.diagnostics:
-                findings.add(item)
+            findings.take(problem)
     return found
 
 

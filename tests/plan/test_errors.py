@@ -182,3 +182,28 @@ def test_an_included_file_keeps_its_own_places(tmp_path: Path) -> None:
     loaded = load_folder(tmp_path, files)
     assert sorted(map(where, loaded.diagnostics)) == ["E104 a.yaml:2:7", "E104 a.yaml:3:1"]
     assert "b: {prt: 1}" in render_all(loaded.diagnostics, loaded.files)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (BODY + "defaults: {repeets: 1}", True),
+        (BODY + "defaults: {timeout: 60, order: x, repeats: 0}", True),
+        (HEAD + "benchmarks: [{uses: a, timout: 3s}]", True),
+        (BODY + "hostss: {}", False),
+        (BODY + "hosts: {a: b}", False),
+        (BODY + "vars: {a: '${vars.b}'}", False),
+        (HEAD + "benchmarks: [noop, noop]", False),
+        (HEAD + "benchmarks: [noop", False),
+    ],
+)
+def test_a_plan_with_local_errors_can_be_looked_at_further(text: str, known: bool) -> None:
+    loaded = load(text)
+    assert loaded.plan is None
+    assert (loaded.partial is not None) is known
+
+
+def test_without_errors_both_are_the_plan() -> None:
+    loaded = load(BODY)
+    assert loaded.plan is not None
+    assert loaded.partial is loaded.plan
