@@ -34,6 +34,8 @@ class Diagnostic:
     hint: str = ""
     severity: Severity = "error"
     notes: tuple[tuple[str, Span | None], ...] = ()
+    verbatim: str = ""
+    """A line that the hint asks to copy: shown on its own and never wrapped."""
 
     def to_json(self) -> dict[str, object]:
         """The finding as `asct.diagnostic/1`."""
@@ -47,7 +49,7 @@ class Diagnostic:
             "column": self.span.column if self.span else None,
             "length": self.span.length if self.span else None,
             "label": self.label or None,
-            "hint": self.hint or None,
+            "hint": f"{self.hint}: {self.verbatim}" if self.verbatim else self.hint or None,
             "notes": [text for text, _ in self.notes],
         }
 

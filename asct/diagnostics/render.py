@@ -72,6 +72,8 @@ def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80,
     if diagnostic.hint:
         hint = _wrapped("hint: ", printable(diagnostic.hint), width)
         lines += [_paint("hint:", "hint", colour) + hint[0][5:], *hint[1:]]
+    if diagnostic.verbatim:
+        lines.append(printable(diagnostic.verbatim))
     return "\n".join(lines)
 
 

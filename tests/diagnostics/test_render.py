@@ -134,3 +134,10 @@ def test_printable(text: str) -> None:
     assert printable(text).isprintable()
     assert len(printable(text)) == len(text)
     assert all(unicodedata.category(mark) not in ("Cc", "Cf", "Cs") for mark in printable(text))
+
+
+def test_a_line_to_copy_is_never_wrapped() -> None:
+    line = "host ssh-ed25519 " + "A" * 100
+    item = Diagnostic("E305", "unknown host key", hint="add the line", verbatim=line)
+    assert render(item, {}).endswith("\nhint: add the line\n" + line)
+    assert item.to_json()["hint"] == f"add the line: {line}"
