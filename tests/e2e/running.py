@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+COMPILERS = ("gcc", "gcc-[0-9]*", "cc", "clang*", "tcc", "*-linux-gnu*-gcc*")
 QUICK_STORAGE = "{duration: 1s, filesize: 16M, numjobs: 1, iodepth_sweep_steps: [1, 4]}"
 QUICK_LATENCY = "{max_size: 4M, points_per_octave: 2}"
 QUICK = f"""\
@@ -31,10 +32,12 @@ class Ended:
     err: str
 
 
-def asct(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240) -> Ended:
-    """Run `python -m asct` in `cwd`, without a terminal."""
+def asct(
+    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (), timeout: float = 240
+) -> Ended:
+    """Run `python -m asct` in `cwd`, without a terminal; `prefix` is a command that runs it."""
     done = subprocess.run(
-        [sys.executable, "-m", "asct", *arguments],
+        [*prefix, sys.executable, "-m", "asct", *arguments],
         check=False,
         cwd=cwd,
         env=environment(env),
@@ -53,10 +56,12 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, **(changes or {})}
 
 
-def apply(plan: str, cwd: Path, *options: str, env: Mapping[str, str] | None = None) -> Ended:
+def apply(
+    plan: str, cwd: Path, *options: str, env: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+) -> Ended:
     """Write plan.yaml into `cwd` and apply it."""
     (cwd / "plan.yaml").write_text(plan)
-    return asct("apply", "plan.yaml", *options, cwd=cwd, env=env)
+    return asct("apply", "plan.yaml", *options, cwd=cwd, env=env, prefix=prefix)
 
 
 def latest(cwd: Path, plan: str = "quick") -> Path:
@@ -73,3 +78,16 @@ def work_folders(base: str = "/var/tmp/asct") -> set[str]:
     """What lies in the work folder of this machine."""
     folder = Path(base)
     return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+
+
+def hiding(*patterns: str) -> list[str]:
+    """A command prefix under which these programs are not there: a mount namespace of its own hides them."""
+    targets = {
+        str(path.resolve())
+        for place in ("/usr/bin", "/usr/local/bin")
+        for name in patterns
+        for path in Path(place).glob(name)
+    }
+    script = 'while [ "$1" != -- ]; do mount --bind /dev/null "$1" || exit 99; shift; done; shift; exec "$@"'
+    namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
+    return [*namespace, "sh", "-c", script, "sh", *sorted(targets), "--"]

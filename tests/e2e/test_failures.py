@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import apply, asct, latest, lines
+from tests.e2e.running import COMPILERS, apply, asct, hiding, latest, lines
 
 pytestmark = pytest.mark.e2e
 
@@ -26,7 +26,7 @@ NOOP = "plan: 1\nname: quick\nbenchmarks: [noop]\n"
         ("plan: 2\nname: q\nbenchmarks: [noop]\n", "version"),
         ("plan: 1\nname: q\nbenchmarks:\n  - {uses: sids, config: {duration: 60}}\n", "needs a unit"),
         ("plan: 1\nname: q\nbenchmarks:\n  - {uses: sids, config: {block_size: 4k}}\n", "4K"),
-        ("plan: 1\nname: q\nbenchmarks:\n  - {uses: noop, sweep: {index: {from: 1, to: 100000, step: 1}}}\n", "limits.points"),
+        ("plan: 1\nname: q\nbenchmarks:\n  - {uses: noop, sweep: {index: {from: 1, to: 100000, step: 1}}}", "limits.points"),
         ("[" * 100_000, "nest"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nplan: 1\n", "alias"),
         ("plan: 1\nname: q\n\tbenchmarks: [noop]\n", "tab"),
@@ -80,21 +80,9 @@ def test_a_results_folder_that_cannot_be_made_ends_with_3_before_anything_runs(t
     assert (tmp_path / "results").read_text() == "a file"
 
 
-def without_tools(tmp_path: Path, *hidden: str) -> dict[str, str]:
-    """A PATH with every program but these."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for place in ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"):
-        for program in Path(place).iterdir() if Path(place).is_dir() else ():
-            link = folder / program.name
-            if not any(word in program.name for word in hidden) and not link.is_symlink():
-                link.symlink_to(program)
-    return {"PATH": str(folder)}
-
-
 def test_no_fio_is_a_finding_with_the_fix_and_the_rest_is_measured(tmp_path: Path) -> None:
     plan = "plan: 1\nname: quick\nbenchmarks:\n  - noop\n  - {uses: sids, id: depth, config: {duration: 1s}}\n"
-    ended = apply(plan, tmp_path, env=without_tools(tmp_path, "fio"))
+    ended = apply(plan, tmp_path, prefix=hiding("fio"))
     assert ended.code == 3, ended.err
     assert "fio" in ended.err
     assert "apt-get install fio" in ended.err
@@ -103,9 +91,8 @@ def test_no_fio_is_a_finding_with_the_fix_and_the_rest_is_measured(tmp_path: Pat
 
 
 def test_no_compiler_is_a_finding_with_the_fix(tmp_path: Path) -> None:
-    env = without_tools(tmp_path, "gcc", "clang", "cc", "c99", "c89", "tcc")
-    env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
-    ended = apply(NOOP, tmp_path, env=env)
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    ended = apply(NOOP, tmp_path, env=env, prefix=hiding(*COMPILERS))
     assert ended.code == 3, ended.err
     assert "compiler" in ended.err
     assert "install" in ended.err
@@ -148,7 +135,8 @@ def test_a_kernel_that_fails_is_an_outcome_with_its_cause(tmp_path: Path, source
 
 @pytest.mark.fio
 def test_fio_that_fails_keeps_its_words(tmp_path: Path) -> None:
-    plan = "plan: 1\nname: quick\nbenchmarks:\n  - noop\n  - {uses: storage-fio, id: bad, config: {duration: 1s, file_names: /nonexistent/file}}\n"
+    config = "{duration: 1s, file_names: /nonexistent/file}"
+    plan = f"plan: 1\nname: quick\nbenchmarks:\n  - noop\n  - {{uses: storage-fio, id: bad, config: {config}}}\n"
     ended = apply(plan, tmp_path)
     assert ended.code == 3, ended.err
     assert "/nonexistent/file" in ended.err
@@ -173,7 +161,8 @@ def test_a_full_disk_keeps_what_was_measured(tmp_path: Path) -> None:
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)], check=True)
     try:
-        plan = "plan: 1\nname: quick\nbenchmarks:\n  - {uses: noop, id: noop, sweep: {index: {from: 1, to: 2000, step: 1}}}\n"
+        sweep = "{index: {from: 1, to: 2000, step: 1}}"
+        plan = f"plan: 1\nname: quick\nbenchmarks:\n  - {{uses: noop, id: noop, sweep: {sweep}}}\n"
         ended = apply(plan, tmp_path, "--results", str(small / "results"))
         assert ended.code == 3, ended.err
         assert "space" in ended.err

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("apply")
 @click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
-@click.option("--results", type=click.Path(file_okay=False), default="results", show_default=True)
+@click.option("--results", type=click.Path(), default="results", show_default=True, help="The results tree.")
 @click.option("--dry-run", is_flag=True, help="Show the commands that would be run; touches no host.")
 @click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")
 @click.option("--timeout", metavar="DURATION", help="For the whole run: 2h.")
