@@ -10,15 +10,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich.console import Console as RichConsole
 from rich.text import Text
 
+from asct.cli.look import Look
 from asct.diagnostics.model import Diagnostic
-
-if TYPE_CHECKING:
-    from asct.cli.options import Settings
 
 
 def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -46,15 +44,15 @@ def width(environ: Mapping[str, str], stream: TextIO) -> int:
 class Console:
     """Prints text, tables and diagnostics as the shared options say."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, look: Look) -> None:
+        self.look = look
         self.files: dict[str, str] = {}
         """Sources of diagnostics: file name to text; commands that read a plan fill it."""
         self.out = self._rich(sys.stdout)
         self.err = self._rich(sys.stderr)
 
     def _rich(self, stream: TextIO) -> RichConsole:
-        colour = wants_colour(self.settings.colour, stream, os.environ)
+        colour = wants_colour(self.look.colour, stream, os.environ)
         return RichConsole(
             file=stream,
             width=width(os.environ, stream),
@@ -70,7 +68,7 @@ class Console:
     @property
     def interactive(self) -> bool:
         """Whether a live display makes sense: a capable terminal, and nobody asked for less."""
-        plain = self.settings.quiet or self.settings.json or not self.settings.progress
+        plain = self.look.quiet or self.look.json or not self.look.progress
         return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
 
     def result(self, text: str | Text = "") -> None:
@@ -89,18 +87,18 @@ class Console:
 
     def line(self, text: str | Text = "", style: str = "") -> None:
         """Progress or a remark, to stderr; silent under --quiet."""
-        if not self.settings.quiet:
+        if not self.look.quiet:
             self.err.print(text, style=style or None)
 
     def more(self, text: str) -> None:
         """A remark for -v."""
-        if self.settings.verbosity > 0:
+        if self.look.verbosity > 0:
             self.line(text, style="dim")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
         """Findings by place, to stderr; with --json as JSON Lines to stdout."""
-        chosen = [item for item in findings if item.severity == "error" or not self.settings.quiet]
-        if self.settings.json:
+        chosen = [item for item in findings if item.severity == "error" or not self.look.quiet]
+        if self.look.json:
             for item in chosen:
                 self.json_line(item.to_json())
             return

@@ -13,7 +13,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from asct.cli.commands.list import Listing
+    from asct.cli.listing import Listing
     from asct.cli.options import Settings
 
 

@@ -5,27 +5,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from asct.cli.look import Look
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
 
 PROGRAM = "asct"
-Colour = Literal["auto", "always", "never"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass
-class Settings:
+class Settings(Look):
     """What the shared options say. `console` is the only thing that prints."""
 
-    verbosity: int = 0
-    quiet: bool = False
-    json: bool = False
-    colour: Colour = "auto"
-    progress: bool = True
     log_file: str | None = None
     log_level: str = "info"
     _console: Console | None = field(default=None, repr=False)

@@ -170,11 +170,11 @@ class JsonLines(Progress):
 
 def choose(console: Console) -> Progress:
     """The display that fits the options and the terminal."""
-    if console.settings.json:
+    if console.look.json:
         return JsonLines(console)
     if console.interactive:
         return Live(console)
-    return Progress(console) if console.settings.quiet else Lines(console)
+    return Progress(console) if console.look.quiet else Lines(console)
 
 
 def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:

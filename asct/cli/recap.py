@@ -32,14 +32,14 @@ def print_tables(console: Console, stored: StoredRun) -> None:
 
 def recap(console: Console, run: Run, folder: Path, reports: Mapping[str, Path]) -> None:
     """Hosts with their counts and the verdicts on stderr, then the paths of the reports on stdout."""
-    if console.settings.json:
+    if console.look.json:
         return
     console.line()
     _hosts(console, run)
     _verdicts(console, run)
     console.line(_last_line(run, folder))
     for name, path in reports.items():
-        if name in ("html", "markdown") or console.settings.verbosity:
+        if name in ("html", "markdown") or console.look.verbosity:
             console.result(f"{name + ':':<10}{path}")
 
 

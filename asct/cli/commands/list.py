@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from asct.cli.listing import Listing
 from asct.cli.options import Settings, shared_options
 
 if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark
 
 _WHAT = ("benchmarks", "settings", "metrics", "kernels", "formats", "transports")
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table to print or to write: `name` is the schema's and the file's, columns are keys of the rows."""
-
-    name: str
-    columns: tuple[str, ...]
-    rows: list[dict[str, Any]]
-    shown: tuple[str, ...]
-    """Columns of the text form; the others are in JSON and CSV only."""
 
 
 @click.command("list")
