@@ -68,10 +68,11 @@ def load(settings: Settings, path: str, choice: Choice, *, text: str | None = No
         return _thaw(path, choice)
     loaded = load_plan(Path(path), profile=choice.profile, sets=choice.sets, text=text)
     settings.console.files.update(loaded.files)
-    if loaded.plan is None:
+    plan = loaded.plan or loaded.partial
+    if plan is None:
         raise PlanError(*loaded.diagnostics)
     selection = Selection(hosts=choice.hosts, benchmarks=choice.benchmarks, tags=choice.tags)
-    resolution = resolve(loaded.plan, installed(), selection)
+    resolution = resolve(plan, installed(), selection)
     if errors(loaded.diagnostics):
         raise PlanError(
             *loaded.diagnostics, *(item for item in resolution.diagnostics if item not in loaded.diagnostics)

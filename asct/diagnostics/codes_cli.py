@@ -7,13 +7,13 @@ from asct.diagnostics.codetext import CodeText
 CODES: dict[str, CodeText] = {
     "E901": CodeText(
         "interrupted",
-        "The command was stopped by SIGINT (Ctrl-C) or SIGTERM. What runs on the hosts was ended, temporary files were\n"
-        "removed, and what had been measured is in the results tree. The exit code is 130 or 143.",
+        "The command was stopped by SIGINT (Ctrl-C) or SIGTERM. What runs on the hosts was ended, temporary files\n"
+        "were removed, and what had been measured is in the results tree. The exit code is 130 or 143.",
     ),
     "E910": CodeText(
         "wrong usage",
-        "An option, argument or command that asct does not know, or a value that it cannot take. The message names it;\n"
-        "`asct help COMMAND` shows what a command takes. The exit code is 2.",
+        "An option, argument or command that asct does not know, or a value that it cannot take. The message names\n"
+        "it; `asct help COMMAND` shows what a command takes. The exit code is 2.",
     ),
     "E911": CodeText(
         "the output folder exists",
@@ -22,8 +22,8 @@ CODES: dict[str, CodeText] = {
     ),
     "E912": CodeText(
         "a file cannot be written",
-        "The system refused to make or write a file that was asked for. The message has its reason: a missing right, a\n"
-        "full disk, a folder that is a file. Choose another place or mend the cause.",
+        "The system refused to make or write a file that was asked for. The message has its reason: a missing right,\n"
+        "a full disk, a folder that is a file. Choose another place or mend the cause.",
     ),
     "E913": CodeText(
         "nothing is selected",
@@ -33,8 +33,8 @@ CODES: dict[str, CodeText] = {
     "E914": CodeText(
         "not the approved plan",
         "`apply --approve HASH` runs a plan only if it is the one that was looked at. The plan, its settings or its\n"
-        "hosts have changed since, so it is refused with exit code 4. `asct plan` shows the plan and its hash as it is\n"
-        "now.",
+        "hosts have changed since, so it is refused with exit code 4. `asct plan` shows the plan and its hash as it\n"
+        "is now.",
     ),
     "E970": CodeText(
         "a bug in asct",

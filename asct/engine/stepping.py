@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,12 @@ class Trail:
 
 
 class Stepper:
-    """Runs steps of one job. Each gets the same folder on the host, emptied before it, so that nothing piles up."""
+    """Runs steps of one job, each in a folder of its own on the host: emptying one would cost a round trip more."""
 
     def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter) -> None:
         self._host = host
         self._programs = programs
-        self._folder = f"{work}/step"
+        self._folders = (f"{work}/{number}" for number in count(1))
         self._writer = writer
 
     @property
@@ -60,6 +61,7 @@ class Stepper:
             trail.failure = Diagnostic("E420", f"host {self._host.name}: {error} is not there", hint=f"install {error}")
             return False
         trail.commands.append(_command(step, task))
+        self._keep(step, into)
         finished = self._run(task)
         output = Output(step, finished.status or 0, _texts(finished, into), finished.elapsed_ns)
         raw = self._layout.relative(into)
@@ -73,6 +75,14 @@ class Stepper:
         trail.failure = failure_of(ran)
         return trail.failure is None
 
+    def _keep(self, step: Step, into: Path) -> None:
+        """The files that the step is given, as they were given."""
+        try:
+            for name, text in step.files.items():
+                (into / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise self._writer.fail(into, error) from error
+
     def _run(self, task: Task) -> Finished:
         try:
             finished = self._host.run(task)
@@ -83,17 +93,18 @@ class Stepper:
         return finished
 
     def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
-        main = Process((self._programs.path(step.program), *step.arguments), self._folder, step.env)
+        folder = next(self._folders)
+        main = Process((self._programs.path(step.program), *step.arguments), folder, step.env)
         return Task(
             main=main,
             into=into,
             files=step.files,
-            companions=tuple(self._companions(step, trail)),
+            companions=tuple(self._companions(step, folder, trail)),
             collect=step.collect,
             timeout_s=limit,
         )
 
-    def _companions(self, step: Step, trail: Trail) -> Iterable[Process]:
+    def _companions(self, step: Step, folder: str, trail: Trail) -> Iterable[Process]:
         for companion in step.companions:
             try:
                 path = self._programs.path(companion.program)
@@ -102,7 +113,7 @@ class Stepper:
                 continue
             name = companion.stdout_file
             argv = (path, *companion.arguments)
-            yield Process(argv, self._folder, companion.env, stdout_file=name, stderr_file=f"{name}.stderr")
+            yield Process(argv, folder, companion.env, stdout_file=name, stderr_file=f"{name}.stderr")
 
 
 def _texts(finished: Finished, into: Path) -> dict[str, str]:

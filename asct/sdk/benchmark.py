@@ -20,7 +20,7 @@ P = TypeVar("P", bound=Params)
 
 @dataclass(frozen=True, slots=True)
 class ResultField:
-    """A value that other benchmarks may read through `needs`, as `dram.optimum_size`. `example` types it at plan time."""
+    """A value that other benchmarks may read through `needs`: `dram.optimum_size`. `example` types it at plan time."""
 
     path: str
     unit: Literal["B", "s", "1"]

@@ -74,7 +74,7 @@ Figure = Line | Bars
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: `title` as in the seeds, `unit` of the raw value, `scale` divides it for show, `digits` after the point.
+    """A column: `title` as in the seeds, `unit` of the raw value, `scale` divides it for show, `digits` are decimals.
 
     `format` "size" shows bytes as 32.0625K, "text" shows as is.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A file that the engine's `prepare` step makes in the job's work folder and that goes with it. `bytes` is its size."""
+    """A file that `prepare` makes in the job's work folder and that goes with it. `bytes` is its size."""
 
     name: str
     bytes: int
@@ -17,8 +17,8 @@ class Scratch:
 class Needs:
     """Requirements and costs of one repeat of one point.
 
-    `kernels` and `tools` are names; `tools` maps a tool to the lowest version that will do ("" for any). `optional_tools`
-    are used when present. `privileges` lists what is lost without them, in words ("root: reserves 2 MiB pages").
+    `kernels` are names; `tools` pairs a tool with the lowest version that will do ("" for any). `optional_tools` are
+    used when present. `privileges` lists what is lost without them, in words ("root: reserves 2 MiB pages").
     `seconds` is the estimated time, `writes_bytes` what is written, per target path ("" means the scratch file).
     """
 

@@ -190,7 +190,8 @@ def test_companion_that_will_not_end_is_ended(bench: Bench) -> None:
 def test_companion_that_cannot_start_is_a_note(bench: Bench) -> None:
     folder = bench.folder()
     companion = Process(("no-such-companion",), folder, stdout_file="c.out", stderr_file="c.err")
-    done = bench.run("true", cwd=folder, companions=(companion,))
+    until_it_failed = "while [ ! -s c.err ] && [ -e . ]; do sleep 0.02; done"
+    done = bench.run("sh", "-c", until_it_failed, cwd=folder, companions=(companion,))
     assert done.status == 0
     assert done.notes == ("companion no-such-companion could not be started (status 127)",)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import click
 
 from asct.cli.options import Settings, shared_options
+
+
+_ITEMS = ("* ", "- ", "1. ")
 
 
 @click.command("explain")
@@ -21,7 +25,36 @@ def command(settings: Settings, name: str) -> None:
     if settings.json:
         settings.console.document({"schema": "asct.explain/1", "name": name, "title": title, "text": body})
         return
-    settings.console.result(body.rstrip("\n"))
+    settings.console.result(reflowed(body, settings.console.out.width).rstrip("\n"))
+
+
+def reflowed(text: str, width: int) -> str:
+    """Paragraphs and list items wrapped to `width`; tables, headings, code and indented lines stay as they are."""
+    blocks = []
+    fenced = False
+    for block in text.split("\n\n"):
+        kept = fenced or block.startswith((" ", "|", "#", "```")) or "\n  " in block
+        fenced ^= block.count("```") % 2 == 1
+        if not fenced and block.startswith(_ITEMS):
+            blocks.append("\n".join(_wrap(item, width, "  ") for item in _items(block)))
+        else:
+            blocks.append(block if kept else _wrap(block, width))
+    return "\n\n".join(blocks)
+
+
+def _items(block: str) -> list[str]:
+    """The items of a list, each on one line."""
+    items: list[str] = []
+    for line in block.split("\n"):
+        if line.startswith(_ITEMS) or not items:
+            items.append(line)
+        else:
+            items[-1] += f" {line.strip()}"
+    return items
+
+
+def _wrap(text: str, width: int, indent: str = "") -> str:
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _explanation(name: str) -> tuple[str, str]:
