@@ -45,6 +45,7 @@ def execute(settings: Settings, resolved: ResolvedPlan, options: Options) -> Out
     """Run one plan to its end and print the recap. Raises StoreError when nothing can be written at all."""
     from asct.cli.progress import choose
     from asct.cli.recap import recap
+    from asct.cli.reporting import write_what_can_be
     from asct.cli.runlog import RunLog
     from asct.engine.run import apply, finish_run
 
@@ -52,7 +53,8 @@ def execute(settings: Settings, resolved: ResolvedPlan, options: Options) -> Out
     reports: dict[str, Path] = {}
 
     def render(layout: RunLayout) -> Mapping[str, str]:
-        reports.update(_rendered(settings, resolved, layout, options))
+        names = (*resolved.report.formats, "junit") if options.ci else resolved.report.formats
+        reports.update(write_what_can_be(settings.console, layout.root, names))
         return {name: str(path) for name, path in reports.items()}
 
     with RunLog(settings.log_level) as log, choose(settings.console) as progress:
@@ -94,23 +96,6 @@ def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:
     stored = read_run(outcome.layout.root)
     strict = [job.key for job in resolved.jobs if job.strict]
     return judge(resolved.checks, stored.records(), outcome.run, stored.facts(), strict=strict)
-
-
-def _rendered(settings: Settings, resolved: ResolvedPlan, layout: RunLayout, options: Options) -> Mapping[str, Path]:
-    """The plan's formats, and junit with --ci. A report that cannot be written never hides what was measured."""
-    from asct.cli.reporting import write_reports
-    from asct.errors import AsctError
-
-    names = [*resolved.report.formats]
-    if options.ci and "junit" not in names:
-        names.append("junit")
-    written: dict[str, Path] = {}
-    for name in names:
-        try:
-            written.update(write_reports(layout.root, [name], layout.root))
-        except AsctError as problem:
-            settings.console.diagnostics(problem.diagnostics)
-    return written
 
 
 def _tell_ci(settings: Settings, layout: RunLayout) -> None:

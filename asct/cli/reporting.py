@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from asct.analysis.view import RunView
+    from asct.cli.console import Console
     from asct.cli.options import Settings
 
 
@@ -15,12 +17,32 @@ def write_reports(root: Path, names: Sequence[str], target: Path) -> dict[str, P
 
     Raises UsageError for an unknown format and StoreError when a file cannot be written.
     """
-    from asct.analysis.view import open_view
     from asct.export import write_all
+
+    written = write_all(_view(root), names, target)
+    return {name: paths[0] for name, paths in written.items() if paths}
+
+
+def write_what_can_be(console: Console, root: Path, names: Sequence[str]) -> dict[str, Path]:
+    """The same into the run itself; a report that cannot be written is said and never hides what was measured."""
+    from asct.errors import AsctError
+    from asct.export import write
+
+    written: dict[str, Path] = {}
+    view = _view(root)
+    for name in dict.fromkeys(names):
+        try:
+            written[name] = write(view, name, root)[0]
+        except AsctError as problem:
+            console.diagnostics(problem.diagnostics)
+    return written
+
+
+def _view(root: Path) -> RunView:
+    from asct.analysis.view import open_view
     from asct.registry import installed
 
-    written = write_all(open_view(root, installed()), names, target)
-    return {name: paths[0] for name, paths in written.items() if paths}
+    return open_view(root, installed())
 
 
 def write_ad_hoc(settings: Settings, folder: Path, form: str) -> None:

@@ -14,7 +14,7 @@ from asct.engine.failures import Ran, failure_of
 from asct.engine.programs import MissingProgram, Programs
 from asct.hosts.base import Finished, Host, Process, Task
 from asct.sdk.record import Scalar
-from asct.sdk.step import Output, Step
+from asct.sdk.step import Kernel, Output, Step
 from asct.store.layout import RunLayout
 from asct.store.writer import RunWriter
 
@@ -32,12 +32,18 @@ class Trail:
 
 
 class Stepper:
-    """Runs steps of one job, each in a folder of its own on the host: emptying one would cost a round trip more."""
+    """Runs steps of one job, each in a folder of its own on the host, so that no step finds files of another.
+
+    A bare kernel (no files, nothing to collect) leaves only its output, which the next one replaces: those share a
+    folder, because making or emptying one costs more than a short kernel runs.
+    """
 
     def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter) -> None:
         self._host = host
         self._programs = programs
-        self._folders = (f"{work}/{number}" for number in count(1))
+        self._work = work
+        self._numbers = count(1)
+        self._shared_made = False
         self._writer = writer
 
     @property
@@ -93,7 +99,7 @@ class Stepper:
         return finished
 
     def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
-        folder = next(self._folders)
+        folder, fresh = self._folder(step)
         main = Process((self._programs.path(step.program), *step.arguments), folder, step.env)
         return Task(
             main=main,
@@ -102,7 +108,16 @@ class Stepper:
             companions=tuple(self._companions(step, folder, trail)),
             collect=step.collect,
             timeout_s=limit,
+            fresh=fresh,
         )
+
+    def _folder(self, step: Step) -> tuple[str, bool]:
+        """Where a step runs, and whether that folder is to be emptied first."""
+        bare = isinstance(step.program, Kernel) and not (step.files or step.collect or step.companions)
+        if not bare:
+            return f"{self._work}/{next(self._numbers)}", True
+        fresh, self._shared_made = not self._shared_made, True
+        return f"{self._work}/kernels", fresh
 
     def _companions(self, step: Step, folder: str, trail: Trail) -> Iterable[Process]:
         for companion in step.companions:

@@ -44,7 +44,7 @@ def check() -> None:
 
 def _noop_run(plan: str) -> Callable[[], Cost]:
     def once() -> Cost:
-        folder = Path(tempfile.mkdtemp(prefix="asct-bench-"))
+        folder = Path(tempfile.mkdtemp(prefix="asct-bench-", dir="/var/tmp"))
         try:
             (folder / "plan.yaml").write_text(plan)
             return command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))

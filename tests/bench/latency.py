@@ -22,7 +22,7 @@ def sweeps() -> None:
     levels: dict[str, list[float]] = {}
     cycles: dict[str, list[float]] = {}
     for _ in range(RUNS):
-        folder = Path(tempfile.mkdtemp(prefix="asct-bench-"))
+        folder = Path(tempfile.mkdtemp(prefix="asct-bench-", dir="/var/tmp"))
         try:
             (folder / "plan.yaml").write_text("plan: 1\nname: sweep\nbenchmarks: [latency-sweep]\n")
             command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))

@@ -20,9 +20,13 @@ class Cost:
 
 
 def command(arguments: Sequence[str], expect: int = 0) -> Cost:
-    """Run one command to its end; raises RuntimeError with its output when it does not end with `expect`."""
+    """Run one command to its end, with bytecode kept as in an ordinary installation.
+
+    Raises RuntimeError with its output when it does not end with `expect`.
+    """
     started = time.perf_counter()
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)

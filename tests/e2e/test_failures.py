@@ -26,7 +26,7 @@ NOOP = "plan: 1\nname: quick\nbenchmarks: [noop]\n"
         ("plan: 2\nname: q\nbenchmarks: [noop]\n", "version"),
         ("plan: 1\nname: q\nbenchmarks:\n  - {uses: sids, config: {duration: 60}}\n", "needs a unit"),
         ("plan: 1\nname: q\nbenchmarks:\n  - {uses: sids, config: {block_size: 4k}}\n", "4K"),
-        ("plan: 1\nname: q\nbenchmarks: [{uses: noop, sweep: {index: {from: 1, to: 99999, step: 1}}}]", "limits.points"),
+        ("plan: 1\nname: q\nbenchmarks: [{uses: noop, sweep: {index: {from: 1, to: 9999, step: 1}}}]", "limits.points"),
         ("[" * 100_000, "nest"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nplan: 1\n", "alias"),
         ("plan: 1\nname: q\n\tbenchmarks: [noop]\n", "tab"),

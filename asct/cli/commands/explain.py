@@ -9,7 +9,6 @@ import click
 
 from asct.cli.options import Settings, shared_options
 
-
 _ITEMS = ("* ", "- ", "1. ")
 
 
