@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from asct.errors import HostError, HostLost
@@ -14,6 +15,8 @@ STOP_S = 15.0
 """Time from the request to stop until the group must be gone: the runner takes 4 s from SIGINT to SIGKILL."""
 SETTLE_S = 5.0
 """Time for the killed group to be gone and the channel to end."""
+WATCH_S = 1.0
+"""A task that runs longer gets a limit on the host itself, which holds when the connection freezes."""
 LOOK_S = 0.5
 """How often the growing standard output is read while somebody listens to its lines."""
 
@@ -32,6 +35,7 @@ class Exchange:
         self._partial = b""
         self._started_ns: int | None = None
         self._over = False
+        self._watched = False
         self.elapsed_ns = 0
         self.status: int | None = None
         self.flags: str | None = None
@@ -61,6 +65,7 @@ class Exchange:
             data = self._receive(limit, stopping)
             if data is not None:
                 self._take(data)
+            self._set_watch()
             if not timed_out and self._running() and time.monotonic() >= limit:
                 timed_out = True
                 self.interrupt()
@@ -93,13 +98,21 @@ class Exchange:
                 return False
         return False
 
+    def _set_watch(self) -> None:
+        """Tell the host the limit once the task has run for a while."""
+        if self._watched or self._started_ns is None or time.monotonic_ns() - self._started_ns < WATCH_S * 1e9:
+            return
+        assert self._channel is not None
+        self._watched = True
+        self._channel.send(f"watch {math.ceil(self._task.timeout_s) + script.HOST_GRACE_S}\n".encode())
+
     def _running(self) -> bool:
         return self._started_ns is not None and self.status is None
 
     def _receive(self, limit: float, stopping: bool) -> bytes | None:
         """The next bytes; None after a pause in which nothing came."""
         assert self._channel is not None
-        pause = LOOK_S if self._feed or stopping else 5.0
+        pause = LOOK_S if self._feed or stopping else 5.0 if self._watched else WATCH_S
         left = limit - time.monotonic()
         if not stopping and 0 < left < pause:
             pause = left

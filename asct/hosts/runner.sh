@@ -72,16 +72,26 @@ companion() {
     companions="$companions $!"
 }
 
-# main LIMIT_SECONDS FOLDER STDOUT STDERR ... as for launch.
+# listen: what asct says while a task runs. "watch SECONDS" sets a limit that holds even when nothing more can be heard;
+# anything else, or the end of the connection, ends the group. A limit of its own would cost a short task a process.
+listen() {
+    while IFS= read -r word; do
+        case $word in
+            watch\ *) ( sleep "${word#watch }"; stop ) 3<&- & ;;
+            *) break ;;
+        esac
+    done
+    stop
+}
+
+# main FOLDER STDOUT STDERR ... as for launch.
 # A shell turns a death by signal n into 128+n, like a program that exits so. It tells of the death on its own standard
 # error, except for INT, PIPE and (bash) TERM: the message's presence is reported beside the status.
 main() {
     note=$root/.note
     exec 2>"$note"
     trap : INT TERM
-    ( sleep "$1"; stop ) >/dev/null 2>&1 3<&- 4>&- &
-    ( IFS= read -r word; stop ) <&3 >/dev/null 2>&1 3<&- 4>&- &
-    shift
+    ( listen ) <&3 >/dev/null 2>&1 3<&- 4>&- &
     say started
     ( launch "$@" )
     status=$?

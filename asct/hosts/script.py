@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -71,8 +70,7 @@ def task_line(host: str, task: Task, *, empty: bool) -> str:
     calls = [call(host, "enter", "1" if empty else "0", task.main.cwd)]
     calls += [call(host, "file", inner_name(host, name), text) for name, text in task.files.items()]
     calls += [call(host, "companion", *_launch(host, companion)) for companion in task.companions]
-    limit = str(math.ceil(task.timeout_s) + HOST_GRACE_S)
-    calls.append(call(host, "main", limit, *_launch(host, task.main)))
+    calls.append(call(host, "main", *_launch(host, task.main)))
     calls.append(call(host, "report", *(path for path, _ in wanted_files(host, task))))
     return "; ".join(calls) + "\n"
 

@@ -269,6 +269,23 @@ def test_frozen_peer(own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyP
         os.kill(session, signal.SIGCONT)
 
 
+def test_the_host_ends_a_task_when_the_connection_freezes(own_sshd: Sshd, tmp_path: Path) -> None:
+    """The limit was handed over while the connection worked; it holds without it."""
+    host = open_host(own_sshd.spec())
+    work = host.work
+    session = _parent(host)
+    frozen = threading.Timer(2.0, os.kill, (session, signal.SIGSTOP))
+    frozen.start()
+    try:
+        with pytest.raises(HostError):
+            host.run(Task(Process(("sleep", "508"), f"{work}/t"), tmp_path / "into", timeout_s=3))
+        assert gone(work)
+        host.close()
+    finally:
+        frozen.join()
+        os.kill(session, signal.SIGCONT)
+
+
 def test_login_script_that_talks(own_sshd: Sshd) -> None:
     """Text of a login script before the answer is passed over."""
     config = own_sshd.folder / "sshd_config"
