@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +56,24 @@ def _noop_run(plan: str) -> Callable[[], Cost]:
     return once
 
 
+def files() -> None:
+    """The floor below a point: two folders and the four small files of a repeat, made by bare system calls."""
+    costs = []
+    for _ in range(5):
+        folder = tempfile.mkdtemp(prefix="asct-bench-", dir="/var/tmp")
+        started = time.perf_counter()
+        for point in range(POINTS):
+            os.mkdir(f"{folder}/{point}")  # noqa: PTH102 - the bare call is what is timed
+            os.mkdir(f"{folder}/{point}/r1")  # noqa: PTH102
+            for name in ("command.json", "status.json", "stdout", "stderr"):
+                descriptor = os.open(f"{folder}/{point}/r1/{name}", os.O_CREAT | os.O_WRONLY)
+                os.write(descriptor, b"x" * 300)
+                os.close(descriptor)
+        costs.append((time.perf_counter() - started) * 1e3 / POINTS)
+        shutil.rmtree(folder)
+    show("the folders and files of a point alone, on this disk", *least_and_middle(costs), "ms", None)
+
+
 def _noop_plan(points: int, host: str = "") -> str:
     head = f"plan: 1\nname: noop\n{host}benchmarks:\n"
     return head + f"  - uses: noop\n    id: noop\n    sweep: {{index: {{from: 1, to: {points}, step: 1}}}}\n"
@@ -97,6 +117,7 @@ def noop_ssh() -> None:
 FIGURES: dict[str, Callable[[], None]] = {
     "version": start,
     "check": check,
+    "noop-files": files,
     "noop-local": noop_local,
     "noop-ssh": noop_ssh,
 }
