@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asct.cli.options import PROGRAM, Settings
+from asct.cli.words import counted
 
 if TYPE_CHECKING:
     from asct.engine.ports import RunOptions
@@ -41,8 +42,11 @@ class Outcome:
     exit_code: int
 
 
-def execute(settings: Settings, resolved: ResolvedPlan, options: Options) -> Outcome:
-    """Run one plan to its end and print the recap. Raises StoreError when nothing can be written at all."""
+def execute(settings: Settings, resolved: ResolvedPlan, options: Options, resume: RunLayout | None = None) -> Outcome:
+    """Run one plan to its end, or what the run in `resume` lacks, and print the recap.
+
+    Raises StoreError when nothing can be written at all.
+    """
     from asct.cli.progress import choose
     from asct.cli.recap import recap
     from asct.cli.reporting import write_what_can_be
@@ -58,12 +62,28 @@ def execute(settings: Settings, resolved: ResolvedPlan, options: Options) -> Out
         return {name: str(path) for name, path in reports.items()}
 
     with RunLog(settings.log_level) as log, choose(settings.console) as progress:
-        outcome = apply(resolved, _run_options(options), listeners=[log, progress])
+        outcome = apply(resolved, _run_options(options), listeners=[log, progress], resume=resume)
         code = finish_run(outcome, _judged(resolved, outcome), render)
     recap(settings.console, outcome.run, outcome.layout.root, reports)
     if options.ci:
         _tell_ci(settings, outcome.layout)
     return Outcome(outcome.layout.root, code)
+
+
+def resume_run(settings: Settings, results: Path, name: str, options: Options) -> int:
+    """Measure what a run lacks, with the plan as it was resolved then; returns the exit code.
+
+    Raises StoreError when the run or its plan cannot be read.
+    """
+    from asct.engine.resume import missing
+    from asct.planner.freeze import thaw
+    from asct.store.find import open_run
+
+    stored = open_run(results, name)
+    resolved = thaw(stored.resolved())
+    lacking = len(missing(resolved, stored.layout))
+    settings.console.line(f"{stored.layout.root}: {counted(lacking, 'measurement')} missing")
+    return execute(settings, resolved, options, stored.layout).exit_code
 
 
 def _clear(options: Options) -> None:
