@@ -103,3 +103,13 @@ def show_value(benchmark: str, name: str, value: Any) -> str:
 
         return format_duration(value)
     return _shown(value, "size" in kind)
+
+
+def written_value(benchmark: Benchmark[Any], name: str, value: Any) -> Any:
+    """A canonical value as a plan writes it: sizes and durations as text with their unit, the rest as it is."""
+    if isinstance(value, (list, tuple)):
+        return [written_value(benchmark, name, item) for item in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and any(kind in _type_of(benchmark, name) for kind in ("size", "duration")):
+        return show_value(benchmark.name, name, value)
+    return value

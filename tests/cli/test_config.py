@@ -1,0 +1,42 @@
+"""`asct config`: what it saves, it accepts and runs with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asct.cli.app import run
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_saved_settings_are_accepted_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "save"]) == 0
+    saved = json.loads(Path("config.json").read_text())
+    assert saved["storage-io-depth-sweep"]["duration"] == "1m"
+    assert saved["latency-sweep"]["max_size"] == "1G"
+    assert run(["config", "check"]) == 0
+    assert "config.json: ok" in capsys.readouterr().out
+    assert run(["run", "all", "--config-file", "config.json", "--dry-run"]) == 0
+
+
+def test_a_file_is_not_written_over_without_force() -> None:
+    Path("config.json").write_text("mine")
+    assert run(["config", "save"]) == 2
+    assert Path("config.json").read_text() == "mine"
+    assert run(["config", "save", "ls", "--force"]) == 0
+    assert list(json.loads(Path("config.json").read_text())) == ["latency-sweep"]
+
+
+@pytest.mark.parametrize(
+    "content", ['{"sids": {"durration": "2s"}}', '{"sids": {"block_size": "4k"}}', '{"nosuch": {}}', "[", "[]"]
+)
+def test_check_finds_what_is_wrong(content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.json").write_text(content)
+    assert run(["config", "check"]) == 2
+    assert "error[" in capsys.readouterr().err
