@@ -33,9 +33,16 @@ def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
         f"{facts.cpu.cpus} CPUs" if facts.cpu.cpus else "",
         _bytes(facts.memory.total_bytes),
         f"Linux {facts.system.kernel}" if facts.system.kernel else "",
-        facts.system.virtualization or "",
+        _virtualization(facts),
     ]
     return plain(", ".join(part for part in parts if part))
+
+
+def _virtualization(facts: HostFacts) -> str:
+    """`kvm`, `docker on kvm`, `docker`; `none` where nothing is below or around."""
+    below, around = facts.system.virtualization, facts.system.container
+    known = [name for name in (around, below) if name and name != "none"]
+    return " on ".join(known) or below or ""
 
 
 def _bytes(size: float | None) -> str:
@@ -85,8 +92,8 @@ def _system(facts: HostFacts) -> Iterator[Row]:
         yield "Kernel", named
     if system.os:
         yield "System", system.os
-    if system.virtualization:
-        yield "Virtualization", system.virtualization
+    if virtualization := _virtualization(facts):
+        yield "Virtualization", virtualization
     if system.uid is not None:
         yield "Account", "root" if system.uid == 0 else f"uid {system.uid}, not root"
 

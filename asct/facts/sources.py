@@ -53,7 +53,9 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("id", "id -u"),
     ("df", 'df -P -k -- "$work"'),
     ("page-size", "sed -n '/KernelPageSize/{p;q;}' /proc/self/smaps"),
-    ("virtualization", "systemd-detect-virt"),
+    ("hypervisor", "systemd-detect-virt --vm"),
+    ("container", "systemd-detect-virt --container"),
+    ("namespaces", "readlink /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/ipc"),
 )
 """Name and shell text (constants; `$work` is the work folder)."""
 

@@ -67,7 +67,8 @@ class Memory(_Model):
 
 
 class System(_Model):
-    """Kernel, distribution and the account."""
+    """Kernel, distribution and the account; `virtualization` is the hypervisor below the kernel, `container` what asct
+    runs in above it, both as systemd-detect-virt names them (`none`: looked for and not there)."""
 
     hostname: str | None = None
     arch: str | None = None
@@ -77,6 +78,7 @@ class System(_Model):
     os: str | None = None
     uid: int | None = None
     virtualization: str | None = None
+    container: str | None = None
 
 
 class Load(_Model):

@@ -41,6 +41,8 @@ def test_this_machine(kind: str, request: pytest.FixtureRequest, tmp_path: Path)
         found = re.search(r"^CPU\(s\):\s+(\d+)$", text, re.MULTILINE)
         assert found is not None
         assert facts.cpu.cpus == int(found[1])
+        hypervisor = re.search(r"^Hypervisor vendor:\s+(\S+)$", text, re.MULTILINE)
+        assert (hypervisor is not None) == (facts.system.virtualization not in (None, "none"))
     if fio := shutil.which("fio"):
         assert facts.tools["fio"].path == fio
         assert "psync" in facts.tools["fio"].features

@@ -109,12 +109,17 @@ def test_os_release_quotes() -> None:
     assert system.os_release(text) == {"NAME": "Red Hat", "PRETTY_NAME": 'It is "8"'}
 
 
+FIRST = "pid:[4026531836]\nuts:[4026531838]\nipc:[4026531839]\n"
+OWN = "pid:[4026532201]\nuts:[4026532198]\nipc:[4026532199]\n"
+
+
 @pytest.mark.parametrize(
     ("files", "commands", "expected"),
     [
-        ({}, {"virtualization": Said(0, "kvm\n")}, "kvm"),
-        ({}, {"virtualization": Said(1, "none\n")}, "none"),
-        ({"/proc/cpuinfo": "flags : fpu hypervisor"}, {"virtualization": Said(127, "sh: 1: not found: x")}, "vm"),
+        ({}, {"hypervisor": Said(0, "kvm\n")}, "kvm"),
+        ({}, {"hypervisor": Said(1, "none\n")}, "none"),
+        ({}, {"hypervisor": Said(0, "kvm\n"), "container": Said(0, "docker\n")}, "kvm"),
+        ({"/proc/cpuinfo": "flags : fpu hypervisor"}, {"hypervisor": Said(127, "sh: 1: not found: x")}, "vm"),
         ({"/proc/cpuinfo": "flags : fpu"}, {}, "none"),
         ({"/sys/hypervisor/type": "xen"}, {}, "xen"),
         ({"/sys/class/dmi/id/sys_vendor": "QEMU"}, {}, "qemu"),
@@ -125,6 +130,27 @@ def test_virtualization(files: dict[str, str], commands: dict[str, Said], expect
     gaps = Gaps()
     assert system.system(Snapshot(files, commands), gaps).virtualization == expected
     assert ("system.virtualization" in gaps.reasons) == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("manager", "detected", "namespaces", "expected"),
+    [
+        (None, Said(0, "docker\n"), OWN, "docker"),
+        (None, Said(0, "docker\n"), OWN.replace("pid:[4026532201]", "pid:[4026531836]"), "docker"),
+        (None, Said(0, "docker\n"), FIRST, None),
+        (None, Said(1, "none\n"), FIRST, "none"),
+        ("podman", Said(127, "sh: 1: not found: x"), OWN, "podman"),
+        (None, Said(127, "sh: 1: not found: x"), FIRST, "none"),
+        (None, Said(127, "sh: 1: not found: x"), OWN, None),
+        (None, Said(127, "sh: 1: not found: x"), "", None),
+    ],
+)
+def test_container(manager: str | None, detected: Said, namespaces: str, expected: str | None) -> None:
+    gaps = Gaps()
+    files = {"/run/systemd/container": manager} if manager else {}
+    commands = {"container": detected, "namespaces": Said(0 if namespaces else 1, namespaces)}
+    assert system.system(Snapshot(files, commands), gaps).container == expected
+    assert ("system.container" in gaps.reasons) == (expected is None)
 
 
 def test_load() -> None:
@@ -206,7 +232,18 @@ def test_odd_texts_never_raise(data: st.DataObject) -> None:
     for path in data.draw(st.lists(st.sampled_from(sorted(files)), max_size=12)):
         cut = data.draw(st.integers(0, 200))
         files[path] = data.draw(st.sampled_from([files[path][:cut], files[path][cut:]]) | st.text(max_size=40))
-    names = ("uname", "id", "df", "page-size", "virtualization", "tool-fio", "fio-engines", "io_uring")
+    names = (
+        "uname",
+        "id",
+        "df",
+        "page-size",
+        "hypervisor",
+        "container",
+        "namespaces",
+        "tool-fio",
+        "fio-engines",
+        "io_uring",
+    )
     said = st.builds(Said, st.integers(0, 255), st.text(max_size=60))
     commands = data.draw(st.dictionaries(st.sampled_from(names), said))
     facts = facts_of(Snapshot(files, commands), "h", WHEN)
