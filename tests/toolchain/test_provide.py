@@ -215,3 +215,22 @@ def test_the_kernels_of_asct(local: Host, facts: HostFacts, tmp_path: Path) -> N
     assert "noop" in names
     built: list[Built] = [provide(local, name, facts, tmp_path / "build") for name in names]
     assert all(local.answer([one.path, "--describe"]).status == 0 for one in built)
+
+
+@pytest.mark.arm
+@pytest.mark.kernels
+@pytest.mark.skipif(ARCH != "x86_64", reason="cross-compiles from x86_64")
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [("noop", []), ("chase", ["--sizes", "4096,65536", "--time-cap-ms", "20"])],
+)
+def test_the_kernels_of_asct_on_aarch64(
+    local: Host, facts: HostFacts, tmp_path: Path, kernel: str, options: list[str]
+) -> None:
+    built = provide(local, kernel, without_compiler(facts, "aarch64"), tmp_path / "build")
+    assert built.compiler.startswith("aarch64-linux-gnu-gcc")
+    done = local.answer(["qemu-aarch64", built.path, *options], timeout_s=120)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.status == 0, done.stderr
+    assert (lines[0]["t"], lines[0]["arch"]) == ("meta", "aarch64")
+    assert (lines[-1]["t"], lines[-1]["ok"]) == ("end", True)
