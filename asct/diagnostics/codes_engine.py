@@ -87,6 +87,7 @@ CODES: dict[str, CodeText] = {
     "E617": CodeText(
         "noisy under strict",
         "The plan says `strict: true`, so a point whose values are flagged noisy or invalid counts as not measured. "
+        "A value that is only a detail of others (a size on a latency curve whose levels were found) does not count. "
         "Quieten the host (`asct doctor`), raise `repeats`, or take `strict` out.",
     ),
     "E618": CodeText(

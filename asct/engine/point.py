@@ -132,8 +132,12 @@ class PointRunner:
         return records
 
     def _judge(self, outcome: Outcome) -> None:
-        """Noisy or invalid values make the repeat `noisy`; under `strict` with a reason why it does not count."""
-        doubts = sorted({flag for item in outcome.measurements for flag in item.flags if doubtful(flag)})
+        """Noisy or invalid results make the repeat `noisy`; under `strict` with a reason why it does not count.
+
+        A detail does not: what sums it up carries a flag of its own if its details leave it in doubt.
+        """
+        results = [item for item in outcome.measurements if not item.detail]
+        doubts = sorted({flag for item in results for flag in item.flags if doubtful(flag)})
         if not doubts:
             return
         outcome.status = "noisy"

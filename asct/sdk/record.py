@@ -25,13 +25,18 @@ class Stats(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One value of one metric. `coords` says where in the result it stands; `flags` say why to distrust it."""
+    """One value of one metric. `coords` says where in the result it stands; `flags` say why to distrust it.
+
+    A `detail` is one of the many values that another value of the same repeat sums up (a size on a curve whose levels
+    were found). Its flags speak for itself alone: a noisy detail does not make the repeat noisy.
+    """
 
     metric: str
     value: float
     coords: dict[str, Scalar] = field(default_factory=dict)
     stats: Stats | None = None
     flags: tuple[str, ...] = ()
+    detail: bool = False
 
 
 class Record(BaseModel):

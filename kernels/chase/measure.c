@@ -99,10 +99,15 @@ static double median_cycle_ns(const struct measured *measured, const struct time
     return summarise(values, measured->count).median;
 }
 
+static bool is_narrow(const struct summary *load, double target)
+{
+    return load->high - load->low <= target * load->median;
+}
+
 static bool narrow(const struct measured *measured, uint64_t count, const struct timer *timer, double target)
 {
     struct summary load = load_summary(measured, count, timer);
-    return load.high - load.low <= target * load.median;
+    return is_narrow(&load, target);
 }
 
 /* Keeps the last `count` batches only. */
@@ -186,6 +191,9 @@ void measure(const struct chain *chain, const struct timer *timer, const struct 
     measured->fastest_ns = (double)fastest * timer->ns_per_tick / (double)measured->loads;
     drop_jumps(measured, timer);
     measured->load_ns = load_summary(measured, measured->count, timer);
+    /* The last look lies up to a quarter of the batches back, and the jumps were still among them. */
+    bool enough = measured->count >= MEASURE_BATCHES_MIN;
+    measured->capped = measured->capped && !(enough && is_narrow(&measured->load_ns, effort->target));
     measured->cycles = cycle_summary(measured, timer);
     measured->cycle_ns = median_cycle_ns(measured, timer);
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -256,3 +256,48 @@ def test_a_refusal_of_the_kernel_reaches_people() -> None:
     assert output.status in (2, 3)
     with pytest.raises(ValueError, match=rf"the kernel chase failed with exit status {output.status}.*cpu"):
         BENCHMARK.parse(settings, [output], bare_facts())
+
+
+def altered(case: str, change: Callable[[dict[str, Any]], None]) -> Sequence[Measurement]:
+    """The measurements of a recorded case with every sample changed."""
+    settings, facts, outputs = recorded(case)
+    for output in outputs:
+        lines = [json.loads(line) for line in output.stdout.splitlines()]
+        for line in lines:
+            if line["t"] == "sample":
+                change(line)
+        output.files["stdout"] = "\n".join(map(json.dumps, lines)) + "\n"
+    return BENCHMARK.parse(settings, outputs, facts)
+
+
+def results_in_doubt(found: Sequence[Measurement]) -> set[object]:
+    return {item.coords.get("level") for item in found if "noisy" in item.flags and not item.detail}
+
+
+def test_sizes_that_do_not_settle_leave_a_settled_level_alone() -> None:
+    def unsettled(sample: dict[str, Any]) -> None:
+        sample["capped"] = True
+
+    found = altered("default", unsettled)
+    assert all("noisy" in item.flags and item.detail for item in found if "size" in item.coords)
+    assert results_in_doubt(found) == set()
+
+
+def test_a_level_of_sizes_with_wide_intervals_is_noisy() -> None:
+    def wide(sample: dict[str, Any]) -> None:
+        if sample["median_ps"] > 50_000:
+            sample["ci_low_ps"], sample["ci_high_ps"] = (
+                sample["median_ps"] * 96 // 100,
+                sample["median_ps"] * 102 // 100,
+            )
+
+    assert results_in_doubt(altered("default", wide)) == {"DRAM"}
+
+
+def test_without_levels_every_size_counts() -> None:
+    def unsettled(sample: dict[str, Any]) -> None:
+        sample["capped"] = True
+
+    found = altered("sizes", unsettled)
+    assert not any(item.detail for item in found)
+    assert results_in_doubt(found) == {None}

@@ -44,7 +44,7 @@ class ProbeParams(Params):
 
 
 class Probe(Benchmark[ProbeParams]):
-    """Runs shell scripts; each line of the last output is a value, `noisy 3` one with a flag."""
+    """Runs shell scripts; each line of the last output is a value, `noisy 3` with a flag, `detail:noisy 3` a detail."""
 
     name = "probe"
     title = summary = "probe"
@@ -83,7 +83,8 @@ class Probe(Benchmark[ProbeParams]):
         found = []
         for line in outputs[-1].stdout.splitlines():
             word, _, rest = line.partition(" ")
-            found.append(Measurement("value", float(rest or word), flags=(word,) if rest else ()))
+            flag = word.removeprefix("detail:")
+            found.append(Measurement("value", float(rest or word), flags=(flag,) if rest else (), detail=flag != word))
         return found
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:

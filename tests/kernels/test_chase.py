@@ -114,6 +114,14 @@ def test_a_capped_size_met_no_target_and_another_one_did(swept: Ran) -> None:
             assert width <= 0.005 + 2 / sample["median_ps"] or sample["dropped"] > 0
 
 
+def test_a_size_whose_time_is_over_is_not_capped_if_its_interval_is_narrow_by_then(chase: Path) -> None:
+    sizes = ",".join(str(size << 20) for size in range(24, 48))
+    ran = run(chase, "--sizes", sizes, "--target-interval", "14", "--time-cap-ms", "40", "--patience-ms", "0")
+    for sample in ran.of("sample"):
+        width = (sample["ci_high_ps"] - sample["ci_low_ps"]) / sample["median_ps"]
+        assert not sample["capped"] or sample["batches"] < 21 or width > 0.014 - 2 / sample["median_ps"]
+
+
 def test_sizes_replace_the_grid_and_equal_ones_are_measured_once(chase: Path) -> None:
     ran = run(chase, "--sizes", "8192,4096,8200,4096", "--stride", "64", *QUICK)
     assert [sample["size"] for sample in ran.of("sample")] == [4096, 8192]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 FLAGS: Final = {
-    "noisy": "the 95 % interval did not reach target_interval within time_cap, or a level scatters by more than 5 %",
+    "noisy": (
+        "the 95 % interval did not reach target_interval within time_cap; of a level: its sizes scatter by more than "
+        "5 %, or most of them have intervals wider than 5 %"
+    ),
     "few-lines": "8 lines or fewer: a core may forward or predict such loads; no level is made of them",
     "outlier": "more than 15 % off the sizes around it; left out of the levels",
     "disturbed": "slower than larger working sets, which memory never is: something else ran; left out of the levels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,11 +15,12 @@ from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
 from asct.statistics.levels import Level, LevelSearch, find_levels
-from asct.statistics.robust import mad
+from asct.statistics.robust import mad, median
 
 PS: Final = 1e-12
 FEW_LINES: Final = 8
 _NOISY_LEVEL: Final = 0.05
+"""A level is noisy if it scatters by more from size to size, or if most of its sizes are known less well than that."""
 _MANY_DROPPED: Final = 0.25
 
 
@@ -125,12 +127,14 @@ def _interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tu
 
 
 def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
+    """A size is a detail of the levels; where none were found the curve is the result."""
     suspicion = search.suspects.get(point.size)
     flags = (*point.flags, suspicion) if suspicion else point.flags
     at: dict[str, str | int | float | bool] = {"size": point.size}
+    detail = bool(search.levels)
     return [
-        Measurement("latency", point.latency.median, dict(at), point.latency, flags),
-        Measurement("latency_cycles", point.cycles.median, dict(at), point.cycles, flags),
+        Measurement("latency", point.latency.median, dict(at), point.latency, flags, detail),
+        Measurement("latency_cycles", point.cycles.median, dict(at), point.cycles, flags, detail),
     ]
 
 
@@ -138,7 +142,10 @@ def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
     at: dict[str, str | int | float | bool] = {"level": level.name}
     latency = stats_of(level.latencies)
     cycles = stats_of([points[size].cycles.median for size in level.sizes])
-    marks = {"noisy": level.scatter > _NOISY_LEVEL, "few-sizes": latency.ci95 is None}
+    marks = {
+        "noisy": max(level.scatter, median([_width(points[size].latency) for size in level.sizes])) > _NOISY_LEVEL,
+        "few-sizes": latency.ci95 is None,
+    }
     flags = tuple(flag for flag, holds in marks.items() if holds)
     return [
         Measurement("latency", latency.median, dict(at), latency, flags),
@@ -147,6 +154,11 @@ def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
         Measurement("upper_bound", float(level.upper), dict(at), flags=_gap_flags(level.upper_gap)),
         Measurement("optimum_size", float(level.optimum), dict(at)),
     ]
+
+
+def _width(latency: Stats) -> float:
+    """Of the interval, as a share of the latency; infinite without one: too few batches were left alone."""
+    return math.inf if latency.ci95 is None else (latency.ci95[1] - latency.ci95[0]) / latency.median
 
 
 def _gap_flags(gap: float | None) -> tuple[str, ...]:
