@@ -83,4 +83,10 @@ def _spread(place: Place, metric: Metric) -> str:
     if stats is None or stats.ci95 is None or not place.value:
         return ""
     half = (stats.ci95[1] - stats.ci95[0]) / 2 / abs(place.value) * 100
-    return f"±{half:.2g}\N{NO-BREAK SPACE}%" if half >= 0.005 else "±0.01\N{NO-BREAK SPACE}% or less"
+    text = f"±{half:.2g}\N{NO-BREAK SPACE}%" if half >= 0.005 else "±0.01\N{NO-BREAK SPACE}% or less"
+    return f"{text} over its sizes" if _sums_up_sizes(place, metric) else text
+
+
+def _sums_up_sizes(place: Place, metric: Metric) -> bool:
+    """Whether the value is a median over the sizes of a level; its interval then spans the drift between them."""
+    return "size" in metric.coords and "size" not in place.at

@@ -122,6 +122,8 @@ def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
     assert ("L1 latency", "1.18 ns") in texts
     assert ("DRAM latency", "98.1 ns") in texts
     assert ("Highest bandwidth", "240 MB/s") in texts
+    level = next(item for item in found if item.label == "DRAM latency")
+    assert level.detail == "±0.4\N{NO-BREAK SPACE}% over its sizes"
     best = next(item for item in found if item.label == "Highest IOPS")
     assert best.detail.startswith("at iodepth 128; median of 3")
 

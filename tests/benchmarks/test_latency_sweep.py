@@ -175,6 +175,9 @@ def test_the_table_has_the_columns_users_know() -> None:
         "95 % interval [ns]", "Flags",
     ]  # fmt: skip
     assert [row["level"] for row in table.rows] == ["L1", "L2", "LLC", "DRAM"]
+    curve = [item for item in measured("default") if item.metric == "latency" and "size" in item.coords]
+    unsettled = [item for item in curve if "noisy" in item.flags]
+    assert f"{len(unsettled)} of {len(curve)} sizes on the curve did not reach" in " ".join(table.notes)
 
 
 def test_cycle_base_shows_cycles() -> None:

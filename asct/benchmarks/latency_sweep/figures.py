@@ -8,7 +8,7 @@ from asct.benchmarks.latency_sweep.findings import CYCLE_BASE
 from asct.sdk.figure import Axis, Line, Marker, Series
 from asct.sdk.record import Record
 from asct.statistics.robust import median
-from asct.values.size import format_size
+from asct.values.size import about_size
 
 
 def latency_curve(records: Sequence[Record]) -> Line | None:
@@ -61,9 +61,9 @@ def _bounds(records: Sequence[Record]) -> list[Marker]:
         if record.metric == "upper_bound":
             found.setdefault(str(record.coords["level"]), []).append(record.value)
     ends = sorted((median(values), level) for level, values in found.items())
-    return [Marker(end, f"{level} ends at {format_size(int(end))}", "bound") for end, level in ends[:-1]]
+    return [Marker(end, f"{level} ends at {about_size(int(end))}", "bound") for end, level in ends[:-1]]
 
 
 def _reported(records: Sequence[Record]) -> list[Marker]:
     sizes = {str(r.coords["level"]): r.value for r in records if r.metric == "cache_size"}
-    return [Marker(size, f"{level} {format_size(int(size))}", "hint") for level, size in sizes.items()]
+    return [Marker(size, f"{level} {about_size(int(size))}", "hint") for level, size in sizes.items()]

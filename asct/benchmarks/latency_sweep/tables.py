@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from asct.benchmarks.latency_sweep.findings import CYCLE_BASE, FLAGS, NO_LEVELS, NOTES, WAY_OUT
 from asct.sdk.figure import Column, Table
@@ -10,6 +11,7 @@ from asct.sdk.record import Record, Scalar
 from asct.statistics.robust import median
 
 NS = 1e-9
+_INTERVAL_HELP: Final = "Of the median over the sizes of the level: it spans the drift from size to size as well"
 
 
 def level_table(records: Sequence[Record]) -> Table:
@@ -41,7 +43,7 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
         Column("upper_bound", "Upper bound", format="size", help="Largest working set with the latency of this level"),
         Column("optimum_size", "Optimum data size", format="size", help="Halfway between the bounds"),
         *((in_cycles, latency) if cycles else (latency, in_cycles)),
-        Column("interval", f"95 % interval [{'cycle' if cycles else 'ns'}]", format="text", help="Of the median"),
+        Column("interval", f"95 % interval [{'cycle' if cycles else 'ns'}]", format="text", help=_INTERVAL_HELP),
         Column("flags", "Flags", format="text"),
     )
 
@@ -86,6 +88,10 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     notes = [f"{NOTES[word][0].upper()}{NOTES[word][1:]}." for word in searches if word in NOTES]
     if NO_LEVELS in searches:
         notes.insert(0, WAY_OUT)
+    curve = [r for r in records if r.metric == "latency" and "size" in r.coords]
+    unsettled = sum("noisy" in r.flags for r in curve)
+    if unsettled:
+        notes.append(f"{unsettled} of {len(curve)} sizes on the curve did not reach target_interval within time_cap.")
     at_levels = dict.fromkeys(flag for r in records if "level" in r.coords for flag in r.flags)
     notes += [f"{word}: {FLAGS[word]}." for word in at_levels if word in FLAGS]
     return tuple(notes)
