@@ -30,11 +30,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column's title, the side its cells lean to, and one line of help."""
+    """A column's title, the side its cells lean to, one line of help, and whether it stays when it is empty."""
 
     title: str
     align: Align = "left"
     help: str = ""
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Grid:
 def from_table(table: Table) -> Grid:
     """A benchmark's table with its values scaled and rounded as its columns say."""
     heads = tuple(
-        Head(column.title, "left" if column.format == "text" else "right", column.help) for column in table.columns
+        Head(column.title, "left" if column.format == "text" else "right", column.help, column.kept)
+        for column in table.columns
     )
     rows = tuple(tuple(cell(column, row.get(column.key)) for column in table.columns) for row in table.rows)
     return Grid(slug(table.slug), table.title, heads, rows, table.notes)
@@ -146,7 +148,11 @@ def distinct(slugs: Iterable[str]) -> list[str]:
 
 
 def without_empty_columns(grid: Grid) -> Grid:
-    """`grid` less the columns in which no row has anything to say; the first column stays."""
-    kept = [i for i in range(len(grid.heads)) if i == 0 or any(row[i].text not in ("", ABSENT) for row in grid.rows)]
+    """`grid` less the columns in which no row has anything to say; the first column and those to be kept stay."""
+    kept = [
+        i
+        for i, head in enumerate(grid.heads)
+        if i == 0 or head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
+    ]
     rows: Sequence[tuple[Cell, ...]] = [tuple(row[i] for i in kept) for row in grid.rows]
     return Grid(grid.slug, grid.caption, tuple(grid.heads[i] for i in kept), tuple(rows), grid.notes)

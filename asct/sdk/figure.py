@@ -76,7 +76,7 @@ Figure = Line | Bars
 class Column:
     """A column: `title` as in the seeds, `unit` of the raw value, `scale` divides it for show, `digits` are decimals.
 
-    `format` "size" shows bytes as 32.0625K, "text" shows as is.
+    `format` "size" shows bytes as 32.0625K, "text" shows as is. A column without a value is left out unless `kept`.
     """
 
     key: str
@@ -85,6 +85,7 @@ class Column:
     digits: int = 1
     format: Literal["number", "size", "text", "integer"] = "number"
     help: str = ""
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,15 @@ def _decimal(number: int, factor: int, places: int) -> str | None:
     return f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
 
 
+def about_size(n: int) -> str:
+    """`n` rounded to three digits for labels where room is short: `47.9K`, `1.39M`, `1023K`; not exact."""
+    for letter in reversed(_LETTERS):
+        if n >= _BINARY[letter]:
+            share = n / _BINARY[letter]
+            return f"{share:.0f}{letter}" if share >= 1000 else f"{share:.3g}{letter}"
+    return str(n)
+
+
 def format_size(n: int) -> str:
     """The shortest exact text: `64K`, `32.0625K`, `400MB`, `1001`; `parse_size(format_size(n)) == n`."""
     texts = [f"{_decimal(n, _BINARY[letter], 4)}{letter}" for letter in _LETTERS if n >= _BINARY[letter]]

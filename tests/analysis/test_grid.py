@@ -50,6 +50,13 @@ def test_a_table_keeps_its_order_and_notes() -> None:
     assert [head.title for head in without_empty_columns(grid).heads] == ["A"]
 
 
+def test_a_column_to_be_kept_stays_when_it_is_empty() -> None:
+    columns = (Column("a", "A", format="text"), Column("b", "B"), Column("c", "C", kept=True))
+    grid = without_empty_columns(from_table(Table("t", "T", columns, ({"a": "x"},))))
+    assert [head.title for head in grid.heads] == ["A", "C"]
+    assert [c.text for c in grid.rows[0]] == ["x", "–"]
+
+
 def test_settings_are_shown_on_one_line() -> None:
     assert shown([1, 2.5, True, None]) == "1, 2.5, true, –"
     assert place_text({"level": "L1", "threads": 4}) == "level L1, threads 4"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from asct.analysis.grid import from_table, without_empty_columns
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.sdk import Bars, Line, Measurement, Record
@@ -38,6 +39,13 @@ def test_columns_are_those_of_the_seeds_then_percentiles_and_flags() -> None:
     assert titles[: len(SEED_COLUMNS)] == SEED_COLUMNS
     assert titles[len(SEED_COLUMNS) :] == ["p50 (us)", "p90 (us)", "p99 (us)", "p99.9 (us)", "p99.99 (us)", "Flags"]
     assert any("1,000,000" in note for note in table.notes)
+
+
+def test_the_columns_of_the_seeds_stay_when_there_was_nothing_to_write() -> None:
+    [table] = SWEEP.tables(sweep_records())
+    assert all(row["write_latency"] is None for row in table.rows)
+    shown = [head.title for head in without_empty_columns(from_table(table)).heads]
+    assert shown[: len(SEED_COLUMNS)] == SEED_COLUMNS
 
 
 def test_rows_are_sorted_and_in_base_units() -> None:

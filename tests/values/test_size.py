@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.values.problem import BadValueError
-from asct.values.size import MAX_SIZE, format_size, parse_size
+from asct.values.size import MAX_SIZE, about_size, format_size, parse_size
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,26 @@ def test_ambiguity_names_both_readings() -> None:
 )
 def test_writes(number: int, text: str) -> None:
     assert format_size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"), (128, "128"), (49088, "47.9K"), (48 << 10, "48K"), (1461632, "1.39M"), (6284352, "5.99M"),
+        ((1 << 20) - 1, "1024K"), (1 << 30, "1G"), (260 << 20, "260M"), (MAX_SIZE, "8192P"),
+    ],
+)  # fmt: skip
+def test_writes_about(number: int, text: str) -> None:
+    assert about_size(number) == text
+
+
+@given(st.integers(0, MAX_SIZE))
+def test_about_is_short_and_within_half_a_percent(number: int) -> None:
+    text = about_size(number)
+    assert len(text) <= 5
+    letter = text[-1] if text[-1].isalpha() else ""
+    about = float(text.removesuffix(letter)) * 1024 ** " KMGTP".index(letter or " ")
+    assert about == pytest.approx(number, rel=0.005)
 
 
 @given(st.integers(0, MAX_SIZE))

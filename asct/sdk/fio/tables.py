@@ -26,14 +26,14 @@ _RATES: Final = (
     Column("iops", "Thruput (kops)", 1e3),
 )
 _LATENCIES: Final = (
-    Column("read_latency", "Read Lat. (us)", _US, help="mean completion latency"),
-    Column("write_latency", "Write Lat. (us)", _US, help="mean completion latency"),
-    Column("latency", "Lat. (us)", _US, help="mean completion latency"),
+    Column("read_latency", "Read Lat. (us)", _US, help="mean completion latency", kept=True),
+    Column("write_latency", "Write Lat. (us)", _US, help="mean completion latency", kept=True),
+    Column("latency", "Lat. (us)", _US, help="mean completion latency", kept=True),
 )
 _CPU: Final = (
-    Column("cpu_usr", "CPU usr (%)"),
-    Column("cpu_sys", "CPU sys (%)"),
-    Column("cpu_iowait", "CPU iowait (%)", help="idle with requests pending"),
+    Column("cpu_usr", "CPU usr (%)", kept=True),
+    Column("cpu_sys", "CPU sys (%)", kept=True),
+    Column("cpu_iowait", "CPU iowait (%)", help="idle with requests pending", kept=True),
 )
 _PERCENTILES: Final = (
     Column("clat_p50", "p50 (us)", _US, help="completion latency"),
