@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asct.cli.options import Settings
+from asct.cli.words import counted
 
 if TYPE_CHECKING:
     from asct.hosts.base import Task
     from asct.planner.model import Job, ResolvedPlan
     from asct.sdk.benchmark import Benchmark, Catalog
     from asct.sdk.record import Scalar
-    from asct.sdk.step import Program, Step
+    from asct.sdk.step import Step
 
 
 def dry_run(settings: Settings, resolved: ResolvedPlan) -> int:
@@ -33,7 +34,7 @@ def dry_run(settings: Settings, resolved: ResolvedPlan) -> int:
         settings.console.document({"schema": "asct.commands/1", "plan": resolved.name, "jobs": found})
         return 0
     for item in found:
-        settings.console.result(f"# {item['host']}/{item['job']}: {len(item['commands'])} steps")
+        settings.console.result(f"# {item['host']}/{item['job']}: {counted(len(item['commands']), 'step')}")
         for text in item["commands"]:
             settings.console.result(text)
             settings.console.result("")
@@ -83,16 +84,9 @@ def _params(benchmark: Benchmark[Any], settings: Any, examples: dict[str, Scalar
 
 
 def _task(step: Step, work: str) -> Task:
-    from asct.hosts.base import Process, Task
+    from asct.engine.stepping import process_of
+    from asct.hosts.base import Task
 
     folder = f"{work}/step"
-    companions = tuple(
-        Process((_name(one.program), *one.arguments), folder, one.env, one.stdout_file, f"{one.stdout_file}.stderr")
-        for one in step.companions
-    )
-    main = Process((_name(step.program), *step.arguments), folder, step.env)
-    return Task(main, Path(), step.files, companions, step.collect)
-
-
-def _name(program: Program) -> str:
-    return program.name
+    companions = tuple(process_of(one, one.program.name, folder) for one in step.companions)
+    return Task(process_of(step, step.program.name, folder), Path(), step.files, companions, step.collect)

@@ -14,7 +14,7 @@ from asct.engine.failures import Ran, failure_of
 from asct.engine.programs import MissingProgram, Programs
 from asct.hosts.base import Finished, Host, Process, Task
 from asct.sdk.record import Scalar
-from asct.sdk.step import Kernel, Output, Step
+from asct.sdk.step import Companion, Kernel, Output, Step
 from asct.store.layout import RunLayout
 from asct.store.writer import RunWriter
 
@@ -100,9 +100,8 @@ class Stepper:
 
     def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
         folder, fresh = self._folder(step)
-        main = Process((self._programs.path(step.program), *step.arguments), folder, step.env)
         return Task(
-            main=main,
+            main=process_of(step, self._programs.path(step.program), folder),
             into=into,
             files=step.files,
             companions=tuple(self._companions(step, folder, trail)),
@@ -126,9 +125,16 @@ class Stepper:
             except MissingProgram as error:
                 trail.notes.append(f"{error} is not installed on {self._host.name}: measured without it")
                 continue
-            name = companion.stdout_file
-            argv = (path, *companion.arguments)
-            yield Process(argv, folder, companion.env, stdout_file=name, stderr_file=f"{name}.stderr")
+            yield process_of(companion, path, folder)
+
+
+def process_of(part: Step | Companion, path: str, folder: str) -> Process:
+    """The program at `path` with the arguments of a step or of what runs beside it, in `folder` of the host."""
+    argv = (path, *part.arguments)
+    if isinstance(part, Step):
+        return Process(argv, folder, part.env)
+    name = part.stdout_file
+    return Process(argv, folder, part.env, stdout_file=name, stderr_file=f"{name}.stderr")
 
 
 def _texts(finished: Finished, into: Path) -> dict[str, str]:

@@ -6,7 +6,6 @@ tree), `SUMMARY` and either `render(view) -> str | bytes` or, when it writes sev
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import pkgutil
@@ -16,6 +15,7 @@ from typing import Protocol, cast
 
 from asct.analysis.view import RunView
 from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.suggest import did_you_mean
 from asct.errors import UsageError
 from asct.store.files import write_atomic, writing
 
@@ -62,9 +62,7 @@ def get(name: str) -> Format:
     """The format `name`; raises UsageError (E702) with the nearest name otherwise."""
     known = formats()
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-        raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=hint))
+        raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=did_you_mean(name, known)))
     return known[name]
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from asct.analysis.evidence import failures_of
 from asct.analysis.expectations import counts_against
-from asct.analysis.grid import place_text, plain
+from asct.analysis.grid import place_text
 from asct.analysis.report import build
 from asct.analysis.verdict import bound_text
 from asct.analysis.view import RunView
+from asct.diagnostics.github import Level, annotation
 from asct.store.model import Verdict
 from asct.values.quantity import format_quantity
 
@@ -25,7 +26,7 @@ MOST = 10
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    level: str
+    level: Level
     title: str
     message: str
     file: str = ""
@@ -37,12 +38,13 @@ def render(view: RunView) -> str:
     notes = [*_expectations(view), *_points(view), *_findings(view)]
     lines: list[str] = []
     left = 0
-    for level in ("error", "warning"):
+    levels: tuple[Level, ...] = ("error", "warning")
+    for level in levels:
         found = [note for note in notes if note.level == level]
-        lines += [_command(note) for note in found[:MOST]]
+        lines += [_line(note) for note in found[:MOST]]
         left += max(0, len(found) - MOST)
     if left:
-        lines.append(_command(_Note("notice", "asct", f"{left} more findings stand in summary.md")))
+        lines.append(_line(_Note("notice", "asct", f"{left} more findings stand in summary.md")))
     return "".join(line + "\n" for line in lines)
 
 
@@ -74,27 +76,12 @@ def _points(view: RunView) -> Iterable[_Note]:
 
 def _findings(view: RunView) -> Iterable[_Note]:
     for item in build(view).warnings:
-        level = "error" if item.severity == "error" else "warning"
+        level: Level = "error" if item.severity == "error" else "warning"
         host = f"{item.host}: " if item.host else ""
         hint = f" ({item.hint})" if item.hint else ""
         if item.severity != "note":
             yield _Note(level, item.code or "asct", f"{host}{item.message}{hint}", view.run.plan_file)
 
 
-def _command(note: _Note) -> str:
-    properties: list[str] = []
-    if note.file:
-        properties.append(f"file={_property(note.file)}")
-    if note.line:
-        properties.append(f"line={note.line}")
-    properties.append(f"title={_property(note.title)}")
-    return f"::{note.level} {','.join(properties)}::{_data(note.message)}"
-
-
-def _data(text: str) -> str:
-    """Escaped as the runner reads it back (actions/toolkit, command.ts)."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")
+def _line(note: _Note) -> str:
+    return annotation(note.level, note.title, note.message, (note.file, note.line, None))

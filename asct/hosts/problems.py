@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from asct.diagnostics.model import Diagnostic, Span
+from asct.diagnostics.suggest import did_you_mean
 
 
 def unknown_transport(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else f"transports: {', '.join(known)}"
-    return Diagnostic("E301", f"unknown transport `{name}`", span=span, hint=hint)
+    return Diagnostic("E301", f"unknown transport `{name}`", span=span, hint=did_you_mean(name, known))
 
 
 def planned_transport(name: str, span: Span | None) -> Diagnostic:

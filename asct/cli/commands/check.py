@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import click
 
-from asct.cli.annotations import github_line
 from asct.cli.loading import Choice, choice_options, load
 from asct.cli.options import Settings, shared_options
 from asct.cli.words import counted
+from asct.diagnostics.github import github_line
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError
 
