@@ -45,8 +45,11 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """`text` as inline code that it cannot leave (CommonMark 6.1), also inside a table."""
-    one_line = re.sub(r"\s+", " ", plain(text)).replace("|", "\\|")
+    """`text` as inline code that it cannot leave (CommonMark 6.1), also inside a table.
+
+    An odd backslash before a bar is doubled: some readers take the pair for one and the bar for the end of the cell.
+    """
+    one_line = re.sub(r"(?<!\\)((?:\\\\)*)(\\?)\|", r"\1\2\2\\|", re.sub(r"\s+", " ", plain(text)))
     longest = max((len(run) for run in re.findall(r"`+", one_line)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if one_line.startswith("`") or one_line.endswith("`") or not one_line else ""

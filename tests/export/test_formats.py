@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import asct.export
@@ -212,6 +212,8 @@ def test_markdown_stays_below_a_mebibyte_and_says_so(view: Viewer, monkeypatch: 
 
 
 @given(st.text(max_size=60))
+@example("\\|")
+@example("a\\\\\\||")
 def test_markdown_cells_keep_to_one_cell(value: str) -> None:
     for made in (markdown.escape(value), markdown.code(value), markdown.prose(value)):
         assert "\n" not in made
