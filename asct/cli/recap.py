@@ -68,8 +68,8 @@ def _verdicts(console: Console, run: Run) -> None:
     for verdict in run.verdicts:
         if verdict.outcome == "pass":
             continue
-        line = Text(verdict.outcome.ljust(8), style=_COLOURS[verdict.outcome])
-        line.append(f"{verdict.host or ''} {verdict.text}".strip(), style="")
+        line = Text().append(verdict.outcome.ljust(8), style=_COLOURS[verdict.outcome])
+        line.append(f"{verdict.host or ''} {verdict.text}".strip())
         line.append(_measured(verdict.value, verdict.unit) + (f" ({verdict.reason})" if verdict.reason else ""))
         console.line(line)
 
@@ -86,8 +86,8 @@ def _last_line(run: Run, folder: Path) -> Text:
     colour = {0: "green", 1: "red"}.get(run.exit_code or 0, "yellow")
     measured = sum(number for status, number in run.counts.items() if status in ("ok", "noisy"))
     missing = sum(number for status, number in run.counts.items() if status not in ("ok", "noisy"))
-    text = Text(f"{run.status}: ", style=f"bold {colour}")
-    text.append(f"{counted(measured, 'measurement')}", style="")
+    text = Text().append(f"{run.status}: ", style=f"bold {colour}")
+    text.append(f"{counted(measured, 'measurement')}")
     if missing:
         text.append(f", {missing:,} missing")
     text.append(f", exit code {run.exit_code}; results in {folder}")
