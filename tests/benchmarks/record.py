@@ -29,9 +29,10 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def plain(measurement: Measurement) -> dict[str, Any]:
-    """A measurement as JSON."""
+    """A measurement as JSON; `detail` only where it holds."""
     stats = measurement.stats.model_dump(mode="json") if measurement.stats else None
-    return asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
+    body = asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
+    return {key: value for key, value in body.items() if key != "detail" or value}
 
 
 def document(settings: dict[str, Any], facts: HostFacts, outputs: list[Output], measured: list[Any]) -> dict[str, Any]:

@@ -33,9 +33,10 @@ ENGINES = {"psync-fallback": ["psync"]}
 
 
 def plain(measurement: Measurement) -> dict[str, Any]:
-    """A measurement as JSON."""
+    """A measurement as JSON; `detail` only where it holds."""
     stats = measurement.stats.model_dump(mode="json") if measurement.stats else None
-    return asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
+    body = asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
+    return {key: value for key, value in body.items() if key != "detail" or value}
 
 
 def compact(name: str, text: str) -> str:

@@ -131,6 +131,16 @@ def test_rates_of_both_directions_add_up() -> None:
     assert read_rates("", 100, 1) == {"": []}
 
 
+def test_a_stall_counts_as_nothing_done() -> None:
+    log = "\n".join(f"{time}, 10, 0, 0" for time in (100, 200, 500, 600, 100, 400, 500, 600))
+    assert read_rates(log, 100, 2)[""] == [20.0, 10.0, 0.0, 10.0, 20.0, 20.0]
+
+
+def test_an_interval_that_was_logged_late_is_left_out() -> None:
+    log = "100, 10, 0, 0\n260, 10, 0, 0\n300, 10, 0, 0\n400, 10, 0, 0\n"
+    assert read_rates(log, 100, 1)[""] == [10.0, 10.0]
+
+
 def mpstat(date: str, *times: str) -> str:
     cpu = {"usr": 1.0, "nice": 0.0, "sys": 2.0, "iowait": 3.0, "irq": 4.0, "soft": 5.0, "guest": 0.0, "idle": 85.0}
     rows = [
