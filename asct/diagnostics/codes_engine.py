@@ -28,7 +28,7 @@ CODES: dict[str, CodeText] = {
     "E605": CodeText(
         "kernel lacks something on the host",
         "A kernel ended with status 3: the host cannot give what was asked for (a CPU, a NUMA node, huge pages, memory,"
-        " a privilege). Its message says what. `asct doctor` shows what can be changed on the host.",
+        " a privilege). Its message says what; change that on the host, or the setting that asks for it.",
     ),
     "E606": CodeText(
         "kernel failed its self-check",
@@ -88,7 +88,7 @@ CODES: dict[str, CodeText] = {
         "noisy under strict",
         "The plan says `strict: true`, so a point whose values are flagged noisy or invalid counts as not measured. "
         "A value that is only a detail of others (a size on a latency curve whose levels were found) does not count. "
-        "Quieten the host (`asct doctor`), raise `repeats`, or take `strict` out.",
+        "Quieten the host, raise `repeats`, or take `strict` out.",
     ),
     "E618": CodeText(
         "time limit of the run reached",

@@ -203,6 +203,11 @@ _COSTS: dict[str, CodeText] = {
         "A job would write to a device that the plan does not name under `safety.destroys` for this host. What is on "
         "it would be lost. Exit code 4. Measure a file instead, or consent by host, device and serial.",
     ),
+    "E252": CodeText(
+        "refused for safety",
+        "The settings ask for something that asct does not do, whatever the plan consents to: the message says what, "
+        "and what to do instead. No host was touched. Exit code 4.",
+    ),
     "E260": CodeText(
         "not a frozen plan",
         "The file is not one that `asct plan -o FILE` wrote, or it is cut off.",

@@ -35,7 +35,7 @@ class Ran:
 def failure_of(ran: Ran) -> Diagnostic | None:
     """The diagnostic of a step that did not do its work; None for one that did."""
     if ran.timed_out_s is not None:
-        message = f"{_place(ran)} did not end within {ran.timed_out_s:g} s and was stopped"
+        message = f"{_place(ran)} did not end within {ran.timed_out_s:.3g} s and was stopped"
         return _diagnostic("E603", ran, message, "raise `timeout` in the plan, or shorten the measurement")
     status = ran.output.status
     if status < 0:
@@ -46,7 +46,7 @@ def failure_of(ran: Ran) -> Diagnostic | None:
     if isinstance(ran.output.step.program, Kernel):
         return _kernel(ran, status)
     if status != 0:
-        hint = "the last lines below say why; `asct doctor` checks the host"
+        hint = "the last lines below say why; run it again by hand with the command below"
         return _diagnostic("E601", ran, f"{_place(ran)} failed with status {status}{_said(ran)}", hint)
     return None
 
@@ -67,7 +67,7 @@ def _kernel(ran: Ran, status: int) -> Diagnostic | None:
         hint = "change the setting that its message names, `asct list settings` shows the ranges"
         return _diagnostic("E604", ran, f"{place} refused its arguments{_said(ran)}", hint)
     if status == 3:
-        hint = "change the host as its message says, or the setting; `asct doctor` helps"
+        hint = "change the host as its message says, or the setting"
         return _diagnostic("E605", ran, f"{place} cannot measure this on host {ran.host}{_said(ran)}", hint)
     if status == 4:
         hint = "the value was not recorded; if it repeats, suspect the memory or the virtual machine"

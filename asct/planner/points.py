@@ -23,7 +23,7 @@ from asct.planner.reading import Reader, Value
 from asct.planner.rules import Cell, Excluded, included, read_excludes, report_unmatched
 from asct.planner.settings import InvalidSettings, Settings
 from asct.planner.sweep import Row, Where, combinations, expand, names_of
-from asct.sdk.benchmark import Benchmark
+from asct.sdk.benchmark import Benchmark, Refusal
 
 CANDIDATES = 1_000_000
 """Combinations that `where` and `exclude` are tried on at most; a sweep with more is refused as too large."""
@@ -217,7 +217,8 @@ def _report(draft: _Draft, name: str, message: str, hint: str, varying: Mapping[
     if node is None and name in draft.base:
         node = draft.base[name].node
     text = f"`{name}`: {message}" if name and f"`{name}`" not in message else message
-    draft.ground.findings.error("E209", text, node.span if node else draft.entry.span, hint)
+    code = "E252" if isinstance(message, Refusal) else "E209"
+    draft.ground.findings.error(code, text, node.span if node else draft.entry.span, hint)
 
 
 def _duplicate(draft: _Draft, varying: Mapping[str, Any], span: Span) -> None:

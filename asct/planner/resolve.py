@@ -23,7 +23,7 @@ from asct.planner.selection import Selection, hosts_of, select
 from asct.sdk.benchmark import Catalog
 
 _USAGE = frozenset({"E203", "E207"})
-_SAFETY = frozenset({"E251"})
+_SAFETY = frozenset({"E251", "E252"})
 _TIMEOUT_S = 900.0
 
 

@@ -1,6 +1,6 @@
 """What a benchmark is made of. A benchmark imports this package, `asct.statistics` and `asct.values`, nothing else."""
 
-from asct.sdk.benchmark import Benchmark, Catalog, Context, Dependency, ResultField
+from asct.sdk.benchmark import Benchmark, Catalog, Context, Dependency, Refusal, ResultField
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Bars, Column, Figure, Line, Marker, Series, Table
 from asct.sdk.metric import Metric
@@ -12,5 +12,6 @@ from asct.sdk.step import Companion, Kernel, Output, Program, Step, Tool
 __all__ = [
     "Axis", "Bars", "Benchmark", "Catalog", "Column", "Companion", "Context", "Count", "Dependency", "Duration",
     "Figure", "HostFacts", "Kernel", "Line", "Marker", "Measurement", "Metric", "Needs", "Output", "Params", "Program",
-    "Rate", "Record", "ResultField", "Scratch", "Series", "Size", "Stats", "Step", "Table", "Tool", "setting",
+    "Rate", "Record", "Refusal", "ResultField", "Scratch", "Series", "Size", "Stats", "Step", "Table", "Tool",
+    "setting",
 ]  # fmt: skip

@@ -54,6 +54,12 @@ class Context:
     needs: Mapping[str, Scalar] = field(default_factory=dict)
 
 
+class Refusal(str):
+    """A message of `check` for what is refused for safety (exit code 4)."""
+
+    __slots__ = ()
+
+
 class Benchmark(ABC, Generic[P]):
     """A named measurement. `steps`, `parse` and all that follows are pure: data in, data out."""
 
@@ -75,7 +81,8 @@ class Benchmark(ABC, Generic[P]):
     results: ClassVar[tuple[ResultField, ...]] = ()
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Settings that contradict one another: pairs of (setting, message). Called at plan time."""
+        """Settings that contradict one another: pairs of (setting, message). Called at plan time. A message that is a
+        Refusal says what asct will not do, rather than what is wrong."""
         return ()
 
     @abstractmethod

@@ -17,6 +17,7 @@ from asct.sdk import (
     Needs,
     Output,
     Params,
+    Refusal,
     ResultField,
     Scratch,
     Size,
@@ -112,6 +113,8 @@ class Disk(_Fake):
     def check(self, params: DiskParams) -> Iterable[tuple[str, str]]:
         if params.rw in ("read", "randread") and params.rwmixread < 100:
             yield "rwmixread", "a mix needs `rw: randrw`"
+        if params.file_names[:1] == ("/boot/x",):
+            yield "file_names", Refusal("/boot is left alone")
 
     def needs(self, params: DiskParams, facts: HostFacts | None) -> Needs:
         target = params.file_names[0] if params.file_names else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
+from asct.sdk.benchmark import Refusal
 from asct.sdk.fio.jobfile import refusal
 from asct.sdk.fio.params import SYNCHRONOUS, FioParams
 from asct.sdk.fio.span import slice_bytes
@@ -61,8 +62,10 @@ def _named(name: str, params: FioParams) -> Iterator[tuple[str, str]]:
     elif params.writes and path.is_relative_to("/dev"):
         yield (
             "file_names",
-            f"`{name}` is a device and `{params.rw}` writes to it; writing to a device needs its consent in "
-            "`safety.destroys`, which this version does not carry out: read it (read, randread) or use a file",
+            Refusal(
+                f"`{name}` is a device and `{params.rw}` writes to it; writing to a device needs its consent in "
+                "`safety.destroys`, which this version does not carry out: read it (read, randread) or use a file"
+            ),
         )
 
 
