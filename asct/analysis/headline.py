@@ -9,6 +9,7 @@ from asct.analysis.expectations import Place, gather
 from asct.analysis.grid import place_text
 from asct.analysis.view import JobView
 from asct.sdk.metric import Metric
+from asct.statistics.quantiles import relative_half_width
 from asct.values.quantity import format_quantity
 
 _UNITS = ("s", "B/s", "ops/s")
@@ -80,10 +81,10 @@ def _spread(place: Place, metric: Metric) -> str:
             text if not place.value else f"{text}, range {(high - low) / abs(place.value) * 100:.2g}\N{NO-BREAK SPACE}%"
         )
     stats = place.records[0].stats
-    if stats is None or stats.ci95 is None or not place.value:
+    half = relative_half_width(stats.ci95 if stats else None, place.value)
+    if half is None:
         return ""
-    half = (stats.ci95[1] - stats.ci95[0]) / 2 / abs(place.value) * 100
-    text = f"±{half:.2g}\N{NO-BREAK SPACE}%" if half >= 0.005 else "±0.01\N{NO-BREAK SPACE}% or less"
+    text = f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
     return f"{text} over its sizes" if _sums_up_sizes(place, metric) else text
 
 

@@ -29,11 +29,6 @@ def mad(values: Sequence[float], center: float | None = None) -> float:
     return median([abs(value - middle) for value in values])
 
 
-def robust_sigma(values: Sequence[float]) -> float:
-    """Standard deviation estimated from the MAD, right for normal data and blind to up to half of bad values."""
-    return NORMAL_CONSISTENCY * mad(values)
-
-
 def running_median(values: Sequence[float], width: int = 5) -> list[float]:
     """Median of the `width` (odd) values around each one; the window shrinks symmetrically at both ends.
 

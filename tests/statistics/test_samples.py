@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.statistics.geometric import between_sizes, geometric_mean, geometric_sizes, log_interpolate
+from asct.statistics.geometric import between_sizes, geometric_sizes
 from asct.statistics.quantiles import median_interval, median_ranks, quantile, relative_half_width
-from asct.statistics.robust import mad, median, median_slope, robust_sigma, running_median
+from asct.statistics.robust import mad, median, median_slope, running_median
 from asct.statistics.summary import summarise
 
 FINITE = st.floats(-1e9, 1e9)
@@ -27,12 +27,6 @@ def test_median_and_mad() -> None:
     assert mad([1, 1, 2, 2, 4, 6, 9]) == 1  # the example of the definition: deviations 1 1 0 0 2 4 7
     with pytest.raises(ValueError, match="no values"):
         median([])
-
-
-def test_robust_sigma_estimates_a_normal_deviation_and_ignores_bad_values() -> None:
-    rng = random.Random(1)
-    values = [rng.gauss(10, 2) for _ in range(4000)] + [1e6] * 400
-    assert robust_sigma(values) == pytest.approx(2, rel=0.2)
 
 
 @given(SAMPLES)
@@ -143,15 +137,3 @@ def test_between_sizes_leaves_no_wide_gap(low: int, factor: float, granule: int)
     assert all(low < size < high and size % granule == 0 for size in inner)
     walk = [low, *inner, high]
     assert all(b <= a * 1.02 + granule for a, b in itertools.pairwise(walk))
-
-
-def test_geometric_mean_and_interpolation() -> None:
-    assert geometric_mean([1, 4]) == pytest.approx(2.0)
-    assert log_interpolate(2.0, [1.0, 4.0], [10.0, 1000.0]) == pytest.approx(100.0)
-    assert log_interpolate(0.5, [1.0, 4.0], [10.0, 1000.0]) == 10.0
-    assert log_interpolate(9.0, [1.0, 4.0], [10.0, 1000.0]) == 1000.0
-    for wrong in ([], [1.0, 1.0]):
-        with pytest.raises(ValueError, match="interpolation"):
-            log_interpolate(1.0, wrong, [1.0] * len(wrong))
-    with pytest.raises(ValueError, match="above 0"):
-        geometric_mean([1.0, 0.0])
