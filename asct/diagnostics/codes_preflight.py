@@ -38,7 +38,7 @@ CODES: dict[str, CodeText] = {
     "E426": CodeText(
         "facts of a host cannot be read",
         "The host answered but did not give what asct must know of it (CPUs, memory). Nothing is measured on it. "
-        "`asct doctor` shows what it answers.",
+        "The raw answers are in `facts/<host>/` of the run.",
     ),
     "E430": CodeText(
         "existing file would be overwritten",
@@ -50,5 +50,12 @@ CODES: dict[str, CodeText] = {
         "A point would write to something that is not a regular file: a block device, a folder, a pipe. Writing to a "
         "device needs consent with its serial under `safety.destroys` and checks on the host; until both hold the job "
         "is refused. Reading a device is allowed.",
+    ),
+    "E432": CodeText(
+        "host is busy",
+        "Other work competed for the CPUs when the run began, by the kernel's pressure figures or, without them, by "
+        "the load average. Nothing is refused: batches that were disturbed are dropped and counted, and intervals widen. "
+        "But bandwidth, I/O rates and tail latencies may be worse than the machine can do. Measure again when it is "
+        "idle before comparing.",
     ),
 }

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 
 from asct.diagnostics.model import Diagnostic
+from asct.engine.circumstances import busy
 from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.preflight import Demand, Finding, check
 from asct.engine.programs import Programs
@@ -70,6 +71,9 @@ class Site:
         self.programs = Programs(facts)
         self._shared.writer.facts(self.name, facts)
         self._shared.bus.emit(HostReady(self.name, describe(facts)))
+        warning = busy(facts)
+        if warning is not None:
+            self._shared.bus.notice(self.name, warning)
 
     def _collect(self, host: Host) -> HostFacts:
         folder = self._shared.writer.facts_folder(self.name)
