@@ -54,8 +54,8 @@ CODES: dict[str, CodeText] = {
     "E432": CodeText(
         "host is busy",
         "Other work competed for the CPUs when the run began, by the kernel's pressure figures or, without them, by "
-        "the load average. Nothing is refused: batches that were disturbed are dropped and counted, and intervals widen. "
-        "But bandwidth, I/O rates and tail latencies may be worse than the machine can do. Measure again when it is "
-        "idle before comparing.",
+        "the load average. Nothing is refused: batches that were disturbed are dropped and counted, and intervals "
+        "widen. But bandwidth, I/O rates and tail latencies may be worse than the machine can do. Measure again when "
+        "it is idle before comparing.",
     ),
 }
