@@ -142,7 +142,7 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
     out_integer(&out, "max_lines", (int64_t)dense_lines(llc));
     out_integer(&out, "tick_hz", (int64_t)(1e9 / timer->ns_per_tick + 0.5));
     out_integer(&out, "timer_overhead_ns", timer_ns(timer, timer->overhead_ticks));
-    out_integer(&out, "probe_adds", LOOP_ADDS);
+    out_integer(&out, "probe_adds", (int64_t)measure_adds(timer));
     out_integer(&out, "target_permille", asked.target_interval);
     out_integer(&out, "time_cap_ns", asked.time_cap_ms * 1000000);
     out_integer(&out, "map_ns", (int64_t)map_ns);

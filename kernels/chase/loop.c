@@ -16,7 +16,7 @@ __attribute__((noinline)) struct node *loop_loads(struct node *node, uint64_t tu
     return node;
 }
 
-__attribute__((noinline)) uint64_t loop_adds(void)
+__attribute__((noinline)) uint64_t loop_adds(uint64_t adds)
 {
-    return cpu_dependent_adds(LOOP_ADDS / CPU_ADDS_PER_TURN);
+    return cpu_dependent_adds(adds / CPU_ADDS_PER_TURN);
 }

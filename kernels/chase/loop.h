@@ -11,12 +11,12 @@ struct node {
 };
 
 #define LOOP_LOADS_PER_TURN 64
-#define LOOP_ADDS 16384 /* 3 to 8 us */
+#define LOOP_ADDS 16384 /* 4 to 8 us; always a multiple of this many */
 
 /* `turns` times 64 loads, each from the address that the one before fetched. Returns where the walk stands. */
 struct node *loop_loads(struct node *node, uint64_t turns);
 
-/* LOOP_ADDS dependent adds: as many core cycles. The sum is returned so that it is needed. */
-uint64_t loop_adds(void);
+/* `adds` dependent adds, a multiple of LOOP_ADDS: as many core cycles. The sum is returned so that it is needed. */
+uint64_t loop_adds(uint64_t adds);
 
 #endif

@@ -38,6 +38,9 @@ struct measured {
     double cycle_ns;        /* median */
 };
 
+/* Dependent adds before each batch: more where the counter that times them is coarse. */
+uint64_t measure_adds(const struct timer *timer);
+
 /* Measures the chain as it stands and leaves the result in `measured`. A size ends when the interval over all batches is narrow
  * enough, or over the last MEASURE_BATCHES_MIN alone: a neighbour that pauses is waited for, within the cap. Ends the program
  * with 3 if the machine is so busy that no batch was left alone, and with 4 if the walk left the chain. */

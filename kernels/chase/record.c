@@ -35,6 +35,7 @@ static void list_batches(struct record *record, struct measured *measured, const
 void record_take(struct record *record, struct measured *measured, const struct timer *timer)
 {
     record->loads = measured->loads;
+    record->adds = measure_adds(timer);
     record->batches = measured->count;
     record->dropped = measured->dropped;
     record->outside = measured->outside;
@@ -83,7 +84,7 @@ void record_print(const struct record *record)
     out_text(&out, "order", record->sorted ? "sorted" : "time");
     out_integers(&out, "ns", record->load_ns, record->listed);
     out_integers(&out, "probe_ns", record->add_ns, record->listed);
-    out_integer(&out, "probe_adds", LOOP_ADDS);
+    out_integer(&out, "probe_adds", (int64_t)record->adds);
     print_statistics(&out, record);
     out_integer(&out, "elapsed_ns", (int64_t)record->elapsed_ns);
     out_integer(&out, "setup_ns", (int64_t)record->setup_ns);

@@ -13,7 +13,7 @@
 struct record {
     bool refined, capped, sorted;
     uint64_t span_bytes, size_bytes, lines, setup_ns, elapsed_ns;
-    uint64_t loads, batches, dropped, outside;
+    uint64_t loads, adds, batches, dropped, outside;
     uint64_t listed; /* of the batches: all as they came, or an evenly spaced subset of them sorted */
     int64_t load_ns[RECORD_LISTED_MAX], add_ns[RECORD_LISTED_MAX];
     struct summary per_load_ns, cycles;

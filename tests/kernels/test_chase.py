@@ -122,6 +122,16 @@ def test_a_size_whose_time_is_over_is_not_capped_if_its_interval_is_narrow_by_th
         assert not sample["capped"] or sample["batches"] < 21 or width > 0.014 - 2 / sample["median_ps"]
 
 
+def test_the_adds_are_long_enough_for_the_counter(swept: Ran) -> None:
+    adds, ticks_per_ns = swept.meta["probe_adds"], swept.meta["tick_hz"] / 1e9
+    assert adds % 16384 == 0
+    assert adds == 8 * 16384 or adds / 4 * ticks_per_ns >= 800
+    assert {sample["probe_adds"] for sample in swept.of("sample")} == {adds}
+    for sample in swept.of("sample"):
+        cycle_fs = min(sample["probe_ns"]) * 1e6 / adds
+        assert cycle_fs <= sample["cycle_fs"] * 1.01
+
+
 def test_sizes_replace_the_grid_and_equal_ones_are_measured_once(chase: Path) -> None:
     ran = run(chase, "--sizes", "8192,4096,8200,4096", "--stride", "64", *QUICK)
     assert [sample["size"] for sample in ran.of("sample")] == [4096, 8192]
