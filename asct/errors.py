@@ -9,6 +9,7 @@
     │       ├── HostLost             the connection broke while in use
     │       └── HostTimeout          no answer in time
     ├── StoreError                3  a results tree that cannot be written or read
+    │   └── NoSuchRun             2  no run, or more than one, answers to a name
     ├── SafetyError               4  no consent, or a lock is held
     └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
 
@@ -80,6 +81,12 @@ class StoreError(AsctError):
     """A results tree cannot be written, read or trusted."""
 
     exit_code = 3
+
+
+class NoSuchRun(StoreError):
+    """No run, or more than one, answers to a name that was given."""
+
+    exit_code = 2
 
 
 class SafetyError(AsctError):

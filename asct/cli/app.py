@@ -33,7 +33,16 @@ class Commands(click.Group):
             return None
         module = importlib.import_module(f"{commands.__name__}.{cmd_name.replace('-', '_')}")
         found: click.Command = module.command
+        name_variables(found, f"{PROGRAM}_{cmd_name}")
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx) from None
 
 
 @click.group(
@@ -47,42 +56,82 @@ class Commands(click.Group):
 def root(ctx: click.Context) -> None:
     """Characterize the memory, storage and topology of servers, as a plan says.
 
-    Start with `asct apply plans/quickstart.yaml`, or `asct init` for a plan of your own.
+    Start with `asct apply plans/quickstart.yaml`, or `asct init` for a plan of your own. An option can also be set by
+    ASCT_<COMMAND>_<OPTION>: ASCT_APPLY_RESULTS.
+
+    Exit codes: 0 all was measured and holds, 1 an expectation failed, 2 wrong usage or plan, 3 something was not
+    measured, 4 refused for safety, 70 a bug.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
+def name_variables(command: click.Command, prefix: str) -> None:
+    """Let each option be set by `ASCT_<COMMAND>_<OPTION>`, for every long spelling of the option."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            name_variables(inner, f"{prefix}_{name}")
+    for option in command.params:
+        if isinstance(option, click.Option):
+            spellings = [text.removeprefix("--") for text in option.opts if text.startswith("--")]
+            option.envvar = [f"{prefix}_{text}".upper().replace("-", "_") for text in spellings]
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; the one place where exceptions end."""
-    settings = Settings()
+    settings = Settings(json="--json" in arguments)  # so that a wrong option is told as JSON too
     try:
         result = root.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=settings)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_request:
         return exit_request.exit_code
+    except click.exceptions.NoArgsIsHelpError as problem:
+        click.echo(problem.format_message(), err=True)
+        return 2
     except click.ClickException as problem:
         return _usage(problem, settings)
     except (KeyboardInterrupt, click.Abort):
         settings.console.line("interrupted")
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return _closed_pipe()
+    except SystemExit as end:  # click and rich answer a closed pipe with 1, which has another meaning here
+        return _closed_pipe() if end.code else 0
     except AsctError as problem:
         return _expected(problem, settings)
     except Exception as problem:  # noqa: BLE001 - the last resort: a bug ends in a short message and a log
         return _bug(problem, settings)
 
 
+def _closed_pipe() -> int:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return BROKEN_PIPE
+
+
 def _usage(problem: click.ClickException, settings: Settings) -> int:
-    message = problem.format_message().rstrip(".")
-    hint = ""
+    message, hint = problem.format_message().rstrip("."), ""
     if isinstance(problem, click.UsageError) and problem.ctx is not None:
         hint = f"`{problem.ctx.command_path} --help` shows what it takes"
+    if isinstance(problem, click.exceptions.NoSuchOption | click.exceptions.NoSuchCommand):
+        message = problem.message.rstrip(".").replace("'", "`")
+        if problem.possibilities:
+            hint = f"did you mean {' or '.join(f'`{name}`' for name in problem.possibilities)}?"
+    if isinstance(problem, click.BadParameter):
+        message += _variable(problem)
     settings.console.diagnostics([Diagnostic("E910", message[:1].lower() + message[1:], hint=hint)])
     return 2
+
+
+def _variable(problem: click.BadParameter) -> str:
+    """` (set by ASCT_APPLY_FORKS)` when the wrong value comes from the environment."""
+    ctx, option = problem.ctx, problem.param
+    if ctx is None or option is None or not option.name or not option.envvar:
+        return ""
+    if ctx.get_parameter_source(option.name) is not click.core.ParameterSource.ENVIRONMENT:
+        return ""
+    names = [option.envvar] if isinstance(option.envvar, str) else option.envvar
+    return "".join(f" (set by {name})" for name in names if os.environ.get(name))[:200]
 
 
 def _expected(problem: AsctError, settings: Settings) -> int:

@@ -84,6 +84,8 @@ def _shown(value: Any, as_size: bool) -> str:
     if value is None:
         return "-"
     if isinstance(value, (list, tuple)):
+        if not value:
+            return "-"
         return ",".join(_shown(item, as_size) for item in value)
     if as_size and isinstance(value, int) and not isinstance(value, bool):
         from asct.values.size import format_size

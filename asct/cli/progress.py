@@ -15,6 +15,7 @@ from types import TracebackType
 from rich.text import Text
 
 from asct.cli.console import Console
+from asct.cli.words import counted
 from asct.engine import events
 
 Listener = Callable[[events.Event], None]
@@ -197,9 +198,9 @@ def describe(event: events.Event) -> str:
     """One plain line for events that people want to see; empty for the others."""
     if isinstance(event, events.RunStarted):
         longest = max(event.estimated_s.values(), default=0.0)
-        hosts = f"{len(event.hosts)} host{'s' if len(event.hosts) != 1 else ''}"
+        hosts = counted(len(event.hosts), "host")
         about = f", about {short_time(longest)}" if longest else ""
-        return f"run {event.run}: {event.measurements} measurements on {hosts}{about}"
+        return f"run {event.run}: {counted(event.measurements, 'measurement')} on {hosts}{about}"
     if isinstance(event, events.HostReady):
         return f"{event.host}  {event.text}"
     if isinstance(event, events.KernelBuilt):

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.errors import StoreError
-from asct.store.documents import store_error
+from asct.errors import NoSuchRun, StoreError
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.model import Run
 from asct.store.reader import StoredRun, read_run, readable
@@ -57,7 +56,7 @@ def _entries(folder: Path) -> list[Path]:
 def open_run(results: Path, name: str = "latest") -> StoredRun:
     """The run that `name` means: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a label.
 
-    Raises StoreError: E505 for none, E506 for several, and what `read_run` raises.
+    Raises NoSuchRun (E505 for none, E506 for several) and what `read_run` raises.
     """
     as_path = Path(name)
     if as_path.name == "run.json" and as_path.is_file():
@@ -69,7 +68,7 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
     runs = list_runs(results)
     matches = [item for item in runs if _answers(item, name)]
     if not matches and as_path.is_dir():
-        raise store_error("E505", f"{as_path}: is not the folder of a run: it has no run.json")
+        raise NoSuchRun(Diagnostic("E505", f"{as_path}: is not the folder of a run: it has no run.json"))
     return read_run(_only(matches, name, results).layout.root)
 
 
@@ -100,10 +99,12 @@ def _only(matches: list[ListedRun], name: str, results: Path) -> ListedRun:
         raise _none(f"no run below {results} answers to `{name}`", [])
     candidates = ", ".join(f"{item.layout.root.parent.name}/{item.layout.root.name}" for item in matches[:5])
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
-    raise store_error("E506", f"`{name}` means several runs: {candidates}{more}", "give the whole id or the path")
+    message = f"`{name}` means several runs: {candidates}{more}"
+    raise NoSuchRun(Diagnostic("E506", message, hint="give the whole id or the path"))
 
 
 def _none(message: str, damaged: list[ListedRun]) -> StoreError:
     hint = "`asct results list` shows the runs; `--results DIR` says where they are"
     findings = tuple(finding for item in damaged for finding in item.findings)
-    return StoreError(Diagnostic("E505", message, hint=hint), *findings)
+    kind = StoreError if damaged else NoSuchRun
+    return kind(Diagnostic("E505", message, hint=hint), *findings)

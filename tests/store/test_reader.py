@@ -36,10 +36,10 @@ def written(results: Path, **fields: Any) -> StoredRun:
     return read_run(writer.layout.root)
 
 
-def code_of(call: Any, *arguments: Any) -> str:
+def code_of(call: Any, *arguments: Any, exit_code: int = 3) -> str:
     with pytest.raises(StoreError) as caught:
         call(*arguments)
-    assert caught.value.exit_code == 3
+    assert caught.value.exit_code == exit_code
     return caught.value.diagnostics[0].code
 
 
@@ -187,13 +187,13 @@ def test_runs_are_found_by_path_id_start_label_and_latest(tmp_path: Path) -> Non
 
 def test_runs_that_are_not_there_or_not_one(tmp_path: Path) -> None:
     assert list_runs(tmp_path / "absent") == []
-    assert code_of(open_run, tmp_path, "latest") == "E505"
+    assert code_of(open_run, tmp_path, "latest", exit_code=2) == "E505"
     written(tmp_path, label="golden")
     written(tmp_path, label="golden")
-    assert code_of(open_run, tmp_path, "golden") == "E506"
-    assert code_of(open_run, tmp_path, "nothing") == "E505"
-    assert code_of(open_run, tmp_path, "none/latest") == "E505"
-    assert code_of(open_run, tmp_path, str(tmp_path)) == "E505"
+    assert code_of(open_run, tmp_path, "golden", exit_code=2) == "E506"
+    assert code_of(open_run, tmp_path, "nothing", exit_code=2) == "E505"
+    assert code_of(open_run, tmp_path, "none/latest", exit_code=2) == "E505"
+    assert code_of(open_run, tmp_path, str(tmp_path), exit_code=2) == "E505"
     assert open_run(tmp_path, "20261121T042813Z-3f9c2a").layout.root.name == "20261121T042813Z-3f9c2a"
     assert open_run(tmp_path).layout.root.name == "20261121T042813Z-3f9c2a-2"
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from asct.planner.model import ResolvedPlan
 
 
-@click.command("apply")
-@click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
+@click.command("apply", short_help="Measure what a plan names, judge it, write the report.")
+@click.argument("plans", nargs=-1, required=True, metavar="PLAN...", type=click.Path())
 @click.option("--results", type=click.Path(), default="results", show_default=True, help="The results tree.")
 @click.option("--dry-run", is_flag=True, help="Show the commands that would be run; touches no host.")
 @click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")
@@ -74,6 +74,10 @@ def _options(given: dict[str, Any]) -> Options:
 
 def _number(text: str) -> object:
     """The text, or the number that it is, so that a bare number is told from a duration with its unit."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
     try:
         return float(text)
     except ValueError:

@@ -15,7 +15,7 @@ from asct.errors import PlanError
 
 
 @click.command("check")
-@click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
+@click.argument("plans", nargs=-1, required=True, metavar="PLAN...", type=click.Path())
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
 @shared_options
 @choice_options

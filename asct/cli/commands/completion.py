@@ -23,4 +23,8 @@ def command(settings: Settings, shell: str) -> None:
     if kind is None:
         raise click.UsageError(f"no completion for {shell}; known are {', '.join(_SHELLS)}")
     group = click.get_current_context().find_root().command
-    click.echo(kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
+    script = kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source()
+    if settings.json:
+        settings.console.document({"schema": "asct.completion/1", "shell": shell, "script": script})
+    else:
+        click.echo(script)

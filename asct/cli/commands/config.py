@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark
 
 
-@click.group("config")
+@click.group("config", short_help="Write or check a settings file of `asct run`.")
 def command() -> None:
     """Write or check a file of settings for `asct run --config-file`."""
 

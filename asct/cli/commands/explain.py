@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from asct.cli.completing import completing, explained
 from asct.cli.options import Settings, shared_options
 
 _ITEMS = ("* ", "- ", "1. ")
 
 
-@click.command("explain")
-@click.argument("name")
+@click.command("explain", short_help="Explain a benchmark, metric, setting or error code.")
+@click.argument("name", shell_complete=completing(explained))
 @shared_options
 def command(settings: Settings, name: str) -> None:
     """Explain a benchmark, a metric, a setting or an error code: what, how, pitfalls, source.
@@ -124,14 +125,8 @@ def _setting_text(benchmark: Any, name: str) -> str | None:
 
 
 def _unknown(name: str) -> click.UsageError:
-    from asct.diagnostics.codes import all_codes
     from asct.diagnostics.suggest import nearest
-    from asct.registry import installed
 
-    known = [*all_codes(), *installed().names()]
-    for item in installed().all():
-        known += [metric.name for metric in item.metrics]
-        known += list(item.params_model.aliases())
-    close = nearest(name, known)
+    close = nearest(name, explained())
     advice = f"; did you mean `{close}`?" if close else "; it takes a benchmark, metric, setting or error code"
     return click.UsageError(f"nothing is known of `{name}`{advice}")

@@ -7,21 +7,29 @@ import click
 from asct.cli.options import PROGRAM, Settings, shared_options
 
 
-@click.command("help")
-@click.argument("name", metavar="[COMMAND]", required=False)
+@click.command("help", short_help="Show what asct or one of its commands does.")
+@click.argument("names", metavar="[COMMAND...]", nargs=-1, required=False)
 @shared_options
-def command(settings: Settings, name: str | None) -> None:
-    """Show what asct or one of its commands does."""
+def command(settings: Settings, names: tuple[str, ...]) -> None:
+    """Show what asct or one of its commands does: `asct help results list`."""
+    text = _help(names)
+    if settings.json:
+        settings.console.document({"schema": "asct.help/1", "command": " ".join([PROGRAM, *names]), "text": text})
+    else:
+        click.echo(text)
+
+
+def _help(names: tuple[str, ...]) -> str:
     context = click.get_current_context().find_root()
-    group = context.command
-    if name is None or not isinstance(group, click.Group):
-        click.echo(context.get_help())
-        return
-    found = group.get_command(context, name)
-    if found is None:
-        raise unknown_command(name, group.list_commands(context))
-    with click.Context(found, info_name=name, parent=context) as inner:
-        click.echo(found.get_help(inner))
+    for name in names:
+        group = context.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"`{context.command_path}` has no command `{name}`")
+        found = group.get_command(context, name)
+        if found is None:
+            raise unknown_command(name, group.list_commands(context))
+        context = click.Context(found, info_name=name, parent=context)
+    return context.get_help()
 
 
 def unknown_command(name: str, known: list[str]) -> click.UsageError:

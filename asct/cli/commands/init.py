@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _KEEP_FREE = 10
 
 
-@click.command("init")
+@click.command("init", short_help="Write a commented plan that fits this machine or --host.")
 @click.argument("file", default="plan.yaml", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Fit the plan to this machine, over ssh.")
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
@@ -33,12 +33,16 @@ def command(settings: Settings, file: str, address: str | None, force: bool) -> 
     spec = host_of(address)
     facts = _facts(spec)
     text = plan_for(spec, facts, name=_plan_name(file, spec))
+    if file != "-":
+        from asct.cli.files import write_text
+
+        write_text(target, text)
+    if settings.json:
+        settings.console.document({"schema": "asct.init/1", "file": file, "text": text})
+        return
     if file == "-":
         settings.console.result(text.rstrip("\n"))
         return
-    from asct.cli.files import write_text
-
-    write_text(target, text)
     settings.console.line(f"wrote {file}; next: asct plan {file}")
 
 
@@ -68,7 +72,7 @@ def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
 # {_description(facts)}
 plan: 1
 name: {json.dumps(name)}
-description: Memory latency and storage behaviour of {spec.name}
+description: Memory latency and storage behaviour of {"this machine" if spec.transport == "local" else spec.name}
 
 # Values used below as ${{vars.name}}; on the command line: --set vars.runtime=5s
 vars:

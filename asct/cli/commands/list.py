@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asct.cli.completing import benchmark_names, completing
 from asct.cli.listing import Listing
 from asct.cli.options import Settings, shared_options
 
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 _WHAT = ("benchmarks", "settings", "metrics", "kernels", "formats", "transports")
 
 
-@click.command("list")
+@click.command("list", short_help="List benchmarks, settings, metrics, kernels, formats, transports.")
 @click.argument("what", type=click.Choice(_WHAT), default="benchmarks")
-@click.argument("benchmark", required=False)
+@click.argument("benchmark", required=False, shell_complete=completing(benchmark_names))
 @click.option(
     "-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True
 )
@@ -74,7 +75,7 @@ def _benchmarks() -> Listing:
         if not item.hidden
     ]
     columns = ("name", "alias", "default", "needs", "keywords", "summary")
-    return Listing("benchmarks", columns, rows, ("name", "alias", "default", "summary"))
+    return Listing("benchmarks", columns, rows, ("name", "alias", "default", "needs", "keywords"))
 
 
 def _settings(benchmark: Benchmark[Any]) -> Listing:
@@ -96,7 +97,7 @@ def _metrics(benchmark: Benchmark[Any]) -> Listing:
         for metric in benchmark.metrics
     ]
     columns = ("name", "unit", "better", "at", "help")
-    return Listing("metrics", columns, rows, columns)
+    return Listing("metrics", columns, rows, ("name", "unit", "better", "help"))
 
 
 def _kernels() -> Listing:
@@ -131,14 +132,26 @@ def _print(settings: Settings, listing: Listing) -> None:
         _print_blocks(settings, listing)
         return
     console = settings.console
-    *fixed, last = listing.shown
+    shown = [key for key in listing.shown if any(row[key] for row in listing.rows)]
+    if listing.name == "benchmarks":  # one line each, whatever the width
+        console.table(shown, ([str(row[key]) for key in shown] for row in listing.rows))
+        console.line("`asct list -v` says what they measure, `asct explain NAME` how and why")
+        return
+    *fixed, last = shown
     widths = [max([len(key), *(len(str(row[key])) for row in listing.rows)]) for key in fixed]
     room = max(20, console.out.width - sum(widths) - 2 * len(widths))
-    console.table(
-        listing.shown, ([*(str(row[key]) for key in fixed), cut(str(row[last]), room)] for row in listing.rows)
-    )
-    if listing.name == "benchmarks":
-        console.line("`asct list -v` adds keywords and needs, `asct explain NAME` tells how and why")
+    rows: list[list[str]] = []
+    for row in listing.rows:
+        first, *further = textwrap.wrap(_last_text(row, last), room, break_on_hyphens=False) or [""]
+        rows.append([*(str(row[key]) for key in fixed), first])
+        rows += [[*("" for _ in fixed), text] for text in further]
+    console.table(shown, rows)
+
+
+def _last_text(row: dict[str, Any], key: str) -> str:
+    """The last column; of a metric with where in the result its values stand."""
+    at = str(row.get("at", ""))
+    return f"{row[key]}, at {at.replace(' ', ', ')}" if at else str(row[key])
 
 
 def _print_blocks(settings: Settings, listing: Listing) -> None:
@@ -150,8 +163,3 @@ def _print_blocks(settings: Settings, listing: Listing) -> None:
         for text in (row[listing.columns[-1]], "; ".join(facts)):
             if text:
                 console.result(textwrap.fill(text, console.out.width, initial_indent="    ", subsequent_indent="    "))
-
-
-def cut(text: str, room: int) -> str:
-    """`text` in at most `room` columns, its end marked when it was longer."""
-    return text if len(text) <= room else text[: room - 1].rstrip() + "…"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _MOST_VALUES = 8
 
 
-@click.command("plan")
-@click.argument("plan", metavar="PLAN")
+@click.command("plan", short_help="Show what a plan would do; touches no host.")
+@click.argument("plan", metavar="PLAN", type=click.Path())
 @click.option("--show-commands", is_flag=True, help="The commands that would be run, as one could type them.")
 @click.option("--origin", is_flag=True, help="Where each setting comes from.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Freeze the plan into this file for `apply`.")
@@ -39,13 +39,13 @@ def command(
     if output is not None:
         _freeze(settings, resolved, output)
     shown = preview(resolved, installed())
-    if settings.json:
-        settings.console.document(shown.to_json())
-        return 0
     if show_commands:
         from asct.cli.dryrun import dry_run
 
         return dry_run(settings, resolved)
+    if settings.json:
+        settings.console.document(shown.to_json())
+        return 0
     _print(settings.console, shown, resolved)
     if origin:
         _print_origins(settings.console, resolved)

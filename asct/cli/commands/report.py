@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
+from asct.cli.completing import completing, format_names
 from asct.cli.options import Settings, shared_options
 
 
-@click.command("report")
+@click.command("report", short_help="Render reports again from what is on disk.")
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @click.option(
-    "-f", "--format", "names", multiple=True, metavar="FORMAT", help="May be given again; `asct list formats`."
-)
+    "-f", "--format", "names", multiple=True, metavar="FORMAT", help="May be given again; `asct list formats`.",
+    shell_complete=completing(format_names),
+)  # fmt: skip
 @click.option("-o", "--output-dir", type=click.Path(file_okay=False), help="Write there instead of into the run.")
 @click.option("--results", type=click.Path(file_okay=False), default="results", show_default=True)
 @shared_options
@@ -27,6 +29,8 @@ def command(
     from asct.cli.reporting import write_reports
     from asct.store.find import open_run
 
+    if names == ("stdout",) and output_dir is None and not settings.json:
+        return _print(settings, runs or ("latest",), Path(results))
     written: dict[str, dict[str, str]] = {}
     for name in runs or ("latest",):
         stored = open_run(Path(results), name)
@@ -42,4 +46,14 @@ def command(
         for reports_of_run in written.values():
             for path in reports_of_run.values():
                 settings.console.result(path)
+    return 0
+
+
+def _print(settings: Settings, runs: tuple[str, ...], results: Path) -> int:
+    """The tables themselves: what `stdout` says."""
+    from asct.cli.recap import print_tables
+    from asct.store.find import open_run
+
+    for name in runs:
+        print_tables(settings.console, open_run(results, name))
     return 0

@@ -45,7 +45,7 @@ def list_(settings: Settings, results: str) -> int:
         settings.console.line(f"no run below {results}; `asct apply PLAN` makes one")
         return 0
     settings.console.table(
-        ("plan", "run", "status", "exit", "ok", "hosts", "label"), map(_row, runs), frozenset({3, 4})
+        ("plan", "run", "status", "exit", "measured", "hosts", "label"), map(_row, runs), frozenset({3, 4})
     )
     settings.console.diagnostics(finding for item in runs for finding in item.findings)
     return 0
@@ -57,7 +57,8 @@ def _row(item: ListedRun) -> tuple[str, ...]:
         return root.parent.name, root.name, "unreadable", "-", "-", "-", "-"
     hosts = ",".join(host.name for host in run.hosts[:3]) + (",..." if len(run.hosts) > 3 else "")
     code = "-" if run.exit_code is None else str(run.exit_code)
-    return run.plan, root.name, run.status, code, str(run.counts.get("ok", 0)), hosts, run.label or ""
+    measured = sum(run.counts.get(status, 0) for status in ("ok", "noisy"))
+    return run.plan, root.name, run.status, code, f"{measured}/{sum(run.counts.values())}", hosts, run.label or ""
 
 
 def _as_json(item: ListedRun) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def _as_json(item: ListedRun) -> dict[str, Any]:
     }
 
 
-@command.command("show")
+@command.command("show", short_help="Show a run: hosts, jobs, verdicts, values.")
 @click.argument("run", default="latest")
 @_results
 @shared_options
@@ -123,7 +124,7 @@ def _show_values(settings: Settings, stored: StoredRun) -> None:
     print_tables(settings.console, stored)
 
 
-@command.command("verify")
+@command.command("verify", short_help="Check a run: schemas, raw files, counts.")
 @click.argument("run", default="latest")
 @_results
 @shared_options

@@ -9,7 +9,7 @@ import click
 from asct.cli.options import Settings, shared_options
 
 
-@click.command("resume")
+@click.command("resume", short_help="Measure the missing and failed points of a run.")
 @click.argument("run", default="latest")
 @click.option("--results", type=click.Path(), default="results", show_default=True, help="The results tree.")
 @click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")

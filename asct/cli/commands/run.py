@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asct.cli.completing import completing, selectors
 from asct.cli.options import Settings, shared_options
 
 if TYPE_CHECKING:
     from asct.planner.model import ResolvedPlan
 
 
-@click.command("run")
-@click.argument("words", nargs=-1, metavar="[SELECT...]")
+@click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
+@click.argument("words", nargs=-1, metavar="[SELECT...]", shell_complete=completing(selectors))
 @click.option("--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Measure this machine over ssh.")
 @click.option(
     "--user-config", "--update-config", "assignments", multiple=True, metavar="BENCH.SETTING=VALUE",
@@ -49,9 +50,23 @@ def command(
     if more["dry_run"]:
         return dry_run(settings, resolved)
     folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
+    if not more["force"]:
+        _require_unused(folder)
     outcome = execute(settings, resolved, Options(folder=folder, force=more["force"]))
     write_ad_hoc(settings, outcome.folder, form)
     return outcome.exit_code
+
+
+def _require_unused(folder: Path) -> None:
+    """An empty folder may be used; anything else is refused before something is measured. Raises UsageError."""
+    from asct.diagnostics.model import Diagnostic
+    from asct.errors import UsageError
+
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists():
+        hint = "name another one, or add `--force` to replace an earlier run"
+        raise UsageError(Diagnostic("E911", f"the output folder {folder} exists and is not empty", hint=hint))
 
 
 def _plan(

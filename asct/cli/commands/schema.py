@@ -9,7 +9,7 @@ from asct.cli.options import Settings, shared_options
 _KINDS = ("plan", "record", "run", "facts", "kernel")
 
 
-@click.command("schema")
+@click.command("schema", short_help="Print the JSON Schema of plans or of results.")
 @click.argument("kind", type=click.Choice(_KINDS), default="plan")
 @shared_options
 def command(settings: Settings, kind: str) -> None:

@@ -1,0 +1,61 @@
+"""Runs commands in this process: the exit code, stdout and stderr as a shell would see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.cli.app import run
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one JSON document on stdout."""
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Asct = Callable[..., Ended]
+
+
+@pytest.fixture
+def asct(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asct:
+    """`asct("plan", "x.yaml")` in an empty folder, 80 columns wide, no colour."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*arguments: str) -> Ended:
+        capsys.readouterr()
+        code = run(arguments)
+        seen = capsys.readouterr()
+        return Ended(code, seen.out, seen.err)
+
+    return call
+
+
+@pytest.fixture
+def plan_file(tmp_path: Path) -> Path:
+    """A small plan that needs no tool but a compiler."""
+    place = tmp_path / "small.yaml"
+    place.write_text(
+        "plan: 1\nname: small\nvars: {n: 2}\n"
+        "benchmarks:\n  - {id: idle, uses: noop, sweep: {index: [1, 2, 3]}, tags: [quick]}\n"
+        "profiles: {one: {defaults: {repeats: 2}}}\n",
+        encoding="utf-8",
+    )
+    return place

@@ -1,0 +1,153 @@
+"""`list`, `explain`, `schema`, `help`, `version`, `completion`: what they say, as text and as JSON."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from asct.registry import installed
+from tests.cli.conftest import Asct
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ["apply", "check", "completion", "explain", "help", "init", "list", "plan", "report", "results", "run"]
+
+
+def test_list_shows_alias_and_keywords_one_line_each(asct: Asct) -> None:
+    lines = asct("list").out.splitlines()
+    shown = [item for item in installed().all() if not item.hidden]
+    assert len(lines) == 1 + len(shown)
+    for item, line in zip(shown, lines[1:], strict=True):
+        assert {item.name, *item.aliases, *item.keywords} <= set(line.split())
+
+
+@pytest.mark.parametrize("what", ["settings", "metrics"])
+@pytest.mark.parametrize("benchmark", [item.name for item in installed().all()])
+def test_nothing_is_cut_and_80_columns_are_enough(asct: Asct, what: str, benchmark: str) -> None:
+    text = asct("list", what, benchmark).out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    rows = asct("list", what, benchmark, "--json").document[what]
+    said = " ".join(text.split())
+    assert all(row["name"] in said for row in rows)
+    assert all(" ".join(row["help"].split())[:30].rsplit(" ", 1)[0] in said for row in rows)
+
+
+@pytest.mark.parametrize("what", ["kernels", "formats", "transports"])
+def test_other_lists_fit_and_are_whole(asct: Asct, what: str) -> None:
+    text = asct("list", what).out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    document = asct("list", what, "--format", "json").document
+    assert document["schema"] == f"asct.list.{what}/1"
+    assert all(row["name"] in text for row in document[what])
+
+
+def test_list_writes_files_only_when_asked(asct: Asct, tmp_path: Path) -> None:
+    assert asct("list", "-f", "csv").out.splitlines()[0] == "name,alias,default,needs,keywords,summary"
+    assert list(tmp_path.iterdir()) == []
+    assert asct("list", "-f", "csv", "-o", "out").code == 0
+    assert (tmp_path / "out" / "benchmark_list.csv").read_text().startswith("name,alias")
+    assert asct("list", "-f", "json", "-o", "out").code == 2
+    assert asct("list", "-f", "json", "-o", "out", "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("latency-sweep", ["## How", "## Pitfalls", "## Source"]),
+        ("sids", ["## How", "## Pitfalls"]),
+        ("latency", ["metric `latency` in s", "in: latency-sweep"]),
+        ("storage-fio.iodepth", ["setting `iodepth`", "default 16"]),
+        ("bs", ["setting `block_size`", "also written:"]),
+        ("e104", ["E104: unknown key"]),
+    ],
+)
+def test_explain_knows_benchmarks_metrics_settings_and_codes(asct: Asct, name: str, words: list[str]) -> None:
+    ended = asct("explain", name)
+    assert ended.code == 0
+    assert all(word in ended.out for word in words)
+    document = asct("explain", name, "--json").document
+    assert next(iter(document.items())) == ("schema", "asct.explain/1")
+    assert document["name"] == name
+
+
+@pytest.mark.parametrize("kind", ["plan", "record", "run", "facts", "kernel"])
+def test_schemas_are_schemas(asct: Asct, kind: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(asct("schema", kind).document)
+
+
+def test_the_schema_of_plans_takes_the_plans_that_come_along(asct: Asct) -> None:
+    validator = jsonschema.Draft202012Validator(asct("schema").document)
+    plans = sorted((ROOT / "plans").rglob("*.yaml"))
+    assert plans
+    for place in plans:
+        assert list(validator.iter_errors(yaml.safe_load(place.read_text(encoding="utf-8")))) == [], place
+    assert list(validator.iter_errors({"plan": 1, "name": "x", "benchmarks": ["latency-swep"]}))
+
+
+def test_help_knows_every_command_and_those_in_groups(asct: Asct) -> None:
+    summary = asct("help").out
+    assert "..." not in summary.replace("ARGS]...", "")
+    assert all(f"\n  {name} " in summary for name in COMMANDS)
+    for name in COMMANDS:
+        assert asct("help", name).out == asct(name, "-h").out
+    assert asct("help", "results", "list").out == asct("results", "list", "-h").out
+    assert asct("help", "plan", "--json").document["schema"] == "asct.help/1"
+
+
+def test_version(asct: Asct) -> None:
+    name, number = asct("version").out.split()
+    assert name == "asct"
+    assert asct("version", "--json").document == {"schema": "asct.version/1", "version": number}
+    assert asct("--version").out.strip() == number
+
+
+@pytest.mark.parametrize(
+    ("line", "some", "none"),
+    [
+        ("asct ap", ["apply"], ["plan"]),
+        ("asct run lat", ["latency-sweep", "latency"], ["storage-fio"]),
+        ("asct run ^sto", ["^storage", "^storage-fio"], ["storage"]),
+        ("asct explain latency-s", ["latency-sweep"], []),
+        ("asct list settings s", ["sids", "storage-fio"], ["latency-sweep"]),
+        ("asct plan --s", ["--show-commands", "--set"], ["--origin"]),
+        ("asct report -f m", ["markdown"], ["html"]),
+        ("asct results ", ["list", "show", "verify"], []),
+    ],
+)
+def test_bash_completes(asct: Asct, tmp_path: Path, line: str, some: list[str], none: list[str]) -> None:
+    script = tmp_path / "asct.bash"
+    script.write_text(asct("completion", "bash").out, encoding="utf-8")
+    program = tmp_path / "asct"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m asct "$@"\n')
+    program.chmod(0o755)
+    words = line.split(" ")
+    quoted = " ".join(f"'{word}'" for word in words)
+    asked = f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _asct_completion asct"
+    ended = subprocess.run(
+        ["bash", "--norc", "-c", f'{asked}; printf "%s\\n" "${{COMPREPLY[@]}}"'],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    offered = ended.stdout.split()
+    assert set(some) <= set(offered)
+    assert not set(none) & set(offered)
+
+
+def test_bash_completes_plans_as_files(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_ASCT_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "asct apply ")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert "file," in asct().out
+
+
+def test_other_shells_have_scripts(asct: Asct) -> None:
+    assert "compdef" in asct("completion", "zsh").out
+    assert "complete" in asct("completion", "fish").out
+    assert asct("completion", "bash", "--json").document["schema"] == "asct.completion/1"

@@ -1,0 +1,82 @@
+"""`init`, `check` and `plan`: what is written, said and frozen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from asct.cli.commands.init import plan_for
+from asct.cli.targets import host_of
+from asct.sdk.facts import HostFacts
+from tests.cli.conftest import Asct
+
+
+def test_init_writes_a_plan_that_holds(asct: Asct, tmp_path: Path) -> None:
+    assert asct("init").code == 0
+    text = (tmp_path / "plan.yaml").read_text(encoding="utf-8")
+    assert asct("check", "plan.yaml").code == 0
+    assert asct("plan", "plan.yaml", "--profile", "quick").code == 0
+    validator = jsonschema.Draft202012Validator(asct("schema").document)
+    assert list(validator.iter_errors(yaml.safe_load(text))) == []
+    again = asct("init")
+    assert again.code == 2
+    assert "`--force`" in again.err
+    assert asct("init", "--force", "--json").document["text"].splitlines()[0] == text.splitlines()[0]
+
+
+def test_init_for_a_host_without_fio_over_ssh_still_holds(asct: Asct, tmp_path: Path) -> None:
+    text = plan_for(host_of("bench@10.0.0.7:2222"), HostFacts(host="x", collected_at=""), "far")
+    (tmp_path / "far.yaml").write_text(text, encoding="utf-8")
+    ended = asct("check", "far.yaml", "--json")
+    assert ended.code == 0, ended.out
+    plan = yaml.safe_load(text)
+    assert plan["hosts"]["10.0.0.7"] == {"transport": "ssh", "address": "10.0.0.7", "port": 2222, "user": "bench"}
+    assert "apt-get install fio" in text
+
+
+def test_check_says_what_a_plan_has_and_everything_that_is_wrong(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
+    assert asct("check", "small.yaml").out == "small.yaml: ok, 1 job, 3 points\n"
+    (tmp_path / "bad.yaml").write_text(
+        "plan: 1\nname: bad\nbenchmarks:\n  - nop\n  - {uses: noop, config: {indx: 1}}\n"
+    )
+    ended = asct("check", "small.yaml", "bad.yaml")
+    assert ended.code == 2
+    assert ended.out.startswith("small.yaml: ok")
+    assert "bad.yaml:4:5" in ended.err
+    assert "bad.yaml:5:27" in ended.err
+    assert "2 errors" in ended.err
+    document = asct("check", "small.yaml", "bad.yaml", "--json").document
+    assert (document["schema"], document["ok"]) == ("asct.check/1", False)
+    assert [item["line"] for item in document["diagnostics"]] == [4, 5]
+    lines = asct("check", "bad.yaml", "--format", "github").out.splitlines()
+    assert lines[0].startswith("::error file=bad.yaml,line=4,col=5,title=E")
+
+
+def test_plan_previews_points_repeats_and_values(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
+    ended = asct("plan", "small.yaml", "--profile", "one")
+    assert "1 job, 3 points, 6 measurements on 1 host" in ended.out
+    assert "index: 1, 2, 3" in ended.out
+    assert "next: asct apply small.yaml" in ended.err
+    assert asct("plan", "small.yaml", "--json").document["schema"] == "asct.preview/1"
+
+
+def test_plan_says_where_settings_come_from(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "plan: 1\nname: a\nbenchmarks:\n  - {id: l, uses: latency-sweep, config: {max_size: 1M}}\n"
+    )
+    lines = [line.strip() for line in asct("plan", "a.yaml", "--origin", "--set", "l.config.seed=7").out.splitlines()]
+    assert "max_size = 1M  <- config a.yaml:4" in lines
+    assert "sizes = -  <- default" in lines
+    assert any(line.startswith("seed = 7  <- --set") for line in lines)
+
+
+def test_commands_are_shown_as_text_and_as_json(asct: Asct, plan_file: Path) -> None:
+    text = asct("plan", "small.yaml", "--show-commands").out
+    assert text.startswith("# local/idle: 3 steps")
+    document = asct("plan", "small.yaml", "--show-commands", "--json").document
+    assert document["schema"] == "asct.commands/1"
+    assert len(document["jobs"][0]["commands"]) == 3
+    single = asct("run", "noop", "--dry-run").out
+    assert single.startswith("# local/noop: 1 step\n")

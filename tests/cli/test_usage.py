@@ -1,0 +1,137 @@
+"""Wrong usage is told with its cause and a way out; options come from the environment too; a closed pipe is quiet."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Asct
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["aply", "x"], "no such command `aply`", "did you mean `apply`?"),
+        (["results", "lst"], "no such command `lst`", "did you mean `list`?"),
+        (["apply", "--fork", "2", "x"], "no such option `--fork`", "`--forks`"),
+        (["apply"], "missing argument", "`asct apply --help`"),
+        (["explain", "latncy"], "did you mean `latency`?", "asct explain"),
+        (["list", "settings"], "needs the name of a benchmark", "`asct list`"),
+        (["list", "settings", "latency-swep"], "did you mean `latency-sweep`?", "asct list"),
+        (["list", "kernels", "chase"], "takes no further name", "asct list"),
+        (["run", "lattency-sweep"], "`lattency-sweep`", "did you mean `latency-sweep`?"),
+        (["run", "^all"], "selects no benchmark", "`asct list`"),
+        (["run", "ls", "--user-config", "ls.pagez=4k"], "unknown setting `pagez`", "did you mean `pages`?"),
+        (["report", "nothing"], "answers to `nothing`", "`asct results list`"),
+        (["results", "show", "nothing"], "answers to `nothing`", "`asct results list`"),
+        (["help", "paln"], "no such command `paln`", "did you mean `plan`?"),
+        (["help", "plan", "more"], "`asct plan` has no command `more`", "asct help"),
+        (["check", "none.yaml"], "cannot read none.yaml", "check the path"),
+        (["schema", "plam"], "'plam' is not one of", "asct schema"),
+    ],
+)
+def test_wrong_usage_names_cause_and_way_out(asct: Asct, arguments: list[str], message: str, hint: str) -> None:
+    ended = asct(*arguments)
+    said = " ".join(ended.err.split())
+    assert ended.code == 2
+    assert ended.out == ""
+    assert message in said
+    assert hint in said
+    assert max(map(len, ended.err.splitlines())) <= 80
+
+
+def test_a_wrong_option_is_json_under_json(asct: Asct) -> None:
+    ended = asct("apply", "--json", "--bad")
+    assert ended.code == 2
+    assert ended.document["schema"] == "asct.diagnostic/1"
+    assert ended.document["code"] == "E910"
+
+
+def test_a_group_without_a_command_shows_its_help(asct: Asct) -> None:
+    ended = asct("results")
+    assert ended.code == 2
+    assert ended.err.startswith("Usage: asct results")
+    assert "verify" in ended.err
+
+
+@pytest.mark.parametrize("variable", ["ASCT_CHECK_JSON", "ASCT_CHECK_FORMAT"])
+def test_options_are_set_by_their_name(
+    asct: Asct, plan_file: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "json")
+    monkeypatch.setenv("ASCT_CHECK_JSON", "1")
+    assert asct("check", str(plan_file)).document["schema"] == "asct.check/1"
+
+
+def test_options_of_commands_in_groups_and_repeated_ones_are_set(
+    asct: Asct, plan_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASCT_RESULTS_LIST_RESULTS", "elsewhere")
+    assert "no run below elsewhere" in asct("results", "list").err
+    monkeypatch.setenv("ASCT_CHECK_TAG", "quick nothing")
+    ended = asct("check", str(plan_file))
+    assert ended.code == 2
+    assert "`--tag nothing` selects nothing" in ended.err
+
+
+def test_a_wrong_variable_is_named(asct: Asct, plan_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASCT_APPLY_FORKS", "many")
+    ended = asct("apply", str(plan_file))
+    assert ended.code == 2
+    assert "ASCT_APPLY_FORKS" in ended.err
+    monkeypatch.setenv("ASCT_APPLY_FORKS", "2")
+    ended = asct("apply", str(plan_file), "--forks", "none")
+    assert ended.code == 2
+    assert "ASCT_APPLY_FORKS" not in ended.err
+
+
+@pytest.mark.parametrize("given", ["5", "1.5"])
+def test_a_duration_without_a_unit_is_echoed_as_written(asct: Asct, plan_file: Path, given: str) -> None:
+    ended = asct("apply", str(plan_file), "--timeout", given)
+    assert ended.code == 2
+    assert f"duration `{given}` needs a unit" in ended.err
+
+
+@pytest.mark.parametrize("arguments", [["list", "metrics", "sids"], ["schema", "plan"], ["explain", "sids"]])
+def test_a_closed_pipe_ends_quietly_and_not_with_the_code_of_a_failed_expectation(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)  # nobody will read
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "asct", *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+        )
+    finally:
+        os.close(writer)
+    assert ended.stderr == ""
+    assert ended.returncode == 141
+
+
+def test_the_run_folder_is_refused_before_anything_is_measured(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("keep")
+    ended = asct("run", "noop", "-o", "out")
+    assert ended.code == 2
+    assert "E911" in ended.err
+    assert "--force" in ended.err
+    assert [one.name for one in (tmp_path / "out").iterdir()] == ["mine.txt"]
+
+
+def test_read_only_commands_create_nothing(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    for arguments in (["list"], ["plan", "small.yaml"], ["check", "small.yaml"], ["results", "list"], ["init", "-"]):
+        assert asct(*arguments).code == 0
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_frozen_plan_needs_its_own_hash(asct: Asct, plan_file: Path) -> None:
+    assert asct("plan", "small.yaml", "-o", "frozen.json").code == 0
+    refused = asct("apply", "frozen.json", "--approve", "0123456789")
+    assert refused.code == 4
+    assert "not the approved 0123456789" in " ".join(refused.err.split())
+    digest = json.loads(Path("frozen.json").read_text())["hash"]
+    assert asct("apply", "frozen.json", "--approve", digest[:12], "--dry-run").code == 0
