@@ -304,3 +304,15 @@ def test_without_levels_every_size_counts() -> None:
     found = altered("sizes", unsettled)
     assert not any(item.detail for item in found)
     assert results_in_doubt(found) == {None}
+
+
+@pytest.mark.parametrize("case", ["default", "base-pages", "sizes"])
+def test_the_spread_in_cycles_is_that_in_time(case: str) -> None:
+    """Adds that were interrupted once made a load of 0.5 cycles."""
+    found = {(item.metric, item.coords["size"]): item for item in measured(case) if "size" in item.coords}
+    for (metric, size), item in found.items():
+        if metric == "latency_cycles":
+            cycles, seconds = item.stats, found["latency", size].stats
+            assert cycles is not None and seconds is not None
+            assert cycles.min / cycles.median == pytest.approx(seconds.min / seconds.median, rel=0.2)
+            assert cycles.min <= cycles.median <= cycles.max

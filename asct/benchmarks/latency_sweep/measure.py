@@ -81,13 +81,17 @@ def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
 
 
 def _point(sample: Mapping[str, Any]) -> Point:
+    """Median and interval as the kernel formed them over all batches; the rest from the batches that it lists.
+
+    The spread in cycles is that in time at the clock of the size: the adds of a single batch may have been interrupted.
+    """
     batches, loads = int(number(sample, "batches")), number(sample, "loads")
-    adds = number(sample, "probe_adds")
-    ns, probes = sample.get("ns"), sample.get("probe_ns")
-    if not isinstance(ns, list) or not isinstance(probes, list) or len(ns) != len(probes) or not ns or loads <= 0:
+    ns = sample.get("ns")
+    if not isinstance(ns, list) or not ns or loads <= 0:
         raise ValueError(f"the sample of size {sample.get('size')} has no batches")
-    seconds = [value / loads * 1e-9 for value in ns]
-    cycles = [value / loads / (probe / adds) for value, probe in zip(ns, probes, strict=True) if probe > 0]
+    deviation = mad([value / loads * 1e-9 for value in ns])
+    clock_hz = 1e15 / number(sample, "cycle_fs")
+    low, high = number(sample, "min_ps") * PS, number(sample, "max_ps") * PS
     dropped = number(sample, "dropped")
     lines = int(number(sample, "lines"))
     flags = {
@@ -101,20 +105,20 @@ def _point(sample: Mapping[str, Any]) -> Point:
         latency=Stats(
             n=batches,
             median=number(sample, "median_ps") * PS,
-            mad=mad(seconds),
+            mad=deviation,
             ci95=_interval(sample, "ci_low_ps", "ci_high_ps", PS),
-            min=number(sample, "min_ps") * PS,
-            max=number(sample, "max_ps") * PS,
+            min=low,
+            max=high,
         ),
         cycles=Stats(
             n=batches,
             median=median_cycles,
-            mad=mad(cycles) if cycles else 0.0,
+            mad=deviation * clock_hz,
             ci95=_interval(sample, "mcycles_low", "mcycles_high", 1e-3),
-            min=min([*cycles, median_cycles]),
-            max=max([*cycles, median_cycles]),
+            min=min(low * clock_hz, median_cycles),
+            max=max(high * clock_hz, median_cycles),
         ),
-        clock_hz=1e15 / number(sample, "cycle_fs"),
+        clock_hz=clock_hz,
         lines=lines,
         flags=tuple(flag for flag, holds in flags.items() if holds),
     )
