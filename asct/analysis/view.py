@@ -141,7 +141,10 @@ def _resolved(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, Any]:
 
 def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:
     try:
-        text = stored.inside(stored.layout.plan).read_text(encoding="utf-8", errors="replace")
+        path = stored.inside(stored.layout.plan)
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise OSError(0, "it is not a file")
+        text = path.read_text(encoding="utf-8", errors="replace")
         return plain(text, keep_lines=True)
     except StoreError as error:
         notes.extend(error.diagnostics)

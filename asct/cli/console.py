@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
@@ -17,6 +18,19 @@ from rich.text import Text
 
 from asct.cli.look import Look
 from asct.diagnostics.model import Diagnostic
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What would steer a terminal: control characters but tab and line feed, and marks that turn the direction of text."""
+
+
+def harmless(text: str | Text) -> str | Text:
+    """`text` without what would steer a terminal: names in a results tree and words of a host are not asct's own."""
+    if isinstance(text, str):
+        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    if _CONTROL.search(text.plain):
+        text = text.copy()
+        text.plain = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.plain)
+    return text
 
 
 def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -73,7 +87,7 @@ class Console:
 
     def result(self, text: str | Text = "") -> None:
         """What was asked for, to stdout."""
-        self.out.print(text)
+        self.out.print(harmless(text))
 
     def document(self, document: Mapping[str, Any]) -> None:
         """One JSON document to stdout; `schema` comes first."""
@@ -88,7 +102,7 @@ class Console:
     def line(self, text: str | Text = "", style: str = "") -> None:
         """Progress or a remark, to stderr; silent under --quiet."""
         if not self.look.quiet:
-            self.err.print(text, style=style or None)
+            self.err.print(harmless(text), style=style or None)
 
     def more(self, text: str) -> None:
         """A remark for -v."""

@@ -62,7 +62,8 @@ class Sources:
 
     def _read(self, path: Path, name: str, span: Span | None) -> str | None:
         try:
-            if path.exists() and not path.is_file() and not _is_stream(path):
+            named_by_plan = span is not None
+            if path.exists() and not path.is_file() and (named_by_plan or not _is_stream(path)):
                 raise OSError(0, "it is not a file")
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
@@ -78,7 +79,7 @@ class Sources:
 
 
 def _is_stream(path: Path) -> bool:
-    """A pipe, as in `asct check <(generate)` or /dev/stdin."""
+    """A pipe, as in `asct check <(generate)` or /dev/stdin: only the user gives one, a plan names files."""
     return path.is_fifo() or str(path) == "/dev/stdin"
 
 

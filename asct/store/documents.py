@@ -25,6 +25,9 @@ MIGRATIONS: dict[tuple[str, int], Migration] = {}
 
 _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
+_LONGEST_NAME = 255
+_LONGEST_PATH = 3000
+"""Bytes of a name (NAME_MAX of Linux) and characters below a run: longer ones cannot even be looked for."""
 
 
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
@@ -37,6 +40,8 @@ def inside(root: Path, relative: str) -> Path:
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
         raise store_error("E510", f"`{relative}` leaves the folder of the run", "the tree was changed by other hands")
+    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in candidate.parts) or len(relative) > _LONGEST_PATH:
+        raise store_error("E510", f"`{relative[:40]}...` is too long for a path", "the tree was changed by other hands")
     real, real_root = os.path.realpath(candidate), os.path.realpath(root)
     if real != real_root and not real.startswith(f"{real_root}/"):
         raise store_error("E510", f"`{relative}` leaves the folder of the run through a link", "remove the link")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from asct.store.layout import RunLayout, safe_name
 from asct.store.model import Command, Record, Run, Status
 
 M = TypeVar("M", bound=BaseModel)
+_REPEAT = re.compile(r"r[0-9]{1,9}")
 
 
 @dataclass(slots=True)
@@ -108,7 +110,7 @@ def repeat_folders(layout: RunLayout) -> Iterator[Path]:
         for job in _folders(host):
             for point in _folders(job):
                 yield from sorted(
-                    (path for path in _folders(point) if path.name[:1] == "r" and path.name[1:].isdigit()),
+                    (path for path in _folders(point) if _REPEAT.fullmatch(path.name)),
                     key=lambda path: int(path.name[1:]),
                 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +196,12 @@ def test_compact_data_hold_everything_once(tmp_path: Path) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
+
+
+def test_a_pipe_in_place_of_the_plan_is_not_waited_for(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    (root / "plan.yaml").unlink()
+    os.mkfifo(root / "plan.yaml")
+    view = open_view(root, Fakes())
+    assert view.plan_text == ""
+    assert [note.code for note in view.notes] == ["E701"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 
 import pytest
+from rich.text import Text
 
-from asct.cli.console import wants_colour, width
+from asct.cli.console import harmless, wants_colour, width
 from asct.cli.words import counted
 
 
@@ -40,3 +41,19 @@ def test_width_is_columns_or_80(columns: str, expected: int) -> None:
 
 def test_counted() -> None:
     assert [counted(number, "job") for number in (0, 1, 2, 12345)] == ["0 jobs", "1 job", "2 jobs", "12,345 jobs"]
+
+
+HOSTILE = "\x1b[31mred\x1b]0;title\x07\u202eback\x9b2J"
+
+
+def test_control_characters_are_replaced_and_lines_kept() -> None:
+    assert harmless("a\tb\nc") == "a\tb\nc"
+    assert harmless(HOSTILE) == "�[31mred�]0;title��back�2J"
+
+
+def test_styled_text_keeps_its_style() -> None:
+    text = Text("a\x1bb")
+    text.stylize("bold", 0, 2)
+    shown = harmless(text)
+    assert isinstance(shown, Text)
+    assert (shown.plain, shown.spans) == ("a�b", text.spans)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -271,3 +272,11 @@ def test_any_text_ends_in_diagnostics(text: str) -> None:
     loaded = load(text)
     assert loaded.plan is None
     assert loaded.diagnostics
+
+
+@pytest.mark.parametrize("text", ["include: [pipe]", "hosts: {from: pipe}"])
+def test_a_pipe_that_a_plan_names_is_not_waited_for(tmp_path: Path, text: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (item,) = load_folder(tmp_path, {"p.yaml": BODY + text}).diagnostics
+    assert item.code == "E101"
+    assert "not a file" in item.message

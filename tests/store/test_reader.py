@@ -118,13 +118,21 @@ def test_an_older_version_is_migrated_in_memory(tmp_path: Path, monkeypatch: pyt
     assert stored.layout.run.read_text() == before
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../other", "jobs/../../x", "a\0b"])
+@pytest.mark.parametrize("path", ["/etc/passwd", "../other", "jobs/../../x", "a\0b", "x" * 300, "a/" * 3000])
 def test_paths_cannot_leave_the_run(tmp_path: Path, path: str) -> None:
     stored = written(tmp_path)
     assert code_of(inside, stored.layout.root, path) == "E510"
     line = record(raw=path).model_dump_json(by_alias=True) + "\n"
     stored.layout.records.write_text(line)
     assert "E510" in [item.code for item in verify(read_run(stored.layout.root))]
+
+
+def test_folders_that_are_no_repeats(tmp_path: Path) -> None:
+    stored = written(tmp_path)
+    for name in ("r\u00b2", "r\u0663", "r" + "9" * 40, "r", "r-1", "rx", "r1.try1", "w1"):
+        (stored.layout.root / "jobs/h/a/p1" / name).mkdir()
+    assert [path.name for path in stored.repeats()] == ["r1"]
+    assert verify(stored) == []
 
 
 def test_links_cannot_leave_the_run(tmp_path: Path) -> None:
