@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from asct.hosts.opening import transports
+
 ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES, C_LINES = 400, 60, 300
 CODE = sorted((ROOT / "asct").rglob("*.py"))
@@ -57,6 +59,15 @@ def imports_of(path: Path, known: set[str]) -> set[str]:
         elif isinstance(node, ast.Try):
             pending += node.body
     return (found & known) - {module}
+
+
+def test_transports_do_not_import_one_another() -> None:
+    """Also those that .importlinter does not list yet."""
+    known = {f"asct.hosts.{name}" for name, _ in transports()}
+    assert len(known) > 3
+    for path in CODE:
+        if module_of(path) in known:
+            assert imports_of(path, known) == set()
 
 
 def test_no_modules_import_one_another_in_a_circle() -> None:

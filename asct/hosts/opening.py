@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+import asct.hosts as package
 from asct.errors import UsageError
 from asct.hosts import problems
 from asct.hosts.base import Host
@@ -21,7 +22,7 @@ PLANNED = ("slurm",)
 def transports() -> tuple[tuple[str, str], ...]:
     """(name, one line) of every transport, sorted; read from the files' text, so that none is loaded for it."""
     found = []
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in sorted(file for folder in package.__path__ for file in Path(folder).glob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "make" for node in tree.body):
             found.append((file.stem, (ast.get_docstring(tree) or "").partition("\n")[0]))
