@@ -110,7 +110,10 @@ def _closed_pipe() -> int:
 
 
 def _usage(problem: click.ClickException, settings: Settings) -> int:
-    message, hint = problem.format_message().rstrip("."), ""
+    if isinstance(problem, click.BadParameter) and problem.param is not None:
+        argument = isinstance(problem.param, click.Argument) and isinstance(problem.param.type, click.Choice)
+        problem.param_hint = f"`{problem.param.name}`" if argument else problem.param_hint
+    message, hint = " ".join(problem.format_message().split()).rstrip("."), ""
     if isinstance(problem, click.UsageError) and problem.ctx is not None:
         hint = f"`{problem.ctx.command_path} --help` shows what it takes"
     if isinstance(problem, click.exceptions.NoSuchOption | click.exceptions.NoSuchCommand):

@@ -180,7 +180,7 @@ def choose(console: Console) -> Progress:
 
 def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
     """`n1 ━━━━╸─── 9/14  latency-sweep 32M  98.1 ns  ETA 3m40s`, within `columns`."""
-    room = max(8, min(24, columns - 56))
+    room = max(8, min(24, columns - 68))
     share = state.done / state.measurements if state.measurements else 0.0
     filled = int(room * min(1.0, share))
     bar = "━" * filled + "─" * (room - filled)

@@ -32,7 +32,9 @@ from tests.cli.conftest import Asct
         (["help", "paln"], "no such command `paln`", "did you mean `plan`?"),
         (["help", "plan", "more"], "`asct plan` has no command `more`", "asct help"),
         (["check", "none.yaml"], "cannot read none.yaml", "check the path"),
-        (["schema", "plam"], "'plam' is not one of", "asct schema"),
+        (["schema", "plam"], "invalid value for `kind`: 'plam' is not one of", "asct schema"),
+        (["completion"], "missing argument `shell`. Choose from: bash, zsh, fish", "asct completion"),
+        (["run", "ls", "--user-config", "ls.pages=5k"], "asct run:7:12", "one of `auto`"),
     ],
 )
 def test_wrong_usage_names_cause_and_way_out(asct: Asct, arguments: list[str], message: str, hint: str) -> None:

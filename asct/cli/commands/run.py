@@ -83,4 +83,4 @@ def _plan(
     for name, changed in adhoc.user_settings(assignments, benchmarks).items():
         values[name] = {**values.get(name, {}), **changed}
     text = adhoc.plan_text(chosen, values, as_plan(host_of(address)))
-    return load(settings, "asct-run.yaml", Choice(), text=text)
+    return load(settings, "asct run", Choice(), text=text)  # the name stands where errors point
