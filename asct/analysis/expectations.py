@@ -16,12 +16,10 @@ from typing import Any
 
 from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Record
+from asct.sdk.record import Record, doubtful
 from asct.store.model import Run, Verdict
 from asct.values.quantity import format_quantity
 
-DISTRUST = frozenset({"noisy", "invalid"})
-"""Flags of a record that put its value in doubt; `strict` makes such a value unknown."""
 NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
 
 
@@ -42,8 +40,8 @@ class Place:
 
     @property
     def doubts(self) -> list[str]:
-        """The distrust flags that any repeat carries, sorted."""
-        return sorted({flag for record in self.records for flag in record.flags} & DISTRUST)
+        """The flags of any repeat that put its value in doubt, sorted; `strict` makes such a value unknown."""
+        return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 
 def judge(

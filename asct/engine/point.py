@@ -20,7 +20,7 @@ from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.params import Params
-from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.record import Measurement, Record, Scalar, doubtful
 from asct.store.layout import RunLayout
 from asct.store.model import Command, Status
 
@@ -175,11 +175,6 @@ class PointRunner:
             steps=trail.commands,
         )
         self._shared.writer.finish_repeat(folder, command, status, records if repeat > 0 else ())
-
-
-def doubtful(flag: str) -> bool:
-    """Whether a flag says that the value should not be trusted: `noisy`, `invalid` and what begins with them."""
-    return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid")
 
 
 def _lost(host: str, error: HostLost) -> Diagnostic:

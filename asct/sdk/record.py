@@ -23,6 +23,11 @@ class Stats(BaseModel):
     max: float
 
 
+def doubtful(flag: str) -> bool:
+    """Whether a flag says that the value should not be trusted: `noisy`, `invalid` and what begins with them."""
+    return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid")
+
+
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """One value of one metric. `coords` says where in the result it stands; `flags` say why to distrust it.

@@ -136,6 +136,7 @@ def test_a_noisy_value_is_judged_and_noted_or_unknown_when_strict() -> None:
     assert "strict" in strict.reason
     assert one([check()], noisy, strict={"b/job"}).outcome == "pass"
     assert one([check()], [record(1.0, flags=["few-samples"])], strict={"a/job"}).outcome == "pass"
+    assert one([check()], [record(1.0, flags=["invalid-clock"])], strict={"a/job"}).outcome == "unknown"
 
 
 def test_a_bound_inside_the_interval_is_noted() -> None:
