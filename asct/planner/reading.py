@@ -135,7 +135,15 @@ class Reader:
             if isinstance(place.value, list) and isinstance(step, int) and step < len(place.value):
                 place = place.value[step]
         message = f"`{name}`: {problem.message}"
-        self.ground.findings.error("E208", message, place.span, problem.hint)
+        self.ground.findings.error("E208", message, place.span, problem.hint, *self._tried(place))
+
+    def _tried(self, node: Node) -> list[tuple[str, Span | None]]:
+        """For a value that nobody wrote: the examples of results that it was worked out from."""
+        if not isinstance(node.value, Pending):
+            return []
+        paths = dict.fromkeys(path for path, _ in node.value.paths)
+        given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
+        return [(f"as it would be with {given}, an example of what is measured", None)]
 
     def _example(self, node: Node) -> Any:
         """The node's value with examples in the place of results. Raises PlanError where a result does not exist."""

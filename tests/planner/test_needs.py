@@ -113,7 +113,8 @@ def test_a_template_alone_keeps_the_dependency() -> None:
 
 def test_the_example_is_checked_like_a_value() -> None:
     text = "benchmarks: [levels, {uses: disk, needs: {c: levels}, config: {iodepth: '${needs.c.dram.latency}'}}]"
-    assert [item.code for item in refused(text)] == ["E208"]
+    [found] = refused(text)
+    assert found.code == "E208" and "`needs.c.dram.latency` = " in found.notes[0][0]
     fits = "benchmarks: [levels, {uses: disk, needs: {c: levels}, config: {duration: '${needs.c.dram.latency}'}}]"
     assert bind(job(fits, "disk").points[0].settings, {"c.dram.latency": 2.5})["duration"] == 2.5
 
