@@ -92,13 +92,6 @@ def _point(sample: Mapping[str, Any]) -> Point:
     deviation = mad([value / loads * 1e-9 for value in ns])
     clock_hz = 1e15 / number(sample, "cycle_fs")
     low, high = number(sample, "min_ps") * PS, number(sample, "max_ps") * PS
-    dropped = number(sample, "dropped")
-    lines = int(number(sample, "lines"))
-    flags = {
-        "noisy": sample.get("capped") is True,
-        "few-lines": lines <= FEW_LINES,
-        "switched": dropped > _MANY_DROPPED * (dropped + batches),
-    }
     median_cycles = number(sample, "mcycles") / 1e3
     return Point(
         size=int(number(sample, "size")),
@@ -119,9 +112,19 @@ def _point(sample: Mapping[str, Any]) -> Point:
             max=max(high * clock_hz, median_cycles),
         ),
         clock_hz=clock_hz,
-        lines=lines,
-        flags=tuple(flag for flag, holds in flags.items() if holds),
+        lines=int(number(sample, "lines")),
+        flags=_sample_flags(sample),
     )
+
+
+def _sample_flags(sample: Mapping[str, Any]) -> tuple[str, ...]:
+    dropped = number(sample, "dropped")
+    flags = {
+        "noisy": sample.get("capped") is True,
+        "few-lines": number(sample, "lines") <= FEW_LINES,
+        "switched": dropped > _MANY_DROPPED * (dropped + number(sample, "batches")),
+    }
+    return tuple(flag for flag, holds in flags.items() if holds)
 
 
 def _interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
