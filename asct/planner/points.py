@@ -143,7 +143,7 @@ def _expanded(draft: _Draft) -> tuple[Point, ...] | None:
             draft.ground.findings.add(diagnostic)
         return None
     values = {name: _column(draft.axes, name) for name in names_of(draft.axes.axes)}
-    report_unmatched(draft.ground, draft.excludes, found, draft.pinned, values)
+    report_unmatched(draft.ground, draft.entry.id, draft.excludes, found, draft.pinned, values)
     if draft.ground.findings.count > before:
         return None
     if not found.rows and not draft.includes:

@@ -93,21 +93,23 @@ def _included(reader: Reader, node: Node) -> dict[str, Cell]:
 
 def report_unmatched(
     ground: Ground,
+    job_id: str,
     rules: Sequence[Excluded],
     found: Expansion,
     pinned: Iterable[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """An `exclude` that takes nothing out is a mistake, unless --set has fixed what is swept."""
+    """An `exclude` that takes nothing out is a mistake, unless --set has fixed what is swept. `job_id` says
+    whose it is: an entry may have it from the one it extends."""
     if any(True for _ in pinned):
         return
     for rule, matched, dropped in zip(rules, found.matched, found.dropped_by_where, strict=True):
         if matched:
             continue
         if dropped:
-            message, hint = "`exclude` matches only what `where` drops anyway", "take it out"
+            message, hint = f"`exclude` of `{job_id}` matches only what `where` drops anyway", "take it out"
         else:
-            message, hint = "`exclude` matches nothing", _nearest(rule.rule, axes)
+            message, hint = f"`exclude` of `{job_id}` matches nothing", _nearest(rule.rule, axes)
         ground.findings.error("E215", message, rule.node.span, hint)
 
 

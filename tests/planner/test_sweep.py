@@ -153,3 +153,11 @@ def test_the_limit_counts_what_where_leaves() -> None:
     text = "limits: {points: 10}\nbenchmarks: [{uses: disk, sweep: {iodepth: {from: 1, to: 100, step: 1}%s}}]"
     assert len(job(text % ", where: iodepth <= 10").points) == 10
     assert refused(text % ", where: iodepth <= 11")[0].code == "E217"
+
+
+def test_an_exclude_that_came_with_extends_is_told_with_the_entry_it_came_to() -> None:
+    found = refused(
+        "benchmarks:\n  - {id: a, uses: disk, sweep: {iodepth: [1, 2], exclude: [{iodepth: 2}]}}\n"
+        "  - {id: b, extends: a, sweep: {iodepth: [1, 4]}}"
+    )
+    assert [(item.code, "`exclude` of `b`" in item.message) for item in found] == [("E215", True)]
