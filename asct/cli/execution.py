@@ -83,6 +83,8 @@ def resume_run(settings: Settings, results: Path, name: str, options: Options) -
     resolved = thaw(stored.resolved())
     lacking = len(missing(resolved, stored.layout))
     settings.console.line(f"{stored.layout.root}: {counted(lacking, 'measurement')} missing")
+    if not lacking and stored.run.status == "complete" and stored.run.exit_code is not None:
+        return stored.run.exit_code
     return execute(settings, resolved, options, stored.layout).exit_code
 
 

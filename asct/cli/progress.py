@@ -54,11 +54,20 @@ class Progress(AbstractContextManager["Progress"]):
         self.console = console
         self.hosts: dict[str, HostProgress] = {}
         self.lock = threading.Lock()
+        self.unheard = False
 
     def __call__(self, event: events.Event) -> None:
         with self.lock:
             self.update(event)
+            if not self.unheard:
+                self._show(event)
+
+    def _show(self, event: events.Event) -> None:
+        """A reader who leaves (`asct apply plan.yaml --json | head`) ends the telling, not the measuring."""
+        try:
             self.show(event)
+        except (BrokenPipeError, SystemExit):  # SystemExit is rich's answer to a closed pipe
+            self.unheard = True
 
     def update(self, event: events.Event) -> None:
         """Take one event into the state."""
@@ -117,7 +126,7 @@ class Lines(Progress):
     def _beat(self) -> None:
         while not self._stop.wait(1.0):
             with self.lock:
-                if time.monotonic() - self._last < HEARTBEAT_S:
+                if self.unheard or time.monotonic() - self._last < HEARTBEAT_S:
                     continue
                 self._last = time.monotonic()
                 for name, state in self.hosts.items():
@@ -187,8 +196,10 @@ def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
     left = state.eta_s(now)
     tail = f"ETA {short_time(left)}" if left is not None else f"{now - state.started:.0f} s"
     head = f"{name} {bar} {state.done}/{state.measurements}"
-    middle = "  ".join(part for part in (state.doing, state.last) if part)
     space = columns - len(head) - len(tail) - 5
+    middle = "  ".join(part for part in (state.doing, state.last) if part)
+    if len(middle) > space:
+        middle = state.doing
     if len(middle) > space:
         middle = middle[: max(0, space - 1)] + "…"
     return f"{head}  {middle}  {tail}"
@@ -199,7 +210,7 @@ def describe(event: events.Event) -> str:
     if isinstance(event, events.RunStarted):
         longest = max(event.estimated_s.values(), default=0.0)
         hosts = counted(len(event.hosts), "host")
-        about = f", about {short_time(longest)}" if longest else ""
+        about = f", about {short_time(longest)}" if longest >= 1 else ""
         return f"run {event.run}: {counted(event.measurements, 'measurement')} on {hosts}{about}"
     if isinstance(event, events.HostReady):
         return f"{event.host}  {event.text}"
@@ -207,7 +218,7 @@ def describe(event: events.Event) -> str:
         how = "from the cache" if event.cached else f"built by {event.compiler} in {event.elapsed_s:.1f} s"
         return f"{event.host}  kernel {event.kernel} {how}"
     if isinstance(event, events.JobStarted):
-        about = f", about {short_time(event.estimated_s)}" if event.estimated_s else ""
+        about = f", about {short_time(event.estimated_s)}" if event.estimated_s >= 1 else ""
         return f"{event.host}  {event.id}: {event.measurements} to measure{about}"
     if isinstance(event, events.PointEnded):
         return _describe_point(event)

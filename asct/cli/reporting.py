@@ -12,15 +12,14 @@ if TYPE_CHECKING:
     from asct.cli.options import Settings
 
 
-def write_reports(root: Path, names: Sequence[str], target: Path) -> dict[str, Path]:
-    """Render the run below `root` in each format into `target`; returns the main file of each format.
+def write_reports(root: Path, names: Sequence[str], target: Path) -> dict[str, list[Path]]:
+    """Render the run below `root` in each format into `target`; returns the files of each format, the main one first.
 
     Raises UsageError for an unknown format and StoreError when a file cannot be written.
     """
     from asct.export import write_all
 
-    written = write_all(_view(root), names, target)
-    return {name: paths[0] for name, paths in written.items() if paths}
+    return {name: list(paths) for name, paths in write_all(_view(root), names, target).items()}
 
 
 def write_what_can_be(console: Console, root: Path, names: Sequence[str]) -> dict[str, Path]:
@@ -54,5 +53,6 @@ def write_ad_hoc(settings: Settings, folder: Path, form: str) -> None:
 
             print_tables(settings.console, read_run(folder))
         return
-    for path in write_reports(folder, ("csv", "json"), folder).values():
-        settings.console.line(str(path))
+    for paths in write_reports(folder, ("csv", "json"), folder).values():
+        for path in paths:
+            settings.console.line(str(path))

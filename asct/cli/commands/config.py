@@ -20,7 +20,7 @@ def command() -> None:
     """Write or check a file of settings for `asct run --config-file`."""
 
 
-@command.command("save")
+@command.command("save", short_help="Write the default settings of benchmarks as JSON.")
 @click.argument("words", nargs=-1, metavar="[SELECT...]")
 @click.option("--config-file", default="config.json", type=click.Path(dir_okay=False), show_default=True)
 @click.option("--force", is_flag=True, help="Write over a file that exists.")

@@ -31,7 +31,7 @@ def command(
 
     if names == ("stdout",) and output_dir is None and not settings.json:
         return _print(settings, runs or ("latest",), Path(results))
-    written: dict[str, dict[str, str]] = {}
+    written: dict[str, dict[str, list[str]]] = {}
     for name in runs or ("latest",):
         stored = open_run(Path(results), name)
         root = stored.layout.root
@@ -39,12 +39,12 @@ def command(
         if output_dir and len(runs) > 1:
             target = target / root.name
         reports = write_reports(root, names or ("html", "markdown"), target)
-        written[str(root)] = {form: str(path) for form, path in reports.items()}
+        written[str(root)] = {form: [str(path) for path in paths] for form, paths in reports.items()}
     if settings.json:
         settings.console.document({"schema": "asct.reports/1", "reports": written})
     else:
         for reports_of_run in written.values():
-            for path in reports_of_run.values():
+            for path in (path for paths in reports_of_run.values() for path in paths):
                 settings.console.result(path)
     return 0
 

@@ -1,0 +1,82 @@
+"""Commands that measure, on this machine with the benchmark that does nothing: what they say, and who reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Asct
+
+pytestmark = pytest.mark.kernels
+
+
+@pytest.fixture
+def measured(asct: Asct, plan_file: Path) -> Asct:
+    """A folder with one run of the small plan, labelled `first`."""
+    ended = asct("apply", "small.yaml", "--label", "first", "--no-progress")
+    assert ended.code == 0, ended.err
+    return asct
+
+
+def test_results_and_reports_of_a_run(measured: Asct, tmp_path: Path) -> None:
+    head, line = measured("results", "list").out.splitlines()
+    assert head.split() == ["plan", "run", "status", "exit", "measured", "hosts", "label"]
+    assert line.split()[0::2] == ["small", "complete", "3/3", "first"]
+    shown = measured("results", "show", "first").out
+    assert "local/idle: 3 ok" in shown
+    assert measured("report", "first", "-f", "stdout").out in shown
+    assert "whole, 3 records of noop" in measured("results", "verify", "first").out
+    files = measured("report", "-f", "csv", "-f", "jsonl", "-o", "out").out.split()
+    assert sorted(files) == sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "out").iterdir())
+    document = measured("report", "--json").document
+    assert document["schema"] == "asct.reports/1"
+    assert all(
+        Path(path).is_file() for form in document["reports"].values() for paths in form.values() for path in paths
+    )
+
+
+def test_a_whole_run_is_not_measured_again(measured: Asct) -> None:
+    before = measured("results", "show", "--json").document
+    ended = measured("resume", "first")
+    assert ended.code == 0
+    assert "0 measurements missing" in ended.err
+    assert measured("results", "show", "--json").document == before
+
+
+@pytest.mark.parametrize("option", ["--json", "--no-progress"])
+def test_a_run_goes_on_when_nobody_reads_any_more(plan_file: Path, tmp_path: Path, option: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "asct", "apply", str(plan_file), option],
+            cwd=tmp_path, stdout=writer, stderr=writer, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(writer)
+    assert ended.returncode == 0
+    document = json.loads((tmp_path / "results" / "small" / "latest" / "run.json").read_text(encoding="utf-8"))
+    assert (document["status"], document["exit_code"], document["counts"]["ok"]) == ("complete", 0, 3)
+    assert (tmp_path / "results" / "small" / "latest" / "report.html").is_file()
+
+
+def test_events_are_lines_that_begin_with_their_schema(asct: Asct, plan_file: Path) -> None:
+    lines = [json.loads(line) for line in asct("apply", "small.yaml", "--json").out.splitlines()]
+    assert {next(iter(line.items())) for line in lines} == {("schema", "asct.event/1")}
+    assert (lines[0]["t"], lines[-1]["t"], lines[-1]["exit_code"]) == ("run-started", "run-ended", 0)
+
+
+def test_ad_hoc_files_are_those_of_the_format(asct: Asct, tmp_path: Path) -> None:
+    ended = asct("run", "noop", "-f", "csv", "-o", "out", "--log-file", "my.log", "-L", "debug")
+    assert ended.code == 0
+    assert {"noop.csv", "system_info.csv", "report.json", "run.json", "report.html"} <= {
+        one.name for one in (tmp_path / "out").iterdir()
+    }
+    assert "noop" in (tmp_path / "my.log").read_text(encoding="utf-8")
+    assert asct("run", "noop", "-f", "csv", "-o", "out").code == 2
+    assert asct("run", "noop", "-o", "out", "--force", "-q").err == ""
