@@ -117,5 +117,5 @@ class Host(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """From another thread: end what runs now (process group), so that `run` returns soon."""
+        """From another thread: end what runs now (process group): `run` returns soon, `answer` raises HostLost."""
         ...

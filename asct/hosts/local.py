@@ -96,12 +96,18 @@ class LocalHost:
         folder = Path(task.main.cwd)
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
+        with self._busy():
+            self._set_up(task, folder)
+            return self._run(task, LineFeed(on_line) if on_line else None)
+
+    @contextlib.contextmanager
+    def _busy(self) -> Iterator[None]:
+        """Something runs that `interrupt` may end."""
         with self._lock:
             self._running, self._interrupted = True, False
             self._drain_wake()
         try:
-            self._set_up(task, folder)
-            return self._run(task, LineFeed(on_line) if on_line else None)
+            yield
         finally:
             with self._lock:
                 self._running = False
@@ -167,9 +173,9 @@ class LocalHost:
             given.write(stdin.encode("utf-8", "surrogateescape"))
             given.seek(0)
             process = Process(tuple(argv), self.work)
-            with _Group.start(process, streams=(given.fileno(), out.fileno(), err.fileno())) as group:
-                if not group.wait(timeout_s):
-                    raise HostTimeout(self.name, problems.no_answer(self.name, f"running {argv[0]}", timeout_s))
+            streams = (given.fileno(), out.fileno(), err.fileno())
+            with self._busy(), _Group.start(process, streams=streams) as group:
+                self._hear_out(group, argv[0], timeout_s, streams[1:])
                 status = group.reap()
             texts = []
             for stream in (out, err):
@@ -179,6 +185,17 @@ class LocalHost:
             raise HostError(self.name, problems.answer_too_long(self.name, argv[0], ANSWER_LIMIT))
         stdout, stderr = (text.decode("utf-8", "replace") for text in texts)
         return Answer(status, stdout, stderr)
+
+    def _hear_out(self, group: _Group, program: str, timeout_s: float, streams: Sequence[int]) -> None:
+        """Wait until an answer is whole; raises HostError when it takes or gets too long, or `interrupt` was called."""
+        until = time.monotonic() + timeout_s
+        while not group.wait(min(LOOK_S, max(0.0, until - time.monotonic())), self._wake[0]):
+            if self._interrupted:
+                raise HostLost(self.name, problems.interrupted(self.name, program))
+            if any(os.fstat(stream).st_size > ANSWER_LIMIT for stream in streams):
+                raise HostError(self.name, problems.answer_too_long(self.name, program, ANSWER_LIMIT))
+            if time.monotonic() >= until:
+                raise HostTimeout(self.name, problems.no_answer(self.name, f"running {program}", timeout_s))
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         below(self.name, target, [self.work, self.cache])

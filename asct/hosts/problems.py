@@ -101,6 +101,10 @@ def connection_lost(place: str, doing: str, detail: str = "") -> Diagnostic:
     return Diagnostic("E320", f"{place}: the connection was lost while {doing}{more}", hint=hint)
 
 
+def interrupted(place: str, program: str) -> Diagnostic:
+    return Diagnostic("E320", f"{place}: `{program}` was ended because the run ends", hint="`asct resume` goes on")
+
+
 def no_answer(place: str, doing: str, seconds: float) -> Diagnostic:
     hint = "the host hangs or its network is down; look at its console, then `asct resume`"
     return Diagnostic("E321", f"{place}: no answer within {seconds:g} s while {doing}", hint=hint)

@@ -35,6 +35,7 @@ class RemoteHost:
         self._posix_login = False
         self._lock = threading.Lock()
         self._exchange: Exchange | None = None
+        self._interrupted = False
         self._ready: Channel | None = None
 
     @property
@@ -162,14 +163,18 @@ class RemoteHost:
 
     def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
         line = script.call(self.name, "answer", *argv) + "\n"
+        self._interrupted = False
         try:
             with self._link.within(timeout_s + SHORT_S, f"running {argv[0]}"):
                 channel = self._link.start(self._runner_command())
                 channel.send(_encoded(line) + stdin.encode("utf-8", "surrogateescape"))
                 channel.finish_input()
-                out, err = _drain(channel, ANSWER_LIMIT + 4096, time.monotonic() + timeout_s)
+                until = time.monotonic() + timeout_s
+                out, err = _drain(channel, ANSWER_LIMIT + 4096, lambda: self._interrupted or time.monotonic() > until)
         except TimeoutError as late:
             self._finish_group(late.args[0])
+            if self._interrupted:
+                raise HostLost(self.name, problems.interrupted(self._link.place, argv[0])) from None
             raise self._late(argv[0], timeout_s) from None
         head, _, stdout = out.partition(b"asct:begin ")
         pid, _, stdout = stdout.partition(b"\n")
@@ -198,6 +203,7 @@ class RemoteHost:
         self._housekeeping(script.call(self.name, "remove", path, self._work, self._cache))
 
     def interrupt(self) -> None:
+        self._interrupted = True
         with self._lock:
             if self._exchange is not None:
                 self._exchange.interrupt()
@@ -240,15 +246,15 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _drain(channel: Channel, limit: int, deadline: float = float("inf")) -> tuple[bytes, bytes]:
-    """Both outputs of a command to their end, or to `limit` bytes; raises TimeoutError(output) after `deadline`."""
+def _drain(channel: Channel, limit: int, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
+    """Both outputs of a command to their end, or to `limit` bytes; raises TimeoutError(output) once it is `enough`."""
     out, err = bytearray(), bytearray()
     for data in _chunks(channel):
         out += data
         err += channel.receive_error()
         if len(out) > limit or len(err) > limit:
             break
-        if time.monotonic() > deadline:
+        if enough():
             raise TimeoutError(bytes(out))
     err += channel.receive_error()
     return bytes(out), bytes(err)

@@ -89,7 +89,7 @@ class LineFile:
         with writing(path):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             self._end_last_line()
-            self._size = os.fstat(self._descriptor).st_size
+            self.size = os.fstat(self._descriptor).st_size
 
     def _end_last_line(self) -> None:
         """Cut off a torn last line, so that appending after a crash does not glue two lines together."""
@@ -112,12 +112,17 @@ class LineFile:
             try:
                 _write_all(self._descriptor, data)
             except OSError:
-                with suppress(OSError):
-                    os.ftruncate(self._descriptor, self._size)
+                self.take_back(self.size)
                 raise
-            self._size += len(data)
+            self.size += len(data)
             if sync:
                 os.fdatasync(self._descriptor)
+
+    def take_back(self, size: int) -> None:
+        """Cut the file back to `size`, an earlier value of `self.size`; never raises."""
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, size)
+            self.size = size
 
     def close(self) -> None:
         """Flush and close; closing twice is harmless."""

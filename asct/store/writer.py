@@ -161,10 +161,18 @@ class RunWriter:
     def finish_repeat(self, folder: Path, command: Command, status: Status, records: Sequence[Record]) -> None:
         """command.json, the lines of records.jsonl, then status.json: its presence means the repeat is over."""
         self._put(self.layout.command(folder), _document(command), sync=False)
-        if records and self._records is not None:
-            lines = "".join(record.model_dump_json(by_alias=True) + "\n" for record in records)
+        if not records or self._records is None:
+            self._put(self.layout.status(folder), _document(status), sync=False)
+            return
+        lines = "".join(record.model_dump_json(by_alias=True) + "\n" for record in records)
+        with self._mutex:  # a disk that is full between the two leaves neither
+            before = self._records.size
             self._append(self._records, lines, sync=False)
-        self._put(self.layout.status(folder), _document(status), sync=False)
+            try:
+                self._put(self.layout.status(folder), _document(status), sync=False)
+            except StoreError:
+                self._records.take_back(before)
+                raise
 
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
         """One line of journal.jsonl. `sync` flushes it to the disk, at most once in 20 ms unless `force`.

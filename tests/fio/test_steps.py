@@ -86,6 +86,7 @@ def test_mpstat_runs_beside_when_the_host_has_it() -> None:
     [companion] = step_of().companions
     assert companion.program == Tool("mpstat")
     assert companion.env["TZ"] == "UTC0"
+    assert companion.arguments[:4] == ("-o", "JSON", "-P", "ALL")
     without = Context(facts(["libaio"], False, mpstat=False), "/work")
     assert BENCHMARK.steps(FioParams(), without)[0].companions == ()
 
@@ -98,3 +99,11 @@ def test_the_layout_is_one_file_for_all_points() -> None:
     assert found["size"] == str(10 * 2**20)
     assert (found["rw"], found["end_fsync"], found["fallocate"], found["refill_buffers"]) == ("write", "1", "none", "1")
     assert BENCHMARK.prepare(points[2:], Context(ALL, "/work")) == ()
+
+
+@pytest.mark.parametrize(("duration", "ramp"), [(0.5, 0.0), (2.0, 5.0), (3600.0, 60.0)])
+def test_mpstat_outlasts_fio_but_ends_by_itself(duration: float, ramp: float) -> None:
+    """A killed asct cannot end it."""
+    [companion] = step_of(duration=duration, ramp_time=ramp).companions
+    interval, samples = map(int, companion.arguments[4:])
+    assert duration + ramp + 30 <= interval * samples <= duration + ramp + 120

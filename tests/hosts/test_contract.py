@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asct.errors import HostError, HostTimeout, StoreError
+from asct.errors import HostError, HostLost, HostTimeout, StoreError
 from asct.hosts.base import Process, Task
 from tests.hosts.conftest import Bench
 
@@ -259,6 +259,21 @@ def test_answer_that_takes_too_long(bench: Bench) -> None:
         bench.host.answer(["sh", "-c", f"cd {bench.host.work}; sleep 507"], timeout_s=0.5)
     assert code(error) == "E321"
     assert gone(bench.host.work)
+    assert bench.host.answer(["echo", "well"]).stdout == "well\n"
+
+
+def test_an_answer_that_is_interrupted(bench: Bench) -> None:
+    threading.Timer(0.5, bench.host.interrupt).start()
+    with pytest.raises(HostLost):
+        bench.host.answer(["sh", "-c", f"cd {bench.host.work}; sleep 508"], timeout_s=40)
+    assert gone(bench.host.work)
+    assert bench.host.answer(["echo", "well"]).stdout == "well\n"
+
+
+def test_an_answer_without_end_is_not_kept(bench: Bench) -> None:
+    with pytest.raises(HostError) as error:
+        bench.host.answer(["yes"], timeout_s=40)
+    assert code(error) == "E328"
     assert bench.host.answer(["echo", "well"]).stdout == "well\n"
 
 

@@ -195,6 +195,19 @@ def test_after_a_failure_nothing_more_is_written_but_the_end(tmp_path: Path) -> 
     assert read_run(writer.layout.root).run.status == "incomplete"
 
 
+def test_a_repeat_whose_status_cannot_be_written_leaves_no_records(tmp_path: Path) -> None:
+    writer = create(tmp_path)
+    first, second = (writer.repeat_folder(writer.layout.repeat("h", "a", "p1", number)) for number in (1, 2))
+    command = Command(host="h", benchmark="b", settings={}, swept={})
+    status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
+    writer.finish_repeat(first, command, status, [record()])
+    writer.layout.status(second).mkdir()
+    with pytest.raises(StoreError):
+        writer.finish_repeat(second, command, status, [record(repeat=2)] * 3)
+    writer.close()
+    assert [item.repeat for item in read_run(writer.layout.root).records()] == [1]
+
+
 def test_a_place_where_nothing_can_be_made() -> None:
     with pytest.raises(StoreError) as caught:
         create(Path("/proc/results"))

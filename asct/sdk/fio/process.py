@@ -22,6 +22,8 @@ _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _LAYOUT_BLOCK: Final = 2**20
 _LOG_SAMPLES: Final = 12
 _CPU_SAMPLES: Final = 120
+_CPU_GRACE_S: Final = 60.0
+"""How long mpstat goes on after fio should have ended: when asct is killed, nobody ends it."""
 _SHORTEST_LOG_MS: Final = 100
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
@@ -88,7 +90,9 @@ def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
 def _companions(params: FioParams, context: Context) -> tuple[Companion, ...]:
     if "mpstat" not in context.facts.tools:
         return ()
-    arguments = ("-o", "JSON", "-P", "ALL", str(cpu_interval_s(params)))
+    interval = cpu_interval_s(params)
+    samples = math.ceil((params.ramp_time + params.duration + _CPU_GRACE_S) / interval)
+    arguments = ("-o", "JSON", "-P", "ALL", str(interval), str(samples))
     return (Companion(Tool("mpstat"), arguments, CPU_FILE, _CPU_ENV),)
 
 
