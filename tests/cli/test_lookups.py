@@ -77,6 +77,16 @@ def test_explain_knows_benchmarks_metrics_settings_and_codes(asct: Asct, name: s
     assert document["name"] == name
 
 
+@pytest.mark.parametrize("name", [item.name for item in installed().all()])
+def test_explanations_fit_but_for_lines_to_copy(asct: Asct, name: str) -> None:
+    text = asct("explain", name).out
+    fenced = False
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        assert fenced or len(line) <= 80, line
+    assert all(f"`{flag}`" in text for flag in ("noisy", "outlier") if name == "latency-sweep")
+
+
 @pytest.mark.parametrize("kind", ["plan", "record", "run", "facts", "kernel"])
 def test_schemas_are_schemas(asct: Asct, kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(asct("schema", kind).document)

@@ -29,17 +29,34 @@ def command(settings: Settings, name: str) -> None:
 
 
 def reflowed(text: str, width: int) -> str:
-    """Paragraphs and list items wrapped to `width`; tables, headings, code and indented lines stay as they are."""
+    """Paragraphs, list items and wide tables wrapped to `width`; headings, code and indented lines stay as they are."""
     blocks = []
     fenced = False
     for block in text.split("\n\n"):
         kept = fenced or block.startswith((" ", "|", "#", "```")) or "\n  " in block
         fenced ^= block.count("```") % 2 == 1
-        if not fenced and block.startswith(_ITEMS):
+        if not fenced and block.startswith("|"):
+            blocks.append(_table(block, width))
+        elif not fenced and block.startswith(_ITEMS):
             blocks.append("\n".join(_wrap(item, width, "  ") for item in _items(block)))
         else:
             blocks.append(block if kept else _wrap(block, width))
     return "\n\n".join(blocks)
+
+
+def _table(block: str, width: int) -> str:
+    """A Markdown table as it is when it fits, else its rows as indented text below their first cell."""
+    lines = block.split("\n")
+    if max(map(len, lines)) <= width:
+        return block
+    head, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    if len(rows) < 2:
+        return _wrap(", ".join(head), width)
+    found = []
+    for first, *further in rows[1:]:
+        found.append(first)
+        found += [_wrap(f"    {cell}", width, "    ") for cell in further if cell]
+    return "\n".join(found)
 
 
 def _items(block: str) -> list[str]:
