@@ -89,5 +89,17 @@ def hiding(*patterns: str) -> list[str]:
         for path in Path(place).glob(name)
     }
     script = 'while [ "$1" != -- ]; do mount --bind /dev/null "$1" || exit 99; shift; done; shift; exec "$@"'
-    namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
-    return [*namespace, "sh", "-c", script, "sh", *sorted(targets), "--"]
+    return [*_own_mounts(), "sh", "-c", script, "sh", *sorted(targets), "--"]
+
+
+def with_small_disk(folder: Path, kept: Path, size: str = "1m") -> list[str]:
+    """A command prefix under which `folder` is a disk of that size; at the end its content is copied to `kept`."""
+    script = (
+        'mount -t tmpfs -o "size=$1" tmpfs "$2" || exit 99; folder=$2 kept=$3; shift 3; "$@"; status=$?; '
+        'cp -a "$folder" "$kept" || exit 98; exit "$status"'
+    )
+    return [*_own_mounts(), "sh", "-c", script, "sh", size, str(folder), str(kept)]
+
+
+def _own_mounts() -> list[str]:
+    return ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
