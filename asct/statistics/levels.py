@@ -9,7 +9,8 @@ A level is a plateau, by these rules (slopes in log latency per doubling of the 
 * bounds are the outermost sizes measured whose latency is within the tolerance of the end of the plateau (10 %, or four
   standard deviations of its noise up to 15 %), to the resolution of the data: no rounding;
 * the last level has no upper end: a further rise by less than `TAIL` (2 times) up to the last size belongs to it;
-* latency is the median over the plateau's sizes, thinned to quarter octaves so that refined sizes do not count more;
+* latency is the median of the densest half of the plateau's sizes (the shorth), thinned to quarter octaves so that
+  refined sizes do not count more: a level that drifts towards its end is told by its level part;
 * the optimum size is halfway between the bounds, at most one octave below the upper one.
 
 Cache sizes that the host reports only name what was found; they never make or remove a level. See Saavedra and Smith,
@@ -26,7 +27,7 @@ from typing import Literal
 
 from asct.statistics.curve import Curve, Suspicion, curve_of, local_slopes, noise, suspects, thinned
 from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
-from asct.statistics.robust import median, median_slope
+from asct.statistics.robust import median, median_slope, shorth_median
 
 RISE = 0.35
 MIN_SPAN = 0.74
@@ -43,7 +44,7 @@ MAX_NOISE = 0.12
 class Level:
     """One level: sizes in bytes, latency in the unit of the curve.
 
-    `sizes` and `latencies` are the points that `latency` is the median of. `below` and `above` are the measured sizes
+    `sizes` and `latencies` are the points that `latency` is taken from. `below` and `above` are the measured sizes
     next to the bounds on their outside; None where the data end. `scatter` is the standard deviation from size to size,
     as a share of the latency; a slow drift does not enter it.
     """
@@ -270,7 +271,7 @@ def _level(name: str, bound: _Bound, latencies: Mapping[int, float], thin: Curve
     sizes = tuple(thin.sizes[i] for i in chosen)
     values = tuple(latencies[size] for size in sizes)
     scatter = noise(thin.take(chosen))
-    return Level(name, lower, upper, optimum, median(values), sizes, values, scatter, below, above)
+    return Level(name, lower, upper, optimum, shorth_median(values), sizes, values, scatter, below, above)
 
 
 def _notes(thin: Curve, shoulders: Sequence[_Stretch], open_end: bool) -> dict[str, str]:

@@ -29,6 +29,21 @@ def mad(values: Sequence[float], center: float | None = None) -> float:
     return median([abs(value - middle) for value in values])
 
 
+def shorth_median(values: Sequence[float]) -> float:
+    """Median of the shorth, the densest half of positive values: the half whose largest is least times its smallest.
+
+    Where values are level for more than half of their number and then drift away, it stays with the level part, while
+    the median of all begins to move once nearly half have drifted. D. F. Andrews et al., "Robust Estimates of
+    Location", Princeton University Press, 1972.
+    """
+    ordered = sorted(values)
+    if not ordered or ordered[0] <= 0:
+        raise ValueError("the densest half is taken of positive values")
+    half = len(ordered) // 2 + 1
+    start = min(range(len(ordered) - half + 1), key=lambda first: ordered[first + half - 1] / ordered[first])
+    return median(ordered[start : start + half])
+
+
 def running_median(values: Sequence[float], width: int = 5) -> list[float]:
     """Median of the `width` (odd) values around each one; the window shrinks symmetrically at both ends.
 

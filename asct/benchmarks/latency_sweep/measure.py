@@ -15,7 +15,7 @@ from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
 from asct.statistics.levels import Level, LevelSearch, find_levels
-from asct.statistics.robust import mad, median
+from asct.statistics.robust import mad, median, shorth_median
 
 PS: Final = 1e-12
 FEW_LINES: Final = 8
@@ -147,16 +147,18 @@ def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
 
 def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
     at: dict[str, str | int | float | bool] = {"level": level.name}
+    """The value is that of the level part; the statistics describe all sizes of the level, drift included."""
     latency = stats_of(level.latencies)
-    cycles = stats_of([points[size].cycles.median for size in level.sizes])
+    in_cycles = [points[size].cycles.median for size in level.sizes]
+    cycles = stats_of(in_cycles)
     marks = {
         "noisy": max(level.scatter, median([_width(points[size].latency) for size in level.sizes])) > _NOISY_LEVEL,
         "few-sizes": latency.ci95 is None,
     }
     flags = tuple(flag for flag, holds in marks.items() if holds)
     return [
-        Measurement("latency", latency.median, dict(at), latency, flags),
-        Measurement("latency_cycles", cycles.median, dict(at), cycles, flags),
+        Measurement("latency", level.latency, dict(at), latency, flags),
+        Measurement("latency_cycles", shorth_median(in_cycles), dict(at), cycles, flags),
         Measurement("lower_bound", float(level.lower), dict(at), flags=_gap_flags(level.lower_gap)),
         Measurement("upper_bound", float(level.upper), dict(at), flags=_gap_flags(level.upper_gap)),
         Measurement("optimum_size", float(level.optimum), dict(at)),
