@@ -161,14 +161,21 @@ def plan_text(
     return text
 
 
+_LARGEST_FILE_BYTES = 8 << 20
+
+
 def file_settings(name: str, benchmarks: Sequence[Benchmark[Any]]) -> dict[str, dict[str, Any]]:
     """Settings of a JSON file as ASCT's `config save` writes it: {benchmark: {setting: value}}. Raises UsageError."""
     hint = 'the file maps benchmarks to settings: {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
-        found = json.loads(Path(name).read_text(encoding="utf-8"))
+        with Path(name).open("rb") as file:
+            data = file.read(_LARGEST_FILE_BYTES + 1)
+        if len(data) > _LARGEST_FILE_BYTES:
+            raise UsageError(Diagnostic("E910", f"{name} is larger than {_LARGEST_FILE_BYTES >> 20} MiB", hint=hint))
+        found = json.loads(data.decode("utf-8"))
     except OSError as problem:
         raise UsageError(Diagnostic("E910", f"cannot read {name}: {problem.strerror}", hint=hint)) from problem
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UsageError(Diagnostic("E910", f"{name} is not JSON: {problem}", hint=hint)) from problem
     if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
         raise UsageError(Diagnostic("E910", f"{name}: benchmarks with their settings are expected", hint=hint))

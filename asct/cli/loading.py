@@ -93,7 +93,7 @@ def _thaw(path: str, choice: Choice) -> ResolvedPlan:
         raise click.UsageError(f"{path} is a frozen plan: it is taken as it is, without --host, --set and the like")
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, OSError) as problem:
+    except (ValueError, OSError, RecursionError) as problem:
         raise click.UsageError(f"{path} is not a frozen plan: {problem}") from problem
     return thaw(document)
 

@@ -137,3 +137,13 @@ def test_a_frozen_plan_needs_its_own_hash(asct: Asct, plan_file: Path) -> None:
     assert "not the approved 0123456789" in " ".join(refused.err.split())
     digest = json.loads(Path("frozen.json").read_text())["hash"]
     assert asct("apply", "frozen.json", "--approve", digest[:12], "--dry-run").code == 0
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "\xff", " " * (9 << 20)])
+def test_json_files_that_are_none(asct: Asct, tmp_path: Path, text: str) -> None:
+    place = tmp_path / "file.json"
+    place.write_text(text, encoding="latin-1")
+    for arguments in (("run", "noop", "--dry-run", "--config-file", str(place)), ("apply", str(place), "--dry-run")):
+        ended = asct(*arguments)
+        assert ended.code == 2, ended.err
+        assert "file.json" in ended.err
