@@ -97,11 +97,13 @@ def test_the_statistics_are_those_of_the_listed_batches(swept: Ran) -> None:
     for sample in whole:
         loads, count = sample["loads"], sample["batches"]
         ps = sorted(value * 1000 / loads for value in sample["ns"])
-        assert sample["median_ps"] == pytest.approx(statistics.median(ps), abs=1)
-        assert sample["min_ps"] == pytest.approx(ps[0], abs=1) and sample["max_ps"] == pytest.approx(ps[-1], abs=1)
+        slack = max(1, 0.51 + 500 / loads)  # half a picosecond of the figure, half a nanosecond of the listed batch
+        assert sample["median_ps"] == pytest.approx(statistics.median(ps), abs=slack)
+        assert sample["min_ps"] == pytest.approx(ps[0], abs=slack)
+        assert sample["max_ps"] == pytest.approx(ps[-1], abs=slack)
         rank = max(0, int((count - 1.96 * count**0.5) / 2) - 1)
-        assert ps[max(0, rank - 1)] - 1 <= sample["ci_low_ps"] <= ps[rank] + 1
-        assert ps[count - 1 - rank] - 1 <= sample["ci_high_ps"] <= ps[min(count - 1, count - rank)] + 1
+        assert ps[max(0, rank - 1)] - slack <= sample["ci_low_ps"] <= ps[rank] + slack
+        assert ps[count - 1 - rank] - slack <= sample["ci_high_ps"] <= ps[min(count - 1, count - rank)] + slack
         assert sample["ci_low_ps"] <= sample["median_ps"] <= sample["ci_high_ps"]
         assert sample["mcycles_low"] <= sample["mcycles"] <= sample["mcycles_high"]
 
