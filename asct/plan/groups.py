@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import Final
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.fields import Desk, Section
@@ -14,6 +15,7 @@ from asct.plan.model import Node
 from asct.plan.names import folder_name
 from asct.values.problem import BadValueError, shown
 
+_DEEPEST: Final = 50
 _KEYS = ("hosts", "config", "vars")
 
 
@@ -74,7 +76,10 @@ def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findin
             findings.error("E115", f"groups contain one another: {circle}", node.span, "take one of them out")
         elif word in groups.flat:
             chosen |= groups.flat[word]
-        elif word in groups.written and len(path) < 50:
+        elif word in groups.written and len(path) >= _DEEPEST:
+            message = f"groups nested deeper than {_DEEPEST} levels, down to `{shown(word)}`"
+            findings.error("E115", message, node.span, "name the hosts in fewer levels of groups")
+        elif word in groups.written:
             chosen |= _flattened(word, groups, hosts, findings, (*path, word))
         else:
             chosen |= _hosts(node, word, [*hosts, *groups.written], hosts, findings)

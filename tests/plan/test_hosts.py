@@ -179,3 +179,10 @@ def test_any_json_is_an_inventory_or_refused(document: object) -> None:
 
 def test_a_host_of_a_hundred_names_is_quick_to_refuse() -> None:
     assert {item.code for item in load(BODY + "hosts: {'" + "[0:99]" * 50 + "': {}}").diagnostics} == {"E118"}
+
+
+def test_groups_nested_too_deep() -> None:
+    text = "".join(f"  g{number}: [g{number + 1}]\n" for number in range(60)) + "  g60: [local]\n"
+    (item,) = load(BODY + "groups:\n" + text).diagnostics
+    assert item.code == "E115"
+    assert "deeper than 50" in item.message
