@@ -113,8 +113,8 @@ def _no_device(document: dict[str, Any]) -> None:
 def test_doubts_become_flags(flag: str, change: Change) -> None:
     sample = depth_sample()
     found = parse(sample, output_of(sample, fio_json=changed(sample, change)))
-    assert found["iops"].flags == (flag,)
-    assert found["clat_p99"].flags == (flag,)
+    assert found["iops"].flags == ("invalid", flag)
+    assert found["clat_p99"].flags == ("invalid", flag)
 
 
 def test_without_a_device_nothing_is_said_of_it() -> None:
@@ -141,7 +141,7 @@ def test_tmpfs_and_a_lost_depth_are_flagged() -> None:
     sample = load("storage_fio", "psync-fallback")
     sample["facts"]["work_filesystem"] = "tmpfs"
     found = parse(sample, output_of(sample), "storage-fio")
-    assert found["iops"].flags == ("depth-not-honoured", "memory-filesystem")
+    assert found["iops"].flags == ("invalid", "depth-not-honoured", "memory-filesystem")
     assert found["queue_depth"].coords["engine"] == "psync"
     assert found["queue_depth"].value == 2  # two jobs, one request each
     assert not any(name.startswith("slat") for name in found)

@@ -17,7 +17,11 @@ _BUSY_PERCENT: Final = 90.0
 _LEAST_DEVICE_SHARE: Final = 0.5
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
+_INVALIDATING: Final = frozenset({"littles-law", "depth-not-honoured", "short-runtime", "short-ios"})
+"""With these the figures are not those of the point that was asked for."""
+
 FLAGS: Final = {
+    "invalid": "the figures are not those of the settings beside them, for the reason that the other flags tell",
     "littles-law": "rate times latency is not the queue depth: the depth was not kept, or the figures do not fit",
     "depth-not-honoured": "the engine keeps one request in flight per job; iodepth had no effect",
     "short-runtime": "fio measured less than 95 % of duration",
@@ -53,7 +57,9 @@ def point_flags(params: FioParams, document: Document, facts: HostFacts, cpu: Cp
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         "host-limited": cpu is not None and cpu.busiest > _BUSY_PERCENT,
     }
-    return tuple(name for name, holds in found.items() if holds)
+    flags = tuple(name for name, holds in found.items() if holds)
+    past_the_drive = params.direct and "not-from-device" in flags
+    return ("invalid", *flags) if past_the_drive or not _INVALIDATING.isdisjoint(flags) else flags
 
 
 def cpu_flags(cpu: CpuLoad) -> tuple[str, ...]:
