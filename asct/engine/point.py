@@ -190,7 +190,7 @@ def _unbound(job: Job, reason: str) -> Diagnostic:
 
 def _unreadable(job: Job, trail: Trail, raw: str, error: Exception) -> Diagnostic:
     lines = tail(trail.outputs[-1]) if trail.outputs else []
-    notes = tuple((f"  {line}", None) for line in lines)
+    notes = tuple((f"  {line}", None) for line in [*trail.notes, *lines])  # a file that was not fetched comes first
     message = f"{job.benchmark}: the output is not understood: {_reason(error)}"
     return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=notes)
 

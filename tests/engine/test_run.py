@@ -105,6 +105,12 @@ def test_a_failure_names_the_log_and_the_command(lab: Lab) -> None:
     assert any("sh -c 'echo '\"'\"'one two'\"'\"' >&2; exit 1'" in note for note in notes)
 
 
+def test_a_file_that_was_not_fetched_is_told_with_the_failure(lab: Lab) -> None:
+    done = lab.run(job(point(script="mkfifo kept; echo hello")))
+    notes = done.status().diagnostic["notes"]
+    assert any("kept is not a regular file" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("status", "end", "code"),
     [
