@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.running import COMPILERS, QUICK, apply, environment, hiding, latest, lines
+from tests.e2e.running import COMPILERS, apply, asct, environment, hiding, latest, lines
 from tests.sshd import Sshd, keygen
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels]
@@ -54,17 +54,27 @@ def running_from(server: Sshd) -> list[str]:
 
 
 def test_the_example_plan_measures_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
-    plan = yaml.safe_load(Path("plans/examples/ssh.yaml").read_text())
-    assert [item if isinstance(item, str) else item["uses"] for item in plan["benchmarks"]] == [
-        "latency-sweep",
-        "storage-io-depth-sweep",
-    ]
-    ended = apply(QUICK + hosts(sshd), tmp_path)
+    """plans/examples/ssh.yaml as it stands; only the place and the sizes are set."""
+    values = {
+        "hosts.server.port": sshd.port,
+        "hosts.server.user": sshd.user,
+        "hosts.server.identity_file": sshd.identity,
+        "hosts.server.known_hosts": sshd.known_hosts,
+        "hosts.server.workdir": sshd.folder / "account" / "work",
+        "latency-sweep.max_size": "4M",
+        "storage-io-depth-sweep.duration": "1s",
+        "storage-io-depth-sweep.filesize": "16M",
+        "storage-io-depth-sweep.iodepth_sweep_steps": "[1, 4]",
+    }
+    sets = [word for path, value in values.items() for word in ("--set", f"{path}={value}")]
+    example = Path(__file__).parents[2] / "plans" / "examples" / "ssh.yaml"
+    ended = asct("apply", str(example), *sets, cwd=tmp_path)
     assert ended.code == 0, ended.err
-    records = lines(latest(tmp_path) / "records.jsonl")
+    run = latest(tmp_path, "ssh")
+    records = lines(run / "records.jsonl")
     assert {record["host"] for record in records} == {"server"}
     assert {record["benchmark"] for record in records} == {"latency-sweep", "storage-io-depth-sweep"}
-    assert (latest(tmp_path) / "report.html").is_file()
+    assert (run / "report.html").is_file()
     assert leftovers(sshd) == []
     assert running_from(sshd) == []
 
