@@ -35,14 +35,19 @@ class HostProgress:
     last: str = ""
     point_estimate_s: float = 0.0
     point_started: float = field(default_factory=time.monotonic)
+    job_done_s: float = 0.0
+    job_started: float = field(default_factory=time.monotonic)
 
     def eta_s(self, now: float) -> float | None:
-        """Seconds left: the estimate of what is not done, corrected by how the estimates held so far."""
+        """Seconds left: the estimate of what is not done, corrected by how the estimates of this job held so far.
+
+        How one benchmark's estimates hold says nothing of the next one's.
+        """
         if self.estimated_s <= 0:
             return None
         factor = 1.0
-        if self.estimated_done_s > 0:
-            factor = max(0.2, min(5.0, (self.point_started - self.started) / self.estimated_done_s))
+        if self.job_done_s > 0:
+            factor = max(0.2, min(5.0, (self.point_started - self.job_started) / self.job_done_s))
         running = min(now - self.point_started, self.point_estimate_s * factor)
         return max(0.0, (self.estimated_s - self.estimated_done_s) * factor - running)
 
@@ -72,9 +77,9 @@ class Progress(AbstractContextManager["Progress"]):
     def update(self, event: events.Event) -> None:
         """Take one event into the state."""
         if isinstance(event, events.RunStarted):
-            share = event.measurements // max(1, len(event.hosts))
             for name in event.hosts:
-                self.hosts[name] = HostProgress(share, estimated_s=event.estimated_s.get(name, 0.0))
+                planned = event.per_host.get(name, 0)
+                self.hosts[name] = HostProgress(planned, estimated_s=event.estimated_s.get(name, 0.0))
             return
         host: str | None = getattr(event, "host", None)
         if host is None or host not in self.hosts:
@@ -84,12 +89,15 @@ class Progress(AbstractContextManager["Progress"]):
             state.doing = "preparing"
         elif isinstance(event, events.KernelBuilt):
             state.doing = f"{'found' if event.cached else 'built'} {event.kernel}"
+        elif isinstance(event, events.JobStarted):
+            state.job_done_s, state.job_started = 0.0, time.monotonic()
         elif isinstance(event, events.PointStarted):
             state.doing = f"{event.id} {event.label}".strip()
             state.point_estimate_s, state.point_started = event.estimated_s, time.monotonic()
         elif isinstance(event, events.PointEnded):
             state.done += 1
             state.estimated_done_s += state.point_estimate_s
+            state.job_done_s += state.point_estimate_s
             state.point_started, state.point_estimate_s = time.monotonic(), 0.0
             state.last = event.headline
 

@@ -33,7 +33,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """Hosts, jobs and the number of measurements planned; `estimated_s` per host."""
+    """Hosts, jobs and the number of measurements planned, in all and `per_host`; `estimated_s` per host."""
 
     t: ClassVar[str] = "run-started"
     run: str
@@ -43,6 +43,7 @@ class RunStarted(Event):
     jobs: int
     measurements: int
     estimated_s: Mapping[str, float] = field(default_factory=dict)
+    per_host: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

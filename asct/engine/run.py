@@ -232,14 +232,16 @@ def _raise_bugs(shared: Shared, futures: Sequence[Future[None]]) -> None:
 
 def _run_started(shared: Shared, jobs: Mapping[str, list[Job]]) -> RunStarted:
     every = [job for mine in jobs.values() for job in mine]
+    per_host = {host: sum(len(job.points) * (job.repeats + job.warmup) for job in mine) for host, mine in jobs.items()}
     return RunStarted(
         run=shared.run,
         plan=shared.resolved.name,
         folder=str(shared.writer.layout.root),
         hosts=tuple(jobs),
         jobs=len(every),
-        measurements=sum(len(job.points) * (job.repeats + job.warmup) for job in every),
+        measurements=sum(per_host.values()),
         estimated_s={host: round(sum(estimate(shared, job) for job in mine), 3) for host, mine in jobs.items()},
+        per_host=per_host,
     )
 
 

@@ -16,7 +16,7 @@ def state_after(*happened: events.Event) -> Progress:
     return progress
 
 
-START = events.RunStarted("r", "p", "/tmp/r", ("a", "b"), 2, 8, {"a": 40.0, "b": 40.0})
+START = events.RunStarted("r", "p", "/tmp/r", ("a", "b"), 2, 8, {"a": 40.0, "b": 40.0}, {"a": 5, "b": 3})
 
 
 def test_counts_and_estimates_follow_the_points() -> None:
@@ -32,10 +32,25 @@ def test_counts_and_estimates_follow_the_points() -> None:
 
 
 def test_eta_is_corrected_by_how_the_estimates_held() -> None:
-    state = HostProgress(4, done=2, estimated_s=40.0, estimated_done_s=20.0, started=0.0, point_started=40.0)
+    state = HostProgress(
+        4, done=2, estimated_s=40.0, estimated_done_s=20.0, job_done_s=20.0, job_started=0.0, point_started=40.0
+    )
     assert state.eta_s(now=40.0) == pytest.approx(40.0)  # twice as slow as estimated: 20 s of estimate are 40 s
     state.point_estimate_s = 10.0
     assert state.eta_s(now=50.0) == pytest.approx(30.0)
+
+
+def test_a_job_that_overran_does_not_stretch_the_next_one() -> None:
+    progress = state_after(
+        START,
+        events.JobStarted("a", "slow", "latency-sweep", 1, 10.0),
+        events.PointStarted("a", "slow", "0" * 12, 1, "", 10.0),
+        events.PointEnded("a", "slow", "0" * 12, 1, "ok", 50.0),
+        events.JobStarted("a", "next", "storage-fio", 3, 30.0),
+    )
+    state = progress.hosts["a"]
+    assert state.measurements == 5
+    assert state.eta_s(state.point_started) == pytest.approx(30.0)
 
 
 def test_eta_is_not_invented_without_an_estimate() -> None:

@@ -258,7 +258,7 @@ def test_fail_fast_stops_after_the_first_failure(lab: Lab) -> None:
 
 
 def test_the_limit_of_the_run_ends_it(lab: Lab) -> None:
-    done = lab.run(job(point(script="sleep 30"), point()), timeout_s=0.3)
+    done = lab.run(job(point(script="sleep 60"), point()), timeout_s=4)
     assert done.stored.run.counts == {"interrupted": 1, "skipped": 1}
     assert done.codes() == ["E618"]
     assert (done.code, done.stored.run.status) == (3, "incomplete")
