@@ -28,7 +28,7 @@ from asct.store.lock import RunLock
 from asct.store.model import Command, Run, Status
 
 _RESERVE_BYTES = 128 << 10
-_SYNC_EVERY_S = 0.02
+_SYNC_EVERY_S = 0.25
 
 
 def _document(model: BaseModel) -> str:
@@ -175,7 +175,7 @@ class RunWriter:
                 raise
 
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
-        """One line of journal.jsonl. `sync` flushes it to the disk, at most once in 20 ms unless `force`.
+        """One line of journal.jsonl. `sync` flushes it to the disk, at most once in 250 ms unless `force`.
 
         A process that dies loses nothing; a machine that loses power loses at most what such short points took, and a
         resume measures it again.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import statistics
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench.harness import asct
+from tests.bench.harness import asct, scratch
 from tests.bench.measure import command, least_and_middle, show
 
 RUNS = 10
@@ -22,20 +20,17 @@ def sweeps() -> None:
     levels: dict[str, list[float]] = {}
     cycles: dict[str, list[float]] = {}
     for _ in range(RUNS):
-        folder = Path(tempfile.mkdtemp(prefix="asct-bench-", dir="/var/tmp"))
-        try:
-            (folder / "plan.yaml").write_text("plan: 1\nname: sweep\nbenchmarks: [latency-sweep]\n")
-            command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
-            for record in _records(folder / "results" / "sweep" / "latest"):
-                level = record["coords"].get("level")
-                if level and record["metric"] == "latency":
-                    levels.setdefault(level, []).append(record["value"] * 1e9)
-                if level and record["metric"] == "latency_cycles":
-                    cycles.setdefault(level, []).append(record["value"])
-            events = [json.loads(line) for line in (folder / "results/sweep/latest/journal.jsonl").open()]
-            seconds += [event["elapsed_s"] for event in events if event["t"] == "point-ended"]
-        finally:
-            shutil.rmtree(folder)
+        folder = scratch()
+        (folder / "plan.yaml").write_text("plan: 1\nname: sweep\nbenchmarks: [latency-sweep]\n")
+        command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+        for record in _records(folder / "results" / "sweep" / "latest"):
+            level = record["coords"].get("level")
+            if level and record["metric"] == "latency":
+                levels.setdefault(level, []).append(record["value"] * 1e9)
+            if level and record["metric"] == "latency_cycles":
+                cycles.setdefault(level, []).append(record["value"])
+        events = [json.loads(line) for line in (folder / "results/sweep/latest/journal.jsonl").open()]
+        seconds += [event["elapsed_s"] for event in events if event["t"] == "point-ended"]
     show("latency-sweep at its defaults", *least_and_middle(seconds), "s", 15)
     for level, values in levels.items():
         show(f"  {level}", *least_and_middle(values), "ns", None)
