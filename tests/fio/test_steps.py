@@ -25,7 +25,7 @@ ALL = facts(["io_uring", "libaio", "psync"], True)
 
 
 def step_of(**settings: Any) -> Step:
-    [step] = BENCHMARK.steps(FioParams(**settings), Context(ALL, "/work/job"))
+    [step] = BENCHMARK.steps(FioParams(**settings), Context(ALL, "/var/tmp/job"))
     return step
 
 
@@ -53,7 +53,7 @@ def test_auto_takes_what_the_host_allows(engines: list[str], io_uring: bool | No
 def test_one_process_per_point_and_then_none() -> None:
     step = step_of()
     done = [Output(step, 0, {})]
-    assert BENCHMARK.steps(FioParams(), Context(ALL, "/work/job", done)) == ()
+    assert BENCHMARK.steps(FioParams(), Context(ALL, "/var/tmp/job", done)) == ()
 
 
 def test_arguments_and_files() -> None:
@@ -62,7 +62,7 @@ def test_arguments_and_files() -> None:
     assert step.arguments == ("--output-format=json+", "--output=fio.json", "--eta=never", "--readonly", "job.fio")
     found = options(step)
     assert (found["bs"], found["size"], found["runtime"], found["randseed"]) == ("4096", "1048576", "1500ms", "7")
-    assert found["filename"] == "/work/job/scratch.dat"
+    assert found["filename"] == "/var/tmp/job/scratch.dat"
     assert found["allow_file_create"] == "0"
     assert "rwmixread" not in found
     assert "ramp_time" not in found
@@ -93,9 +93,9 @@ def test_mpstat_runs_beside_when_the_host_has_it() -> None:
 
 def test_the_layout_is_one_file_for_all_points() -> None:
     points = [FioParams(filesize="10MiB"), FioParams(filesize="5000000"), FioParams(file_names="/data/x")]
-    [step] = BENCHMARK.prepare(points, Context(ALL, "/work/job/"))
+    [step] = BENCHMARK.prepare(points, Context(ALL, "/var/tmp/job/"))
     found = options(step)
-    assert found["filename"] == "/work/job/scratch.dat"
+    assert found["filename"] == "/var/tmp/job/scratch.dat"
     assert found["size"] == str(10 * 2**20)
     assert (found["rw"], found["end_fsync"], found["fallocate"], found["refill_buffers"]) == ("write", "1", "none", "1")
     assert BENCHMARK.prepare(points[2:], Context(ALL, "/work")) == ()
