@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,6 +137,16 @@ def test_levels_of_recorded_curves(case: str) -> None:
     ends = [bound for level in latency for bound in (lower[level], optimum[level], upper[level])]
     assert ends == sorted(ends)
     assert upper["DRAM"] == 1 << 30
+
+
+@pytest.mark.parametrize("case", ["default", "base-pages"])
+def test_every_value_lies_within_its_interval(case: str) -> None:
+    path = Path(inspect.getfile(type(BENCHMARK))).parent / "testdata" / f"{case}.json"
+    found = [item for item in json.loads(path.read_text())["measurements"] if item["stats"] and item["stats"]["ci95"]]
+    assert any("level" in item["coords"] for item in found)
+    for item in found:
+        low, high = item["stats"]["ci95"]
+        assert low <= item["value"] <= high, (item["metric"], item["coords"])
 
 
 def test_wrong_or_missing_cache_sizes_change_no_level() -> None:

@@ -148,9 +148,9 @@ def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
 def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
     at: dict[str, str | int | float | bool] = {"level": level.name}
     """The value is that of the level part; the statistics describe all sizes of the level, drift included."""
-    latency = stats_of(level.latencies)
     in_cycles = [points[size].cycles.median for size in level.sizes]
-    cycles = stats_of(in_cycles)
+    latency = _around(level.latency, stats_of(level.latencies))
+    cycles = _around(shorth_median(in_cycles), stats_of(in_cycles))
     marks = {
         "noisy": max(level.scatter, median([_width(points[size].latency) for size in level.sizes])) > _NOISY_LEVEL,
         "few-sizes": latency.ci95 is None,
@@ -163,6 +163,14 @@ def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
         Measurement("upper_bound", float(level.upper), dict(at), flags=_gap_flags(level.upper_gap)),
         Measurement("optimum_size", float(level.optimum), dict(at)),
     ]
+
+
+def _around(value: float, stats: Stats) -> Stats:
+    """The statistics with an interval that takes in `value`: that of the median over all sizes may begin beyond it."""
+    if stats.ci95 is None:
+        return stats
+    low, high = stats.ci95
+    return stats.model_copy(update={"ci95": (min(low, value), max(high, value))})
 
 
 def _width(latency: Stats) -> float:
