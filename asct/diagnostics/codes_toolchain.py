@@ -28,7 +28,7 @@ CODES: dict[str, CodeText] = {
     "E405": CodeText(
         "a kernel cannot be kept on the host",
         "The binary was built, but it is not whole in the host's cache folder ($XDG_CACHE_HOME/asct, ~/.cache/asct,\n"
-        "or `cache` in the work folder). A full disk, missing rights, a file system mounted noexec, or no sha256sum.",
+        "or `cache` in the work folder). A full disk, missing rights, or a file system mounted noexec.",
     ),
     "E406": CodeText(
         "no static C library",

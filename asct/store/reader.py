@@ -132,11 +132,6 @@ def read_run(root: Path) -> StoredRun:
     return StoredRun(layout, load(Run, "run", inside(root, "run.json")))
 
 
-def read_facts(path: Path) -> HostFacts:
-    """One asct.facts document; raises StoreError."""
-    return load(HostFacts, "facts", path)
-
-
 def readable(root: Path) -> tuple[StoredRun | None, tuple[Diagnostic, ...]]:
     """The same as `read_run` for listings: the findings instead of an exception."""
     try:
