@@ -69,7 +69,30 @@ class Bars:
     better: Literal["lower", "higher", "neither"] = "neither"
 
 
-Figure = Line | Bars
+@dataclass(frozen=True, slots=True)
+class Heatmap:
+    """A matrix as colours: `values[row][column]` in `unit`, None where nothing was measured.
+
+    `ceiling` ends the colour scale, so that one outlier does not hide the rest; None for the largest value. `groups` are
+    the rows (and columns, when those are the same) at which a block of the topology begins.
+    """
+
+    slug: str
+    title: str
+    caption: str
+    x_title: str
+    y_title: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    unit: str
+    ceiling: float | None = None
+    groups: tuple[int, ...] = ()
+    host: str = ""
+    better: Literal["lower", "higher", "neither"] = "neither"
+
+
+Figure = Line | Bars | Heatmap
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,19 +13,26 @@
 #define OPTS_ABI 1
 #define OPTS_LIST_MAX 1024
 
-enum opt_type { OPT_INTEGER, OPT_CHOICE, OPT_INTEGERS };
+#define OPTS_WORDS_MAX 64
+
+enum opt_type { OPT_INTEGER, OPT_CHOICE, OPT_INTEGERS, OPT_CHOICES };
 
 struct opt_list {
     size_t count;
     int64_t values[OPTS_LIST_MAX];
 };
 
+struct opt_words {
+    size_t count;
+    const char *values[OPTS_WORDS_MAX]; /* each points into the table's choices */
+};
+
 struct opt {
     const char *name, *unit, *fallback, *help;
     enum opt_type type;
     int64_t min, max;     /* of an integer, or of each in a list */
-    const char *choices;  /* of a choice: words with a blank between */
-    void *value;          /* int64_t, const char * or struct opt_list */
+    const char *choices;  /* of one choice or several: words with a blank between */
+    void *value;          /* int64_t, const char *, struct opt_list or struct opt_words */
     bool given;
 };
 
@@ -73,16 +80,49 @@ static inline void opts_take_list(const struct opt *opt, const char *text)
     }
 }
 
-static inline const char *opts_choice(const char *choices, const char *text)
+/* Where a word of `length` stands among the choices; NULL if it is none of them. */
+static inline const char *opts_choice(const char *choices, const char *text, size_t length)
 {
-    size_t length = strlen(text);
     for (const char *word = choices; *word; word += strspn(word, " ")) {
         size_t end = strcspn(word, " ");
         if (end == length && strncmp(word, text, end) == 0)
-            return text;
+            return word;
         word += end;
     }
     return NULL;
+}
+
+/* Length of a word of the choices. */
+static inline size_t opts_word_length(const char *word)
+{
+    return strcspn(word, " ");
+}
+
+/* Whether a word of the choices is `name`. */
+static inline bool opts_word_is(const char *word, const char *name)
+{
+    return opts_word_length(word) == strlen(name) && strncmp(word, name, strlen(name)) == 0;
+}
+
+__attribute__((noreturn)) static inline void opts_no_choice(const struct opt *opt, const char *text, size_t length)
+{
+    fail(EXIT_USAGE, "--%s: %.*s is none of: %s", opt->name, (int)length, text, opt->choices);
+}
+
+/* `a,b,c`, each one of the choices; an empty text is an empty list. */
+static inline void opts_take_words(const struct opt *opt, const char *text)
+{
+    struct opt_words *words = opt->value;
+    for (words->count = 0; *text; text += *text == ',') {
+        size_t length = strcspn(text, ",");
+        const char *word = opts_choice(opt->choices, text, length);
+        if (!word)
+            opts_no_choice(opt, text, length);
+        if (words->count == OPTS_WORDS_MAX)
+            fail(EXIT_USAGE, "--%s: more than %d words", opt->name, OPTS_WORDS_MAX);
+        words->values[words->count++] = word;
+        text += length;
+    }
 }
 
 static inline void opts_take(const struct opt *opt, const char *text)
@@ -91,15 +131,17 @@ static inline void opts_take(const struct opt *opt, const char *text)
         opts_check(opt, text, strlen(text), opt->value);
     else if (opt->type == OPT_INTEGERS)
         opts_take_list(opt, text);
-    else if (opts_choice(opt->choices, text))
+    else if (opt->type == OPT_CHOICES)
+        opts_take_words(opt, text);
+    else if (opts_choice(opt->choices, text, strlen(text)))
         *(const char **)opt->value = text;
     else
-        fail(EXIT_USAGE, "--%s: %s is none of: %s", opt->name, text, opt->choices);
+        opts_no_choice(opt, text, strlen(text));
 }
 
 static inline const char *opts_type_name(enum opt_type type)
 {
-    static const char *const names[] = {"integer", "choice", "integers"};
+    static const char *const names[] = {"integer", "choice", "integers", "choices"};
     return names[type];
 }
 
@@ -114,7 +156,7 @@ static inline void opts_describe_one(const struct opt *opt)
         out_integer(&out, "default", strtoll(opt->fallback, NULL, 10));
     else
         out_text(&out, "default", opt->fallback);
-    if (opt->type == OPT_CHOICE) {
+    if (opt->type == OPT_CHOICE || opt->type == OPT_CHOICES) {
         out_text(&out, "choices", opt->choices);
     } else {
         out_integer(&out, "min", opt->min);
@@ -146,7 +188,7 @@ static inline void opts_help(const struct opts *opts)
     for (size_t i = 0; i < opts->count; i++) {
         const struct opt *opt = &opts->table[i];
         printf("  --%-18s %s", opt->name, opt->help);
-        if (opt->type == OPT_CHOICE)
+        if (opt->type == OPT_CHOICE || opt->type == OPT_CHOICES)
             printf(" (%s)", opt->choices);
         printf(" [%s%s%s]\n", *opt->fallback ? opt->fallback : "none", *opt->unit ? " " : "", opt->unit);
     }
@@ -241,6 +283,9 @@ static inline void opts_echo(const struct opts *opts, struct out *out)
             out_integer(out, opt->name, *(const int64_t *)opt->value);
         } else if (opt->type == OPT_CHOICE) {
             out_text(out, opt->name, *(const char *const *)opt->value);
+        } else if (opt->type == OPT_CHOICES) {
+            const struct opt_words *words = opt->value;
+            out_words(out, opt->name, words->values, words->count);
         } else {
             const struct opt_list *list = opt->value;
             out_integers(out, opt->name, list->values, list->count);

@@ -77,6 +77,16 @@ static inline void out_integers(struct out *out, const char *key, const int64_t 
     putchar(']');
 }
 
+/* Words that end at a blank, as they stand in a list of choices; a choice needs no escapes. */
+static inline void out_words(struct out *out, const char *key, const char *const *words, size_t count)
+{
+    out_key(out, key);
+    putchar('[');
+    for (size_t i = 0; i < count; i++)
+        printf(i ? ",\"%.*s\"" : "\"%.*s\"", (int)strcspn(words[i], " "), words[i]);
+    putchar(']');
+}
+
 static inline void out_object(struct out *out, const char *key)
 {
     out_key(out, key);

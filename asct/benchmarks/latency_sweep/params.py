@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from annotated_types import MultipleOf
-from pydantic import BeforeValidator
 
+from asct.sdk.memory.settings import LISTED, PageKind, Share
 from asct.sdk.params import Duration, Params, Size, setting
 
-Pages = Literal["auto", "4k", "thp", "2m", "1g"]
-
 MAX_SIZE: Final = 1 << 40
-_PAGE_SPELLINGS: Final = {
-    "4kib": "4k", "4096": "4k", "base": "4k", "2mib": "2m", "2097152": "2m", "1gib": "1g", "1073741824": "1g",
-}  # fmt: skip
-_PERCENT: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*%\s*", re.ASCII)
-
-
-def _page_kind(value: object) -> object:
-    """`4K`, `4096`, `THP`, `2MiB` ... as the kernel spells it."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return value
-    text = str(value).strip().lower()
-    return _PAGE_SPELLINGS.get(text, text)
-
-
-def _share(value: object) -> object:
-    """`0.5 %` as 0.005."""
-    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    return float(found.group(1)) / 100.0 if found else value
-
-
-def _listed(value: object) -> object:
-    """One size, or a text with commas (the command line has no lists), as a list."""
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return [value] if isinstance(value, int) else value
 
 
 class LatencySweepParams(Params):
@@ -52,7 +24,7 @@ class LatencySweepParams(Params):
         le=MAX_SIZE,
         pitfalls="Less than four times the last cache leaves no room for a DRAM level.",
     )
-    sizes: Annotated[tuple[Size, ...], BeforeValidator(_listed)] = setting(
+    sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
         "Working sets to measure instead of the grid from min_size to max_size; nothing is refined then",
         max_length=1000,
@@ -66,7 +38,7 @@ class LatencySweepParams(Params):
         le=1 << 20,
         pitfalls="Below the line size two loads share a line; 128 keeps the prefetch of adjacent lines out.",
     )
-    pages: Annotated[Pages, BeforeValidator(_page_kind)] = setting(
+    pages: PageKind = setting(
         "auto",
         "Pages of the memory: 4K (base pages), THP, 2M or 1G from the pools, or auto: the largest to be had",
         aliases=("page_size", "page_kind"),
@@ -78,7 +50,7 @@ class LatencySweepParams(Params):
     memory_node: int | None = setting(
         None, "NUMA node of the memory; unset, where the CPU is", aliases=("node", "membind"), ge=0, le=1023
     )
-    target_interval: Annotated[float, BeforeValidator(_share)] = setting(
+    target_interval: Share = setting(
         0.005,
         "A size is done when the 95 % interval of its median is no wider than this share of it (0.5 % = 0.005)",
         ge=0.001,

@@ -1,0 +1,60 @@
+"""NUMA nodes and CPUs of a host as the memory benchmarks use them. Node numbers may be sparse, nodes without CPUs exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asct.sdk.facts import HostFacts
+
+UNBOUND = -1
+"""The node of memory that is bound to none: the host has no NUMA nodes to name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One node: the usable CPUs of it, and whether memory can be had there. `bind` is what a kernel's --node takes."""
+
+    id: int
+    cpus: tuple[int, ...]
+    memory: bool
+    free_bytes: int | None
+    bind: int
+
+
+def usable_cpus(facts: HostFacts) -> tuple[int, ...]:
+    """CPUs that are online and in the affinity mask or cpuset of the account; empty when nothing is known."""
+    allowed, online = set(facts.cpu.allowed), set(facts.cpu.online)
+    return tuple(sorted(allowed & online if allowed and online else allowed or online))
+
+
+def places(facts: HostFacts) -> tuple[Place, ...]:
+    """All nodes by number. A host without NUMA nodes is one place of number 0 whose memory is left unbound."""
+    usable = usable_cpus(facts)
+    if not facts.nodes:
+        return (Place(0, usable, True, facts.memory.available_bytes, UNBOUND),)
+    only = len(facts.nodes) == 1
+    return tuple(
+        Place(
+            node.id,
+            tuple(cpu for cpu in usable if cpu in set(node.cpus)),
+            node.memory_bytes is None or node.memory_bytes > 0,
+            facts.memory.available_bytes if only else node.free_bytes,
+            node.id,
+        )
+        for node in sorted(facts.nodes, key=lambda node: node.id)
+    )
+
+
+def run_places(facts: HostFacts) -> tuple[Place, ...]:
+    """Nodes with a usable CPU."""
+    return tuple(place for place in places(facts) if place.cpus)
+
+
+def memory_places(facts: HostFacts) -> tuple[Place, ...]:
+    """Nodes with memory, those without CPUs (CXL, HBM) included."""
+    return tuple(place for place in places(facts) if place.memory)
+
+
+def place_of_cpu(facts: HostFacts, cpu: int) -> Place | None:
+    """The node that a CPU belongs to; None when it is not usable."""
+    return next((place for place in places(facts) if cpu in place.cpus), None)
