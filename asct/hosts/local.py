@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -38,6 +39,7 @@ GRACE_S = 2.0
 """Between SIGINT, SIGTERM and SIGKILL."""
 UNKILLABLE_S = 10.0
 LOOK_S = 0.2
+BUSY_S = 2.0
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
@@ -243,6 +245,28 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C"}
 
 
+def _spawn(process: Process, folder: Path, streams: tuple[int, int, int]) -> subprocess.Popen[bytes]:
+    """Start a program. One just written is busy as long as a process that another thread forks meanwhile holds its file
+    open, which it does until it executes something itself: a matter of milliseconds."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            return subprocess.Popen(
+                process.argv,
+                cwd=folder,
+                env={**_environment(), **process.env},
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
+                start_new_session=True,
+                umask=0o077,
+            )
+        except OSError as error:
+            if error.errno != errno.ETXTBSY or time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
+
+
 class _Group:
     """A program in a process group of its own. The group is signalled only while its leader is not yet reaped."""
 
@@ -260,18 +284,7 @@ class _Group:
                 err = stack.enter_context(open_output(folder / process.stderr_file))
                 streams = (subprocess.DEVNULL, out.fileno(), err.fileno())
             try:
-                return cls(
-                    subprocess.Popen(
-                        process.argv,
-                        cwd=folder,
-                        env={**_environment(), **process.env},
-                        stdin=streams[0],
-                        stdout=streams[1],
-                        stderr=streams[2],
-                        start_new_session=True,
-                        umask=0o077,
-                    )
-                )
+                return cls(_spawn(process, folder, streams))
             except OSError as error:
                 os.write(streams[2], f"{process.argv[0]}: {error.strerror}\n".encode("utf-8", "replace"))
                 return cls(None, 127 if isinstance(error, FileNotFoundError) else 126)
