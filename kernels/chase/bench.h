@@ -5,14 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "chase/chain.h"
+#include "kit/chain.h"
 #include "chase/measure.h"
 #include "chase/record.h"
+#include "kit/noise.h"
 #include "kit/timer.h"
 
 struct bench {
     struct chain *chain;
     const struct timer *timer;
+    struct noise *noise;
     struct effort effort;
     uint64_t flush_bytes;    /* of the last-level cache: read before a sparse chain is timed */
     uint64_t verified_lines; /* walked by self-checks so far */

@@ -1,25 +1,15 @@
 /* chase: load-to-use latency over the size of the working set. README.md says how and why. */
-#include "chase/chain.h"
 #include "chase/sweep.h"
-
-#include <sys/resource.h>
 
 #include "cpu.h"
 #include "kit/affinity.h"
 #include "kit/arena.h"
+#include "kit/noise.h"
+#include "kit/chain.h"
+#include "kit/llc.h"
 #include "kit/opts.h"
-#include "kit/sysfile.h"
 #include "kit/timer.h"
 
-#define MIB (1 << 20)
-#define LLC_ASSUMED_BYTES (64 * MIB)
-
-/* A dense chain of 4 last-level caches is far in DRAM. Not under 128 MiB: fewer lines could come round within the time of one
- * size and be found in the cache. Of a huge cache 2 do, since each line costs 50 ns to put in and to check. */
-#define DENSE_LLC_FACTOR 4
-#define DENSE_MIN_BYTES (128 * MIB)
-#define DENSE_MODEST_BYTES (256 * MIB)
-#define DENSE_HUGE_LLC_FACTOR 2
 #define DRIFT_MAX_PPM 2000
 #define SIZE_MAX_BYTES ((int64_t)1 << 46)
 #define NODE_BYTES 16 /* of a struct node; sizeof does not fit into the table's help text */
@@ -64,11 +54,6 @@ static struct opt table[] = {
 static const struct opts opts = {"chase", "1.0", "load-to-use latency over the size of the working set", table,
                                  sizeof table / sizeof *table};
 
-struct llc {
-    int64_t bytes;
-    const char *from;
-};
-
 /* Fills in what depends on other options and refuses what does not go together; the largest size. */
 static uint64_t settle_options(void)
 {
@@ -90,31 +75,6 @@ static uint64_t settle_options(void)
     return (uint64_t)largest;
 }
 
-/* The largest cache of the CPU that holds data, as sysfs tells. */
-static struct llc find_llc(int cpu)
-{
-    struct llc llc = {0, "sysfs"};
-    char text[32];
-    if (asked.llc_bytes > 0)
-        return (struct llc){asked.llc_bytes, "option"};
-    for (int index = 0; index < 16; index++) {
-        sysfile_text(text, sizeof text, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, index);
-        int64_t bytes = sysfile_scaled(text);
-        llc.bytes = bytes > llc.bytes ? bytes : llc.bytes;
-    }
-    return llc.bytes > 0 ? llc : (struct llc){LLC_ASSUMED_BYTES, "assumed"};
-}
-
-/* Lines of the longest dense chain. */
-static uint64_t dense_lines(const struct llc *llc)
-{
-    int64_t bytes = DENSE_LLC_FACTOR * llc->bytes, most = DENSE_HUGE_LLC_FACTOR * llc->bytes;
-    most = most > DENSE_MODEST_BYTES ? most : DENSE_MODEST_BYTES;
-    bytes = bytes < most ? bytes : most;
-    bytes = bytes > DENSE_MIN_BYTES ? bytes : DENSE_MIN_BYTES;
-    return (uint64_t)(bytes / asked.stride > 2 ? bytes / asked.stride : 2);
-}
-
 static void report_pages(struct out *out, const struct arena *arena)
 {
     const struct smaps *smaps = &arena->smaps;
@@ -128,7 +88,7 @@ static void report_pages(struct out *out, const struct arena *arena)
     out_integer(out, "huge_bytes", smaps->found ? smaps->huge_bytes : -1);
 }
 
-static void report_meta(const struct arena *arena, const struct timer *timer, const struct llc *llc, int cpu, uint64_t map_ns)
+static void report_meta(const struct arena *arena, const struct timer *timer, const struct llc *llc, int64_t cpu, uint64_t map_ns)
 {
     struct out out = opts_begin_meta(&opts, CPU_ARCH);
     out_integer(&out, "cpu", cpu);
@@ -139,10 +99,10 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
     report_pages(&out, arena);
     out_integer(&out, "llc_bytes", llc->bytes);
     out_text(&out, "llc_from", llc->from);
-    out_integer(&out, "max_lines", (int64_t)dense_lines(llc));
+    out_integer(&out, "max_lines", (int64_t)llc_dense_lines(llc, asked.stride));
     out_integer(&out, "tick_hz", (int64_t)(1e9 / timer->ns_per_tick + 0.5));
     out_integer(&out, "timer_overhead_ns", timer_ns(timer, timer->overhead_ticks));
-    out_integer(&out, "probe_adds", (int64_t)measure_adds(timer));
+    out_integer(&out, "probe_adds", (int64_t)loop_probe_adds(timer));
     out_integer(&out, "target_permille", asked.target_interval);
     out_integer(&out, "time_cap_ns", asked.time_cap_ms * 1000000);
     out_integer(&out, "map_ns", (int64_t)map_ns);
@@ -152,25 +112,22 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
 
 static void report_end(const struct sweep *sweep, const struct sweep_result *result, const struct timer *timer)
 {
-    struct rusage usage;
     int64_t drift = timer_drift_ppm(timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
         fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
-    getrusage(RUSAGE_SELF, &usage);
     struct out out = out_begin("end");
     out_bool(&out, "ok", true);
     out_integer(&out, "samples", (int64_t)result->samples);
     out_integer(&out, "refined", (int64_t)result->refined);
     out_text(&out, "refine_stopped", result->refine_stopped);
     out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
-    out_integer(&out, "voluntary_switches", usage.ru_nvcsw);
-    out_integer(&out, "involuntary_switches", usage.ru_nivcsw);
     out_integer(&out, "tick_drift_ppm", drift);
     out_integer(&out, "verified_lines", (int64_t)sweep->bench.verified_lines);
+    noise_report(sweep->bench.noise, &out);
     out_end();
 }
 
-static struct sweep sweep_of(struct chain *chain, const struct timer *timer, const struct llc *llc)
+static struct sweep sweep_of(struct chain *chain, const struct timer *timer, const struct llc *llc, struct noise *noise)
 {
     return (struct sweep){
         .min_bytes = (uint64_t)asked.min_size,
@@ -185,6 +142,7 @@ static struct sweep sweep_of(struct chain *chain, const struct timer *timer, con
         .bench = {
             .chain = chain,
             .timer = timer,
+            .noise = noise,
             .flush_bytes = (uint64_t)llc->bytes,
             .effort = {(double)asked.target_interval / 1000, (uint64_t)asked.time_cap_ms * 1000000},
         },
@@ -197,18 +155,20 @@ int main(int argc, char **argv)
     out_open();
     opts_parse(&opts, argc, argv);
     uint64_t largest = settle_options();
-    int cpu = affinity_bind(asked.cpu);
-    struct llc llc = find_llc(cpu);
+    int64_t cpu = affinity_bind(asked.cpu);
+    struct noise noise;
+    struct llc llc = llc_find(cpu, asked.llc_bytes);
     timer_start(&timer);
     struct arena arena = arena_map(asked.pages, largest, asked.node);
     uint64_t map_ns = timer_monotonic_ns() - timer.ns_0;
     timer_calibrate(&timer);
     report_meta(&arena, &timer, &llc, cpu, map_ns);
     struct chain chain = {.start = arena.start, .bytes = arena.bytes, .stride = (uint64_t)asked.stride,
-                          .max_lines = dense_lines(&llc), .seed = (uint64_t)asked.seed};
+                          .max_lines = llc_dense_lines(&llc, asked.stride), .seed = (uint64_t)asked.seed};
     chain_init(&chain);
+    noise_begin(&noise, &cpu, 1);
     out_ready();
-    struct sweep sweep = sweep_of(&chain, &timer, &llc);
+    struct sweep sweep = sweep_of(&chain, &timer, &llc, &noise);
     struct sweep_result result = sweep_run(&sweep);
     report_end(&sweep, &result, &timer);
     return 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "chase/loop.h"
+#include "kit/loop.h"
 #include "kit/fail.h"
 #include "kit/stats.h"
 
@@ -13,9 +13,6 @@
 #define WARM_LOADS 1024   /* before each batch: getrusage and the reading of the clock displace lines of a first-level cache */
 #define LOOK_EVERY 7       /* batches between two looks at the interval */
 #define CYCLE_REACH 2      /* batches before and after whose adds count for one */
-#define PROBE_TICKS 800    /* that adds take at least: the fastest of a few is up to one tick short, an eighth of a percent */
-#define PROBE_SHORTEST_NS 4000 /* that LOOP_ADDS take, at 4 GHz */
-#define PROBE_TIMES_MAX 8  /* a counter of 25 MHz needs them; a slower one stays coarse */
 #define CAP_FACTOR 20     /* a machine too busy for the least number of batches is given up after so many caps */
 #define TRIALS 8          /* batches thrown away to find their length, */
 #define TRIALS_UP 3       /* the first of them free to lengthen it */
@@ -29,15 +26,9 @@ static long switches(void)
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-uint64_t measure_adds(const struct timer *timer)
-{
-    uint64_t times = (uint64_t)(timer->ns_per_tick * PROBE_TICKS / PROBE_SHORTEST_NS) + 1;
-    return LOOP_ADDS * (times < PROBE_TIMES_MAX ? times : PROBE_TIMES_MAX);
-}
-
 static struct batch one_batch(const struct timer *timer, uint64_t turns, struct node **at)
 {
-    uint64_t adds = measure_adds(timer), t0 = cpu_ticks();
+    uint64_t adds = loop_probe_adds(timer), t0 = cpu_ticks();
     loop_adds(adds);
     uint64_t t1 = cpu_ticks();
     struct node *node = loop_loads(*at, WARM_LOADS / LOOP_LOADS_PER_TURN);
@@ -87,7 +78,7 @@ static double cycle_ns_at(const struct measured *measured, uint64_t i, const str
     for (uint64_t k = from; k <= to && k < measured->count; k++)
         if (measured->batches[k].add_ticks < fastest)
             fastest = measured->batches[k].add_ticks;
-    return (double)fastest * timer->ns_per_tick / (double)measure_adds(timer);
+    return (double)fastest * timer->ns_per_tick / (double)loop_probe_adds(timer);
 }
 
 static struct summary cycle_summary(const struct measured *measured, const struct timer *timer)

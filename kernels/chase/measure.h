@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "chase/chain.h"
+#include "kit/chain.h"
 #include "kit/timer.h"
 
 #define MEASURE_BATCHES_MIN 21
@@ -37,9 +37,6 @@ struct measured {
     struct summary cycles;  /* core cycles per load, formed batch by batch */
     double cycle_ns;        /* median */
 };
-
-/* Dependent adds before each batch: more where the counter that times them is coarse. */
-uint64_t measure_adds(const struct timer *timer);
 
 /* Measures the chain as it stands and leaves the result in `measured`. A size ends when the interval over all batches is narrow
  * enough, or over the last MEASURE_BATCHES_MIN alone: a neighbour that pauses is waited for, within the cap. Ends the program

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "chase/loop.h"
+#include "kit/loop.h"
 #include "kit/out.h"
 #include "kit/stats.h"
 
@@ -35,7 +35,7 @@ static void list_batches(struct record *record, struct measured *measured, const
 void record_take(struct record *record, struct measured *measured, const struct timer *timer)
 {
     record->loads = measured->loads;
-    record->adds = measure_adds(timer);
+    record->adds = loop_probe_adds(timer);
     record->batches = measured->count;
     record->dropped = measured->dropped;
     record->outside = measured->outside;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chase/chain.h"
-#include "chase/check.h"
+#include "kit/chain.h"
+#include "kit/chaincheck.h"
 #include "kit/numbers.h"
 
 #define BYTES (1 << 22)
@@ -36,7 +36,7 @@ static void check_one_cycle(const struct chain *chain)
         count++;
     } while (node != first && count <= chain->lines);
     require(count == chain->lines, "not all lines", chain);
-    require(check_chain(chain), "refused by the self-check", chain);
+    require(chain_check(chain), "refused by the self-check", chain);
 }
 
 static void check_faults(struct chain *chain)
@@ -47,14 +47,14 @@ static void check_faults(struct chain *chain)
     struct node *next = a->next;
     a->next = b->next; /* two cycles, of both of which no line is lost */
     b->next = next;
-    require(!check_chain(chain), "two cycles pass", chain);
+    require(!chain_check(chain), "two cycles pass", chain);
     b->next = a->next;
     a->next = a; /* the walk never comes back */
-    require(!check_chain(chain), "a dead end passes", chain);
+    require(!chain_check(chain), "a dead end passes", chain);
     a->next = (struct node *)(chain->start + chain->lines * chain->cell * chain->stride); /* a stray pointer */
-    require(!check_chain(chain), "a stray pointer passes", chain);
+    require(!chain_check(chain), "a stray pointer passes", chain);
     a->next = next;
-    require(check_chain(chain), "a mended chain is refused", chain);
+    require(chain_check(chain), "a mended chain is refused", chain);
 }
 
 static void grow_and_shrink(uint64_t stride, uint64_t max_lines, uint64_t seed)

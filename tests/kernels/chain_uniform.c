@@ -2,7 +2,7 @@
  * below 49.7 in 999 of 1000 cases, and the seeds are fixed, so that the outcome is too. */
 #include <stdio.h>
 
-#include "chase/chain.h"
+#include "kit/chain.h"
 
 #define LINES 5
 #define SEEDS 24000

@@ -1,0 +1,129 @@
+/* The chain: one random cycle through the lines of a working set, which grows and shrinks in place.
+ *
+ * Line k is put behind a random one of the k lines before it. Each of the (n-1)! ways to draw gives another cycle, and there
+ * are (n-1)! cycles, so every cycle is equally likely, as with Sattolo's shuffle (Inf. Proc. Letters 22, 1986), but a longer
+ * chain costs only its new lines. Draws are a function of (seed, k): the newest line can be taken out again, and taking it out
+ * checks that it stands where it was put. */
+#ifndef KIT_CHAIN_H
+#define KIT_CHAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kit/loop.h"
+#include "kit/numbers.h"
+
+#define CHAIN_AHEAD 32 /* lines whose place is fetched before it is needed: the misses overlap */
+
+/* Separates the draws of places inside a cell from the draws of predecessors. */
+#define CHAIN_PLACE_STREAM 0x9e3779b97f4a7c15u
+
+struct chain {
+    char *start;         /* of the memory, `bytes` long, zeroed */
+    uint64_t bytes;
+    uint64_t stride;     /* bytes from line to line; a multiple of 16 */
+    uint64_t max_lines;  /* a larger working set is walked sparsely */
+    uint64_t seed;
+    uint64_t lines;      /* in the cycle now */
+    uint64_t cell;       /* 1: every line of the span. n: one of each n lines, at random */
+};
+
+struct extent {
+    uint64_t lines, cell;
+};
+
+/* Where line k lies. */
+static inline struct node *chain_line(const struct chain *chain, uint64_t k)
+{
+    uint64_t line = k * chain->cell;
+    if (chain->cell > 1)
+        line += random_below(random_at(chain->seed ^ CHAIN_PLACE_STREAM, k), chain->cell);
+    return (struct node *)(chain->start + line * chain->stride);
+}
+
+/* The line that line k > 0 is put behind. */
+static inline struct node *chain_predecessor(const struct chain *chain, uint64_t k)
+{
+    return chain_line(chain, random_below(random_at(chain->seed, k), k));
+}
+
+static inline void chain_single_line(struct chain *chain, uint64_t cell)
+{
+    chain->cell = cell;
+    chain->lines = 1;
+    struct node *first = chain_line(chain, 0);
+    first->next = first;
+}
+
+static inline void chain_init(struct chain *chain)
+{
+    chain_single_line(chain, 1);
+}
+
+/* Lines and cell width for a span of `bytes`. */
+static inline struct extent chain_extent(const struct chain *chain, uint64_t bytes)
+{
+    uint64_t span_lines = bytes / chain->stride;
+    uint64_t cell = (span_lines + chain->max_lines - 1) / chain->max_lines;
+    return (struct extent){span_lines / cell, cell};
+}
+
+static inline void chain_grow(struct chain *chain, uint64_t lines)
+{
+    struct node *behind[CHAIN_AHEAD];
+    while (chain->lines < lines) {
+        uint64_t count = lines - chain->lines < CHAIN_AHEAD ? lines - chain->lines : CHAIN_AHEAD;
+        for (uint64_t i = 0; i < count; i++) {
+            behind[i] = chain_predecessor(chain, chain->lines + i);
+            __builtin_prefetch(behind[i], 1);
+        }
+        for (uint64_t i = 0; i < count; i++) {
+            struct node *line = chain_line(chain, chain->lines + i);
+            line->next = behind[i]->next;
+            behind[i]->next = line;
+        }
+        chain->lines += count;
+    }
+}
+
+static inline bool chain_shrink(struct chain *chain, uint64_t lines)
+{
+    struct node *behind[CHAIN_AHEAD];
+    bool whole = true;
+    while (whole && chain->lines > lines) {
+        uint64_t count = chain->lines - lines < CHAIN_AHEAD ? chain->lines - lines : CHAIN_AHEAD;
+        for (uint64_t i = 0; i < count; i++) {
+            behind[i] = chain_predecessor(chain, chain->lines - 1 - i);
+            __builtin_prefetch(behind[i], 1);
+        }
+        for (uint64_t i = 0; i < count; i++) {
+            struct node *line = chain_line(chain, chain->lines - 1 - i);
+            whole = whole && behind[i]->next == line;
+            behind[i]->next = line->next;
+        }
+        chain->lines -= count;
+    }
+    const struct node *first = chain_line(chain, 0);
+    return whole && (lines > 1 || first->next == first);
+}
+
+/* Makes the cycle that of `extent`. False if the chain is found broken when lines are taken out. */
+static inline bool chain_resize(struct chain *chain, struct extent extent)
+{
+    if (extent.cell != chain->cell)
+        chain_single_line(chain, extent.cell);
+    if (extent.lines < chain->lines)
+        return chain_shrink(chain, extent.lines);
+    chain_grow(chain, extent.lines);
+    return true;
+}
+
+/* Whether `node` is a line of the span, by its address. */
+static inline bool chain_holds(const struct chain *chain, const struct node *node)
+{
+    uint64_t offset = (uint64_t)((const char *)node - chain->start);
+    return offset < chain->lines * chain->cell * chain->stride && offset % chain->stride == 0;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* The last-level cache, and how much memory is far beyond it. */
+#ifndef KIT_LLC_H
+#define KIT_LLC_H
+
+#include <stdint.h>
+
+#include "kit/sysfile.h"
+
+#define LLC_MIB (1 << 20)
+#define LLC_ASSUMED_BYTES (64 * LLC_MIB)
+
+/* A dense chain of 4 last-level caches is far in DRAM. Not under 128 MiB: fewer lines could come round within the time of one
+ * size and be found in the cache. Of a huge cache 2 do, since each line costs 50 ns to put in and to check. */
+#define LLC_DENSE_FACTOR 4
+#define LLC_DENSE_MIN_BYTES (128 * LLC_MIB)
+#define LLC_DENSE_MODEST_BYTES (256 * LLC_MIB)
+#define LLC_DENSE_HUGE_FACTOR 2
+
+struct llc {
+    int64_t bytes;
+    const char *from; /* option, sysfs or assumed */
+};
+
+/* The largest cache of `cpu` that holds data, as sysfs tells; `asked` bytes instead if positive. */
+static inline struct llc llc_find(int cpu, int64_t asked)
+{
+    struct llc llc = {0, "sysfs"};
+    char text[32];
+    if (asked > 0)
+        return (struct llc){asked, "option"};
+    for (int index = 0; index < 16; index++) {
+        sysfile_text(text, sizeof text, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, index);
+        int64_t bytes = sysfile_scaled(text);
+        llc.bytes = bytes > llc.bytes ? bytes : llc.bytes;
+    }
+    return llc.bytes > 0 ? llc : (struct llc){LLC_ASSUMED_BYTES, "assumed"};
+}
+
+/* Lines of the longest dense chain, one each `stride` bytes. */
+static inline uint64_t llc_dense_lines(const struct llc *llc, int64_t stride)
+{
+    int64_t bytes = LLC_DENSE_FACTOR * llc->bytes, most = LLC_DENSE_HUGE_FACTOR * llc->bytes;
+    most = most > LLC_DENSE_MODEST_BYTES ? most : LLC_DENSE_MODEST_BYTES;
+    bytes = bytes < most ? bytes : most;
+    bytes = bytes > LLC_DENSE_MIN_BYTES ? bytes : LLC_DENSE_MIN_BYTES;
+    return (uint64_t)(bytes / stride > 2 ? bytes / stride : 2);
+}
+
+#endif

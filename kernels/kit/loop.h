@@ -1,0 +1,52 @@
+/* The timed loops: dependent loads, dependent adds. Each is a function of its own, so that what the compiler made of it can be
+ * looked at by name; `weak` keeps every compiler from making one for special arguments, and allows several files to have it. */
+#ifndef KIT_LOOP_H
+#define KIT_LOOP_H
+
+#include <stdint.h>
+
+#include "cpu.h"
+#include "kit/timer.h"
+
+/* One line of the working set. `mark` is used by the self-check only and zero otherwise. */
+struct node {
+    struct node *next;
+    uint64_t mark;
+};
+
+#define LOOP_LOADS_PER_TURN 64
+#define LOOP_ADDS 16384 /* 4 to 8 us; always a multiple of this many */
+
+#define LOOP_PROBE_TICKS 800         /* that adds take at least: the fastest of a few is up to one tick short, an eighth of a percent */
+#define LOOP_PROBE_SHORTEST_NS 4000  /* that LOOP_ADDS take, at 4 GHz */
+#define LOOP_PROBE_TIMES_MAX 8       /* a counter of 25 MHz needs them; a slower one stays coarse */
+
+#define LOOP_LOAD node = node->next;
+#define LOOP_LOAD_8 LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD
+
+_Static_assert(LOOP_ADDS % CPU_ADDS_PER_TURN == 0, "whole turns of adds");
+
+/* `turns` times 64 loads, each from the address that the one before fetched. Returns where the walk stands. The count of turns
+ * runs in the shadow of the loads: it adds nothing to a chain of 64 loads of 4 cycles or more. */
+__attribute__((noinline, weak)) struct node *loop_loads(struct node *node, uint64_t turns)
+{
+    do {
+        LOOP_LOAD_8 LOOP_LOAD_8 LOOP_LOAD_8 LOOP_LOAD_8 LOOP_LOAD_8 LOOP_LOAD_8 LOOP_LOAD_8 LOOP_LOAD_8
+    } while (--turns > 0);
+    return node;
+}
+
+/* `adds` dependent adds, a multiple of LOOP_ADDS: as many core cycles. The sum is returned so that it is needed. */
+__attribute__((noinline, weak)) uint64_t loop_adds(uint64_t adds)
+{
+    return cpu_dependent_adds(adds / CPU_ADDS_PER_TURN);
+}
+
+/* Dependent adds that the counter times exactly enough: more where it is coarse. */
+static inline uint64_t loop_probe_adds(const struct timer *timer)
+{
+    uint64_t times = (uint64_t)(timer->ns_per_tick * LOOP_PROBE_TICKS / LOOP_PROBE_SHORTEST_NS) + 1;
+    return LOOP_ADDS * (times < LOOP_PROBE_TIMES_MAX ? times : LOOP_PROBE_TIMES_MAX);
+}
+
+#endif
