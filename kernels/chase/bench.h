@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kit/chain.h"
 #include "chase/measure.h"
 #include "chase/record.h"
+#include "kit/chain.h"
 #include "kit/noise.h"
 #include "kit/timer.h"
 

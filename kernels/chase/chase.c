@@ -75,19 +75,6 @@ static uint64_t settle_options(void)
     return (uint64_t)largest;
 }
 
-static void report_pages(struct out *out, const struct arena *arena)
-{
-    const struct smaps *smaps = &arena->smaps;
-    out_text(out, "pages_asked", asked.pages);
-    out_text(out, "pages", arena_kind_name(arena->kind));
-    out_integer(out, "page_bytes", arena->page_bytes);
-    out_integer(out, "base_page_bytes", arena->base_page_bytes);
-    out_integer(out, "arena_bytes", (int64_t)arena->bytes);
-    out_bool(out, "pages_verified", smaps->found);
-    out_integer(out, "kernel_page_bytes", smaps->found ? smaps->page_bytes : -1);
-    out_integer(out, "huge_bytes", smaps->found ? smaps->huge_bytes : -1);
-}
-
 static void report_meta(const struct arena *arena, const struct timer *timer, const struct llc *llc, int64_t cpu, uint64_t map_ns)
 {
     struct out out = opts_begin_meta(&opts, CPU_ARCH);
@@ -96,7 +83,7 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
     out_integer(&out, "seed", asked.seed);
     out_integer(&out, "stride", asked.stride);
     out_integer(&out, "line_bytes", (int64_t)cpu_line_bytes());
-    report_pages(&out, arena);
+    arena_report(arena, asked.pages, &out);
     out_integer(&out, "llc_bytes", llc->bytes);
     out_text(&out, "llc_from", llc->from);
     out_integer(&out, "max_lines", (int64_t)llc_dense_lines(llc, asked.stride));

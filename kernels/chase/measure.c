@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "kit/loop.h"
 #include "kit/fail.h"
+#include "kit/loop.h"
 #include "kit/stats.h"
 
 #define BATCH_NS 100000   /* far below a scheduler tick: most batches are left alone */

@@ -11,6 +11,7 @@
 #include "kit/cgroup.h"
 #include "kit/fail.h"
 #include "kit/node.h"
+#include "kit/out.h"
 #include "kit/smaps.h"
 #include "kit/sysfile.h"
 
@@ -204,6 +205,20 @@ static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t no
     if (node >= 0)
         node_check(arena.start, arena.bytes, node);
     return arena;
+}
+
+/* The members of the meta line that say what was asked for, what was got, and what the system said about it. */
+static inline void arena_report(const struct arena *arena, const char *asked, struct out *out)
+{
+    const struct smaps *smaps = &arena->smaps;
+    out_text(out, "pages_asked", asked);
+    out_text(out, "pages", arena_kind_name(arena->kind));
+    out_integer(out, "page_bytes", arena->page_bytes);
+    out_integer(out, "base_page_bytes", arena->base_page_bytes);
+    out_integer(out, "arena_bytes", (int64_t)arena->bytes);
+    out_bool(out, "pages_verified", smaps->found);
+    out_integer(out, "kernel_page_bytes", smaps->found ? smaps->page_bytes : -1);
+    out_integer(out, "huge_bytes", smaps->found ? smaps->huge_bytes : -1);
 }
 
 #endif
