@@ -11,7 +11,7 @@
 /* The first line of a file without its newline; an empty text if it cannot be read. */
 __attribute__((format(printf, 3, 4))) static inline void sysfile_text(char *text, int size, const char *format, ...)
 {
-    char path[256];
+    char path[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(path, sizeof path, format, arguments);
