@@ -6,13 +6,14 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from asct.sdk import Benchmark, Context, HostFacts, Output, Params, Step
 from asct.sdk.facts import Cache, Cpu
+from asct.sdk.record import Scalar
 
 SOURCES = Path(__file__).parents[2] / "kernels"
 
@@ -33,10 +34,12 @@ def run_step(step: Step) -> Output:
     return Output(step, done.returncode, {"stdout": done.stdout, "stderr": done.stderr}, elapsed)
 
 
-def run_all(benchmark: Benchmark[Any], params: Params, facts: HostFacts) -> list[Output]:
-    """One repeat: steps until there are no more."""
+def run_all(
+    benchmark: Benchmark[Any], params: Params, facts: HostFacts, needs: Mapping[str, Scalar] | None = None
+) -> list[Output]:
+    """One repeat: steps until there are no more. `needs` are results of other jobs, by `alias.path`."""
     done: list[Output] = []
-    while steps := benchmark.steps(params, Context(facts, "/var/tmp/asct", tuple(done))):
+    while steps := benchmark.steps(params, Context(facts, "/var/tmp/asct", tuple(done), needs or {})):
         done += [run_step(step) for step in steps]
     return done
 

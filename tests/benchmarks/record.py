@@ -1,4 +1,4 @@
-"""Record the testdata of latency-sweep and noop anew: `python -m tests.benchmarks.record [CASE...]`.
+"""Record testdata of our own kernels anew: `python -m tests.benchmarks.record [BENCHMARK[/CASE]...]`.
 
 The outputs are what the real kernels wrote on this machine; the measurements are what the parser makes of them, to be
 looked over before they are committed.
@@ -15,6 +15,7 @@ from typing import Any
 from asct.registry import Registry
 from asct.sdk import HostFacts, Measurement, Output
 from tests.benchmarks.kernels import facts_here, run_all
+from tests.benchmarks.test_contract import needed
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
 CASES: dict[str, dict[str, dict[str, Any]]] = {
@@ -35,10 +36,14 @@ def plain(measurement: Measurement) -> dict[str, Any]:
     return {key: value for key, value in body.items() if key != "detail" or value}
 
 
-def document(settings: dict[str, Any], facts: HostFacts, outputs: list[Output], measured: list[Any]) -> dict[str, Any]:
-    """What one file of testdata holds."""
+def document(
+    given: tuple[dict[str, Any], dict[str, Any]], facts: HostFacts, outputs: list[Output], measured: list[Any]
+) -> dict[str, Any]:
+    """What one file of testdata holds; `given` are the settings and what needed jobs found."""
+    settings, needs = given
     return {
         "settings": settings,
+        **({"needs": needs} if needs else {}),
         "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
         "outputs": [
             {"step": one.step.name, "status": one.status, "elapsed_ns": one.elapsed_ns, "files": dict(one.files)}
@@ -54,14 +59,15 @@ def main(wanted: list[str]) -> None:
         benchmark = Registry().get(name)
         assert benchmark is not None
         for case, settings in cases.items():
-            if wanted and case not in wanted:
+            if wanted and not {name, case, f"{name}/{case}"} & set(wanted):
                 continue
             params = benchmark.params_model(**settings)
-            outputs = run_all(benchmark, params, facts)
+            needs = needed(benchmark)
+            outputs = run_all(benchmark, params, facts, needs)
             measured = list(benchmark.parse(params, outputs, facts))
             target = FOLDER / name.replace("-", "_") / "testdata" / f"{case}.json"
             target.parent.mkdir(exist_ok=True)
-            target.write_text(json.dumps(document(settings, facts, outputs, measured), indent=1) + "\n")
+            target.write_text(json.dumps(document((settings, needs), facts, outputs, measured), indent=1) + "\n")
 
 
 if __name__ == "__main__":

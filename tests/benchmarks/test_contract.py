@@ -12,7 +12,9 @@ import pytest
 
 from asct.registry import installed
 from asct.sdk import Benchmark, Context, Figure, HostFacts, Needs, Output, Record, Step
+from asct.sdk.figure import Heatmap
 from asct.sdk.metric import Better, Unit
+from asct.sdk.record import Scalar
 
 ALL = installed().all()
 BY_NAME = {benchmark.name: benchmark for benchmark in ALL}
@@ -21,6 +23,15 @@ FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
 
 def bare_facts() -> HostFacts:
     return HostFacts(schema="asct.facts/1", host="h", collected_at="2026-11-21T00:00:00Z")
+
+
+def needed(benchmark: Benchmark[Any]) -> dict[str, Scalar]:
+    """What the jobs that a benchmark depends on would give it: their examples, by `alias.path`."""
+    return {
+        f"{dependency.alias}.{field.path}": field.example
+        for dependency in benchmark.dependencies
+        for field in BY_NAME[dependency.benchmark].results
+    }
 
 
 def folder_of(benchmark: Benchmark[Any]) -> Path:
@@ -44,8 +55,9 @@ def replayed(benchmark: Benchmark[Any], document: dict[str, Any]) -> tuple[Any, 
     params = benchmark.params_model(**document["settings"])
     facts = HostFacts.model_validate(document["facts"])
     done: list[Output] = []
+    needs = document.get("needs", {})
     for recorded in document["outputs"]:
-        steps = {step.name: step for step in benchmark.steps(params, Context(facts, "/work", tuple(done)))}
+        steps = {step.name: step for step in benchmark.steps(params, Context(facts, "/work", tuple(done), needs))}
         step = steps[recorded["step"]]
         done.append(Output(step, recorded["status"], recorded["files"], recorded.get("elapsed_ns", 0)))
     return params, facts, done
@@ -158,10 +170,11 @@ def test_default_settings_do_not_contradict(benchmark: Benchmark[Any]) -> None:
 @each()
 def test_steps_are_deterministic_and_plain(benchmark: Benchmark[Any]) -> None:
     params = benchmark.params_model()
-    first = list(benchmark.steps(params, Context(bare_facts(), "/work")))
+    context = Context(bare_facts(), "/work", needs=needed(benchmark))
+    first = list(benchmark.steps(params, context))
     assert first
-    assert first == list(benchmark.steps(params, Context(bare_facts(), "/work")))
-    for step in [*first, *benchmark.prepare([params], Context(bare_facts(), "/work"))]:
+    assert first == list(benchmark.steps(params, context))
+    for step in [*first, *benchmark.prepare([params], context)]:
         assert isinstance(step, Step)
         assert all(isinstance(argument, str) and "\0" not in argument for argument in step.arguments)
         assert all("/" not in name and name not in ("stdout", "stderr") for name in step.files)
@@ -178,7 +191,8 @@ def test_there_is_testdata(benchmark: Benchmark[Any]) -> None:
 def test_recorded_outputs_give_the_recorded_measurements(benchmark: Benchmark[Any], path: Path) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
     params, facts, outputs = replayed(benchmark, document)
-    assert not list(benchmark.steps(params, Context(facts, "/work", tuple(outputs)))), "the repeat was not over"
+    context = Context(facts, "/work", tuple(outputs), document.get("needs", {}))
+    assert not list(benchmark.steps(params, context)), "the repeat was not over"
     measured = list(benchmark.parse(params, outputs, facts))
     assert len(measured) == len(document["measurements"])
     for got, expected in zip(measured, document["measurements"], strict=True):
@@ -274,6 +288,11 @@ def _flat(stats: dict[str, Any]) -> list[float]:
 def _check_figure(figure: Figure) -> None:
     assert figure.title
     assert figure.caption
+    if isinstance(figure, Heatmap):
+        assert len(figure.values) == len(figure.rows) > 0
+        assert all(len(row) == len(figure.columns) > 0 for row in figure.values)
+        assert all(value is None or math.isfinite(value) for row in figure.values for value in row)
+        return
     assert figure.series
     for series in figure.series:
         assert len(series.x) == len(series.y)
