@@ -40,6 +40,12 @@ CODES: dict[str, CodeText] = {
         "The host answered but did not give what asct must know of it (CPUs, memory). Nothing is measured on it. "
         "The raw answers are in `facts/<host>/` of the run.",
     ),
+    "E427": CodeText(
+        "too few CPUs on a host",
+        "The measurement needs several CPUs at once (one thread loads the memory while another measures, two threads "
+        "pass a line) and fewer are online and within the affinity mask or cpuset of the account. Widen the mask, or "
+        "leave the benchmark out on this host.",
+    ),
     "E430": CodeText(
         "existing file would be overwritten",
         "A point writes to a file that exists and was not made by this run. asct writes to it only if `overwrite: true`"

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from asct.diagnostics.model import Diagnostic
 from asct.sdk.facts import HostFacts
+from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.needs import Needs
+from asct.values.cpulist import format_cpulist
 
 RESERVE_BYTES = 512 << 20
 """Free space that a scratch file leaves on the host."""
@@ -32,6 +34,7 @@ class Demand:
     kernels: dict[str, None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
     optional_tools: dict[str, None] = field(default_factory=dict)
+    cpus: int = 1
     memory_bytes: int = 0
     scratch: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -53,6 +56,7 @@ class Demand:
         for name, version in one.tools:
             if version_key(version) >= version_key(self.tools.get(name, "")):
                 self.tools[name] = version
+        self.cpus = max(self.cpus, one.cpus)
         self.memory_bytes = max(self.memory_bytes, one.memory_bytes)
         self.seconds += one.seconds
         if one.scratch is not None:
@@ -75,7 +79,7 @@ def version_key(text: str) -> tuple[int, ...]:
 def check(demand: Demand, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Finding]:
     """Everything of `demand` that `facts` say the host lacks. `found` maps tools the facts do not list to a path."""
     findings = [_tool(name, version, facts, found, host) for name, version in demand.tools.items()]
-    findings += [_memory(demand, facts, host), _scratch(demand, facts, host)]
+    findings += [_cpus(demand, facts, host), _memory(demand, facts, host), _scratch(demand, facts, host)]
     return [Finding(item) for item in findings if item is not None]
 
 
@@ -91,6 +95,14 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
         message = f"host {host}: {name} {fact.version} is too old, {minimum} is needed ({fact.path})"
         return Diagnostic("E421", message, hint=f"install {name} {minimum} or newer on {host}")
     return None
+
+
+def _cpus(demand: Demand, facts: HostFacts, host: str) -> Diagnostic | None:
+    usable = usable_cpus(facts)
+    if not usable or demand.cpus <= len(usable):
+        return None
+    message = f"host {host}: {demand.cpus} CPUs are needed, {len(usable)} can be used (CPU {format_cpulist(usable)})"
+    return Diagnostic("E427", message, hint="widen the affinity mask or the cpuset of the account, or leave this out")
 
 
 def _memory(demand: Demand, facts: HostFacts, host: str) -> Diagnostic | None:

@@ -25,6 +25,8 @@ class Needs:
     kernels: tuple[str, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
     optional_tools: tuple[str, ...] = ()
+    cpus: int = 1
+    """CPUs that the account may use at once; a thread has one of its own."""
     memory_bytes: int = 0
     scratch: Scratch | None = None
     seconds: float = 0.0

@@ -50,6 +50,16 @@ def test_version_numbers(text: str, key: tuple[int, ...]) -> None:
     assert version_key(text) == key
 
 
+def test_cpus_that_may_be_used_at_once() -> None:
+    need = Needs(cpus=2)
+    (finding,) = check(Demand.of([Needs(), need]), facts(cpu={"online": [0, 1, 2], "allowed": [2]}), {}, "h")
+    assert finding.diagnostic.code == "E427"
+    assert "2 CPUs are needed, 1 can be used (CPU 2)" in finding.diagnostic.message
+    assert codes(need, facts(cpu={"online": [0, 1], "allowed": [0, 1]})) == []
+    assert codes(need, facts()) == []
+    assert codes(Needs(), facts(cpu={"online": [0], "allowed": [0]})) == []
+
+
 def test_tools() -> None:
     need = Needs(tools=(("fio", "3.30"),))
     assert codes(need, facts()) == ["E420"]
