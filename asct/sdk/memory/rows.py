@@ -1,0 +1,84 @@
+"""Records of one job as rows of tables: by point and place, medians over the repeats, the spread, the flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from asct.sdk.figure import Column
+from asct.sdk.record import Record, Scalar, doubtful
+from asct.statistics.robust import median
+
+
+def by_point(records: Iterable[Record]) -> list[list[Record]]:
+    """The records of each point, in order of appearance."""
+    points: dict[str, list[Record]] = {}
+    for record in records:
+        points.setdefault(record.point_id, []).append(record)
+    return list(points.values())
+
+
+def swept_columns(records: Iterable[Record]) -> tuple[Column, ...]:
+    """One column for each swept setting; those of a table stand behind them."""
+    return tuple(Column(key, key, format="text") for key in dict.fromkeys(key for r in records for key in r.point))
+
+
+def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> dict[str, Scalar | None]:
+    """The settings of one point for the columns of `swept_columns`."""
+    return {column.key: _text(mine[0].point.get(column.key)) for column in columns}
+
+
+def point_label(record: Record, other: str) -> str:
+    """The swept settings of a record's point in words; `other` when nothing is swept."""
+    return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items()) or other
+
+
+def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]:
+    """The records of a metric at a place: the repeats of one value when `coords` name it fully."""
+    return [
+        record
+        for record in records
+        if record.metric == metric and all(record.coords.get(key) == value for key, value in coords.items())
+    ]
+
+
+def middle(repeats: Sequence[Record]) -> float | None:
+    """The median over the repeats; None without any."""
+    return median([record.value for record in repeats]) if repeats else None
+
+
+def highest(repeats: Sequence[Record]) -> float | None:
+    """The largest sample of any repeat; None without statistics."""
+    return max((record.stats.max for record in repeats if record.stats is not None), default=None)
+
+
+def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
+    """The 95 % interval of the only repeat; of several, the span of their values; None where neither is known."""
+    if len(repeats) > 1:
+        values = [record.value for record in repeats]
+        return min(values), max(values)
+    stats = repeats[0].stats if repeats else None
+    return None if stats is None else stats.ci95
+
+
+def interval_text(repeats: Sequence[Record], unit: float, digits: int) -> str | None:
+    """`41.20 .. 41.35`, of several repeats with their number; in units of `unit`."""
+    ends = interval(repeats)
+    if ends is None:
+        return None
+    text = f"{ends[0] / unit:.{digits}f} .. {ends[1] / unit:.{digits}f}"
+    return text if len(repeats) == 1 else f"{text} ({len(repeats)} repeats)"
+
+
+def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
+    """Every flag, once, those that put the value in doubt first."""
+    found = dict.fromkeys(flag for record in records for flag in record.flags)
+    return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
+
+
+def flag_notes(records: Iterable[Record], texts: Mapping[str, str]) -> tuple[str, ...]:
+    """What each flag of the records means, as notes under a table."""
+    return tuple(f"{flag}: {texts[flag]}." for flag in flags_of(records) if flag in texts)
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
