@@ -1,4 +1,4 @@
-"""NUMA nodes and CPUs of a host as the memory benchmarks use them. Node numbers may be sparse, nodes without CPUs exist."""
+"""NUMA nodes and CPUs of a host as the memory benchmarks use them: numbers may be sparse, nodes without CPUs exist."""
 
 from __future__ import annotations
 
