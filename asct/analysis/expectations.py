@@ -20,6 +20,8 @@ from asct.sdk.record import Record, doubtful
 from asct.store.model import Run, Verdict
 from asct.values.quantity import format_quantity
 
+FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
+"""Where the facts have what `of:` names."""
 NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
 
 
@@ -113,7 +115,7 @@ def _judge_one(
         if not matching:
             verdicts.append(_unknown(check, host, _why_missing(check, host, places, run)))
             continue
-        verdicts.extend(_judge_place(check, place, facts.get(host), strict) for place in matching)
+        verdicts.extend(_judge_place(check, place, _whole(check, place, places, facts), strict) for place in matching)
         verdicts.extend(_gaps(check, host, matching, run))
     return verdicts
 
@@ -126,14 +128,14 @@ def _matches(check: Check, place: Place) -> bool:
     )
 
 
-def _judge_place(check: Check, place: Place, facts: HostFacts | None, strict: Collection[str]) -> Verdict:
+def _judge_place(check: Check, place: Place, whole: float | None, strict: Collection[str]) -> Verdict:
     record = place.records[0]
     base = _unknown(check, place.host, "").model_copy(
         update={
             "id": place.id, "metric": place.metric, "unit": record.unit, "at": dict(place.at), "value": place.value,
         }
     )  # fmt: skip
-    low, high, problem = _bounds(check, facts)
+    low, high, problem = _bounds(check, whole)
     base = base.model_copy(update={"min": low, "max": high})
     doubts = place.doubts
     if problem:
@@ -147,13 +149,12 @@ def _judge_place(check: Check, place: Place, facts: HostFacts | None, strict: Co
     return base.model_copy(update={"outcome": "pass" if held else "fail", "reason": "; ".join(notes)})
 
 
-def _bounds(check: Check, facts: HostFacts | None) -> tuple[float | None, float | None, str]:
+def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:
     """The lower and upper bound in the metric's unit, and why they are not known."""
     if check.min is None and check.max is None:
         return None, None, "no bound is given"
     if check.relative_to is None:
         return check.min, check.max, ""
-    whole = fact_value(facts, check.relative_to) if facts is not None else None
     if whole is None:
         return None, None, f"`{check.relative_to}` is not known for this host"
     return (
@@ -163,8 +164,19 @@ def _bounds(check: Check, facts: HostFacts | None) -> tuple[float | None, float 
     )
 
 
-def fact_value(facts: HostFacts, path: str) -> float | None:
-    """The number at the dotted `path` of the facts (`theoretical_bandwidth`, `cpu.frequency_hz`), or None."""
+def _whole(check: Check, place: Place, places: Sequence[Place], facts: Mapping[str, HostFacts]) -> float | None:
+    """What the bounds are a share of: as the same point of the job reports it (a setting may say it), or as the facts
+    of the host do; None when neither does."""
+    name = check.relative_to
+    if name is None:
+        return None
+    here = (place.host, place.records[0].point_id)
+    own = [other for other in places if other.metric == name and (other.host, other.records[0].point_id) == here]
+    return own[0].value if own else fact_value(facts.get(place.host), FACTS.get(name, name))
+
+
+def fact_value(facts: HostFacts | None, path: str) -> float | None:
+    """The number at the dotted `path` of the facts (`memory.total_bytes`, `cpu.frequency_hz`), or None."""
     found: Any = facts
     for part in path.split("."):
         found = getattr(found, part, None) if part in getattr(type(found), "model_fields", ()) else None

@@ -30,14 +30,15 @@ def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
     """Facts from a snapshot: pure. What cannot be read is null, and `unknown` says why."""
     gaps = Gaps()
     free, filesystem = software.work_folder(found, gaps)
+    machine = system.system(found, gaps)
     return HostFacts(
         host=host,
         collected_at=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        system=system.system(found, gaps),
+        system=machine,
         cpu=cpu.cpu(found, gaps),
         caches=cpu.caches(found, gaps),
         nodes=nodes.nodes(found, gaps),
-        memory=memory.memory(found, gaps),
+        memory=memory.memory(found, machine.virtualization, gaps),
         load=system.load(found, gaps),
         tools=software.tools(found),
         io_uring=software.io_uring(found, gaps),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from asct.facts.gaps import Gaps, fields, whole
+from asct.facts.smbios import theoretical_bandwidth
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import MM
 from asct.sdk.facts import HugePages, Memory
@@ -13,8 +14,8 @@ _KIB = re.compile(r"(\d{1,18})\s*kB")
 _CHOSEN = re.compile(r"\[(\w+)\]")
 
 
-def memory(found: Snapshot, gaps: Gaps) -> Memory:
-    """From /proc/meminfo and /sys/kernel/mm."""
+def memory(found: Snapshot, virtualization: str | None, gaps: Gaps) -> Memory:
+    """From /proc/meminfo, /sys/kernel/mm and, as root, the firmware's description of the modules."""
     info = fields(found.text("/proc/meminfo"))
     total, available = _kib(info.get("MemTotal")), _kib(info.get("MemAvailable"))
     page = _kib(fields(found.said("page-size")).get("KernelPageSize"))
@@ -29,6 +30,7 @@ def memory(found: Snapshot, gaps: Gaps) -> Memory:
         page_bytes=page,
         huge_pages=_pools(found),
         thp=_thp(found, gaps),
+        theoretical_bandwidth=theoretical_bandwidth(found, virtualization, gaps),
     )
 
 

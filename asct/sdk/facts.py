@@ -57,13 +57,17 @@ class HugePages(_Model):
 
 
 class Memory(_Model):
-    """Bytes from /proc/meminfo; `thp` is the selected mode of transparent huge pages."""
+    """Bytes from /proc/meminfo; `thp` is the selected mode of transparent huge pages.
+
+    `theoretical_bandwidth` is the peak of all channels in bytes a second, from the modules that the firmware describes.
+    """
 
     total_bytes: int | None = None
     available_bytes: int | None = None
     page_bytes: int | None = None
     huge_pages: list[HugePages] = Field(default_factory=list)
     thp: str | None = None
+    theoretical_bandwidth: float | None = None
 
 
 class System(_Model):

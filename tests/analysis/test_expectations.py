@@ -13,7 +13,7 @@ from asct.analysis.expectations import counts_against, fact_value, judge, same
 from asct.diagnostics.model import Span
 from asct.engine.exit_code import exit_code
 from asct.planner.model import Check
-from asct.sdk.facts import Cpu, HostFacts
+from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.sdk.record import Record, Stats
 from asct.store.model import HostEntry, JobEntry, Run, Verdict
 
@@ -125,6 +125,27 @@ def test_a_hole_in_the_sweep_is_not_a_pass_unless_the_place_is_pinned_down() -> 
     assert "1 timeout" in loose[1].reason
     pinned = judge([check(at={"depth": 1})], [record(1.0)], run, {})
     assert [v.outcome for v in pinned] == ["pass"]
+
+
+@pytest.mark.parametrize(("value", "outcome"), [(170e9, "pass"), (169e9, "fail")])
+def test_a_share_of_the_theoretical_bandwidth_of_the_host(value: float, outcome: str) -> None:
+    facts = {"a": HostFacts(host="a", collected_at="t", memory=Memory(theoretical_bandwidth=200e9))}
+    verdict = one([check(max=None, min=0.85, relative_to="theoretical_bandwidth")], [record(value)], facts=facts)
+    assert (verdict.outcome, verdict.min) == (outcome, 170e9)
+
+
+def test_the_theoretical_bandwidth_that_the_same_point_reports_counts_before_the_facts() -> None:
+    """A setting of the benchmark may say what the firmware does not, or says wrongly."""
+    facts = {"a": HostFacts(host="a", collected_at="t", memory=Memory(theoretical_bandwidth=900e9))}
+    said = {"metric": "theoretical_bandwidth", "unit": "B/s", "better": "neither"}
+    records = [
+        record(90e9), record(100e9, **said), record(40e9, point_id="p2"), record(40e9, point_id="p2", **said),
+        record(7e9, host="b", **said),
+    ]  # fmt: skip
+    checks = [check(max=None, min=0.85, relative_to="theoretical_bandwidth")]
+    assert [(verdict.outcome, verdict.min) for verdict in judge(checks, records, run_of(), facts)] == [
+        ("pass", 85e9), ("pass", 34e9),
+    ]  # fmt: skip
 
 
 def test_a_noisy_value_is_judged_and_noted_or_unknown_when_strict() -> None:

@@ -99,7 +99,7 @@ def test_memory() -> None:
         f"{MM}/hugepages/hugepages-1048576kB/nr_hugepages": "1",
     }
     page = {"page-size": Said(0, "KernelPageSize:       64 kB")}
-    made = memory.memory(Snapshot(files, page), Gaps())
+    made = memory.memory(Snapshot(files, page), None, Gaps())
     assert (made.total_bytes, made.available_bytes, made.page_bytes, made.thp) == (1024000, 512000, 65536, "madvise")
     assert [(one.page_bytes, one.total, one.free) for one in made.huge_pages] == [(2 << 20, 5, 3)]
 
