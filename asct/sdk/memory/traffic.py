@@ -1,0 +1,76 @@
+"""Kinds of memory traffic and widths of accesses: the words of settings, coordinates and kernels, and their titles."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator
+
+from asct.sdk.facts import HostFacts
+
+TITLES: Final[dict[str, str]] = {
+    "all-reads": "All Reads",
+    "3:1": "3:1 Reads-Writes",
+    "2:1": "2:1 Reads-Writes",
+    "1:1": "1:1 Reads-Writes",
+    "2:1-nt": "2:1 Rd-Wr (Non-Temporal)",
+    "write": "Write",
+    "copy": "Copy",
+    "scale": "Scale",
+    "add": "Add",
+    "triad": "Triad",
+    "nt-write": "Non-temporal write",
+    "nt-copy": "Non-temporal copy",
+    "nt-triad": "Non-temporal triad",
+}
+"""Every kind in the order of tables. Ratios are those on the memory bus, where a normal store of a line also reads it."""
+WORDS: Final = tuple(TITLES)
+WIDTHS: Final[dict[str, str]] = {"16": "128 bit", "32": "256 bit", "64": "512 bit"}
+"""Bytes of one load or store as words, with their width in bits."""
+_X86: Final = {"16": "sse2", "32": "avx2", "64": "avx512f"}
+_BY_TITLE: Final = {title.lower(): word for word, title in TITLES.items()}
+_OTHER: Final = {"reads": "all-reads", "read": "all-reads", "stores": "write", "writes": "write"}
+
+
+def _traffic(value: object) -> object:
+    """The word for a word or title in any case: `All Reads`, `2:1 Reads-Writes`, `NT-Copy`."""
+    if not isinstance(value, str):
+        return value
+    text = re.sub(r"\s+", " ", value.strip().lower())
+    return _BY_TITLE.get(text) or _OTHER.get(text, text)
+
+
+def _width(value: object) -> object:
+    """16, `16`, `16B` as `16`."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return value
+    return str(value).strip().lower().removesuffix("b").strip()
+
+
+Traffic = Annotated[
+    Literal[
+        "all-reads", "3:1", "2:1", "1:1", "2:1-nt", "write", "copy", "scale", "add", "triad", "nt-write", "nt-copy",
+        "nt-triad",
+    ],
+    BeforeValidator(_traffic),
+]  # fmt: skip
+"""One kind of traffic."""
+Width = Annotated[Literal["auto", "16", "32", "64", "sve"], BeforeValidator(_width)]
+"""Bytes of one load or store; `auto` is the widest that the CPU has, `sve` whatever its scalable vectors have."""
+
+
+def widths_of(facts: HostFacts) -> tuple[str, ...]:
+    """The widths that a host has, as far as its CPU flags tell, narrowest first: at least 16 (SSE2, NEON).
+
+    The length of scalable vectors is not among the flags, so on aarch64 all of them are `sve`.
+    """
+    flags = set(facts.cpu.flags)
+    if facts.system.arch == "aarch64":
+        return ("16", "sve") if "sve" in flags else ("16",)
+    return ("16", *(width for width, flag in _X86.items() if width != "16" and flag in flags))
+
+
+def width_title(width: str) -> str:
+    """`16 byte (128 bit)`, or `sve`."""
+    return f"{width} byte ({WIDTHS[width]})" if width in WIDTHS else width.upper()
