@@ -57,6 +57,13 @@ def number(sample: Mapping[str, Any], key: str) -> float:
     return float(value)
 
 
+def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
+    """The 95 % interval of a sample, its members times `unit`; None where the kernel had too few batches for one."""
+    if sample.get(low) is None or sample.get(high) is None:
+        return None
+    return number(sample, low) * unit, number(sample, high) * unit
+
+
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
     """Stats of at least one value, in its unit; no interval below 6 or when the values are not independent."""
     return stats_from(summarise(values, independent=independent))

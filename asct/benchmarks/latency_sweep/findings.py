@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from asct.sdk.memory.pages import PAGE_FLAGS
+
 FLAGS: Final = {
     "noisy": (
         "the 95 % interval did not reach target_interval within time_cap; of a level: its sizes scatter by more than "
@@ -15,8 +17,7 @@ FLAGS: Final = {
     "switched": "more than a quarter of the batches were dropped since the thread lost its CPU",
     "few-sizes": "fewer than 6 sizes lie in the level, too few for an interval",
     "coarse-bound": "the next size measured is more than 2.5 % beyond this bound",
-    "unverified-pages": "the kernel could not check which pages it got (an emulator hides it)",
-    "other-pages": "pages of another kind than asked for",
+    **PAGE_FLAGS,
 }
 """Flags of values."""
 

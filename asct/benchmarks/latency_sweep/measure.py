@@ -11,13 +11,14 @@ from asct.benchmarks.latency_sweep.edges import COARSE_BOUND
 from asct.benchmarks.latency_sweep.findings import CYCLE_BASE, NO_LEVELS
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.sdk.facts import HostFacts
+from asct.sdk.memory.chase import Chased, chased
+from asct.sdk.memory.pages import page_flags
 from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
 from asct.statistics.levels import Level, LevelSearch, find_levels
-from asct.statistics.robust import mad, median, shorth_median
+from asct.statistics.robust import median, shorth_median
 
-PS: Final = 1e-12
 FEW_LINES: Final = 8
 _NOISY_LEVEL: Final = 0.05
 """A level is noisy if it scatters by more from size to size, or if most of its sizes are known less well than that."""
@@ -47,7 +48,7 @@ def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: H
     found += [item for level in search.levels for item in _of_level(level, points)]
     found.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search)))
     found.append(_clock(points.values()))
-    found.append(Measurement("page_size", number(meta, "page_bytes"), flags=_page_flags(meta)))
+    found.append(Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)))
     return found + _caches(facts)
 
 
@@ -81,56 +82,17 @@ def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
 
 
 def _point(sample: Mapping[str, Any]) -> Point:
-    """Median and interval as the kernel formed them over all batches; the rest from the batches that it lists.
-
-    The spread in cycles is that in time at the clock of the size: the adds of a single batch may have been interrupted.
-    """
-    batches, loads = int(number(sample, "batches")), number(sample, "loads")
-    ns = sample.get("ns")
-    if not isinstance(ns, list) or not ns or loads <= 0:
-        raise ValueError(f"the sample of size {sample.get('size')} has no batches")
-    deviation = mad([value / loads * 1e-9 for value in ns])
-    clock_hz = 1e15 / number(sample, "cycle_fs")
-    low, high = number(sample, "min_ps") * PS, number(sample, "max_ps") * PS
-    median_cycles = number(sample, "mcycles") / 1e3
-    return Point(
-        size=int(number(sample, "size")),
-        latency=Stats(
-            n=batches,
-            median=number(sample, "median_ps") * PS,
-            mad=deviation,
-            ci95=_interval(sample, "ci_low_ps", "ci_high_ps", PS),
-            min=low,
-            max=high,
-        ),
-        cycles=Stats(
-            n=batches,
-            median=median_cycles,
-            mad=deviation * clock_hz,
-            ci95=_interval(sample, "mcycles_low", "mcycles_high", 1e-3),
-            min=min(low * clock_hz, median_cycles),
-            max=max(high * clock_hz, median_cycles),
-        ),
-        clock_hz=clock_hz,
-        lines=int(number(sample, "lines")),
-        flags=_sample_flags(sample),
-    )
+    found = chased(sample)
+    return Point(found.size, found.latency, found.cycles, found.clock_hz, found.lines, _sample_flags(found))
 
 
-def _sample_flags(sample: Mapping[str, Any]) -> tuple[str, ...]:
-    dropped = number(sample, "dropped")
+def _sample_flags(found: Chased) -> tuple[str, ...]:
     flags = {
-        "noisy": sample.get("capped") is True,
-        "few-lines": number(sample, "lines") <= FEW_LINES,
-        "switched": dropped > _MANY_DROPPED * (dropped + number(sample, "batches")),
+        "noisy": not found.settled,
+        "few-lines": found.lines <= FEW_LINES,
+        "switched": found.dropped > _MANY_DROPPED * (found.dropped + found.latency.n),
     }
     return tuple(flag for flag, holds in flags.items() if holds)
-
-
-def _interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
-    if sample.get(low) is None or sample.get(high) is None:
-        return None
-    return number(sample, low) * unit, number(sample, high) * unit
 
 
 def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
@@ -190,15 +152,6 @@ def _search_flags(params: LatencySweepParams, search: LevelSearch) -> tuple[str,
 def _clock(points: Iterable[Point]) -> Measurement:
     clock = stats_of([point.clock_hz for point in points])
     return Measurement("core_clock", clock.median, stats=clock)
-
-
-def _page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    asked, got = meta.get("pages_asked"), meta.get("pages")
-    flags = {
-        "other-pages": asked not in ("auto", got),
-        "unverified-pages": meta.get("pages_verified") is False,
-    }
-    return tuple(flag for flag, holds in flags.items() if holds)
 
 
 def _caches(facts: HostFacts) -> list[Measurement]:

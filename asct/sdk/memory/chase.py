@@ -1,0 +1,68 @@
+"""A sample of the kernel chase: the latency of one size in seconds and in core cycles, each with its spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from asct.sdk.record import Stats
+from asct.sdk.samples import interval, number
+from asct.statistics.robust import mad
+
+PS: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Chased:
+    """One size: latency in seconds and in core cycles, the clock of the core, lines walked, batches dropped.
+
+    `settled`: the interval met the target before the time was over.
+    """
+
+    size: int
+    latency: Stats
+    cycles: Stats
+    clock_hz: float
+    lines: int
+    dropped: int
+    settled: bool
+
+
+def chased(sample: Mapping[str, Any]) -> Chased:
+    """Median and interval as the kernel formed them over all batches; the rest from the batches that it lists.
+
+    The spread in cycles is that in time at the clock of the size: the adds of a single batch may have been interrupted.
+    Raises ValueError for a sample that is not one.
+    """
+    batches, loads = int(number(sample, "batches")), number(sample, "loads")
+    ns = sample.get("ns")
+    if not isinstance(ns, list) or not ns or loads <= 0:
+        raise ValueError(f"the sample of size {sample.get('size')} has no batches")
+    deviation = mad([value / loads * 1e-9 for value in ns])
+    clock_hz = 1e15 / number(sample, "cycle_fs")
+    low, high = number(sample, "min_ps") * PS, number(sample, "max_ps") * PS
+    median_cycles = number(sample, "mcycles") / 1e3
+    return Chased(
+        size=int(number(sample, "size")),
+        latency=Stats(
+            n=batches,
+            median=number(sample, "median_ps") * PS,
+            mad=deviation,
+            ci95=interval(sample, "ci_low_ps", "ci_high_ps", PS),
+            min=low,
+            max=high,
+        ),
+        cycles=Stats(
+            n=batches,
+            median=median_cycles,
+            mad=deviation * clock_hz,
+            ci95=interval(sample, "mcycles_low", "mcycles_high", 1e-3),
+            min=min(low * clock_hz, median_cycles),
+            max=max(high * clock_hz, median_cycles),
+        ),
+        clock_hz=clock_hz,
+        lines=int(number(sample, "lines")),
+        dropped=int(number(sample, "dropped")),
+        settled=sample.get("capped") is not True,
+    )
