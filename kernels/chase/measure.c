@@ -5,7 +5,6 @@
 
 #include "kit/fail.h"
 #include "kit/loop.h"
-#include "kit/stats.h"
 
 #define BATCH_NS 100000   /* far below a scheduler tick: most batches are left alone */
 #define LOADS_MIN 512
@@ -53,21 +52,14 @@ static uint64_t batch_turns(const struct timer *timer, struct node **at)
     return turns;
 }
 
-static struct summary summarise(double *values, uint64_t count)
-{
-    stats_sort(values, count);
-    size_t low = stats_interval_index(count);
-    return (struct summary){stats_median(values, count), values[low], values[count - 1 - low], values[0], values[count - 1]};
-}
-
 /* Over the last `count` batches. */
-static struct summary load_summary(const struct measured *measured, uint64_t count, const struct timer *timer)
+static struct stats load_stats(const struct measured *measured, uint64_t count, const struct timer *timer)
 {
     static double values[MEASURE_BATCHES_MAX];
     const struct batch *batches = &measured->batches[measured->count - count];
     for (uint64_t i = 0; i < count; i++)
         values[i] = (double)batches[i].load_ticks * timer->ns_per_tick / (double)measured->loads;
-    return summarise(values, count);
+    return stats_of(values, count);
 }
 
 /* Nanoseconds of a core cycle around batch i: the fastest adds of it and its neighbours. What disturbs adds only makes them
@@ -81,14 +73,14 @@ static double cycle_ns_at(const struct measured *measured, uint64_t i, const str
     return (double)fastest * timer->ns_per_tick / (double)loop_probe_adds(timer);
 }
 
-static struct summary cycle_summary(const struct measured *measured, const struct timer *timer)
+static struct stats cycle_stats(const struct measured *measured, const struct timer *timer)
 {
     static double values[MEASURE_BATCHES_MAX];
     for (uint64_t i = 0; i < measured->count; i++) {
         double load_ns = (double)measured->batches[i].load_ticks * timer->ns_per_tick / (double)measured->loads;
         values[i] = load_ns / cycle_ns_at(measured, i, timer);
     }
-    return summarise(values, measured->count);
+    return stats_of(values, measured->count);
 }
 
 static double median_cycle_ns(const struct measured *measured, const struct timer *timer)
@@ -96,18 +88,13 @@ static double median_cycle_ns(const struct measured *measured, const struct time
     static double values[MEASURE_BATCHES_MAX];
     for (uint64_t i = 0; i < measured->count; i++)
         values[i] = cycle_ns_at(measured, i, timer);
-    return summarise(values, measured->count).median;
-}
-
-static bool is_narrow(const struct summary *load, double target)
-{
-    return load->high - load->low <= target * load->median;
+    return stats_of(values, measured->count).median;
 }
 
 static bool narrow(const struct measured *measured, uint64_t count, const struct timer *timer, double target)
 {
-    struct summary load = load_summary(measured, count, timer);
-    return is_narrow(&load, target);
+    struct stats load = load_stats(measured, count, timer);
+    return stats_within(&load, target);
 }
 
 /* Keeps the last `count` batches only. */
@@ -168,7 +155,7 @@ static uint64_t collect(struct measured *measured, const struct timer *timer, co
 /* Leaves out batches that lost the CPU without a context switch of ours: a hypervisor took it. */
 static void drop_jumps(struct measured *measured, const struct timer *timer)
 {
-    double limit = load_summary(measured, measured->count, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;
+    double limit = load_stats(measured, measured->count, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < measured->count; i++)
         if ((double)measured->batches[i].load_ticks * timer->ns_per_tick <= limit)
@@ -190,10 +177,10 @@ void measure(const struct chain *chain, const struct timer *timer, const struct 
         fail(EXIT_SELF_CHECK, "the walk over %llu lines ended outside of them", (unsigned long long)chain->lines);
     measured->fastest_ns = (double)fastest * timer->ns_per_tick / (double)measured->loads;
     drop_jumps(measured, timer);
-    measured->load_ns = load_summary(measured, measured->count, timer);
+    measured->load_ns = load_stats(measured, measured->count, timer);
     /* The last look lies up to a quarter of the batches back, and the jumps were still among them. */
     bool enough = measured->count >= MEASURE_BATCHES_MIN;
-    measured->capped = measured->capped && !(enough && is_narrow(&measured->load_ns, effort->target));
-    measured->cycles = cycle_summary(measured, timer);
+    measured->capped = measured->capped && !(enough && stats_within(&measured->load_ns, effort->target));
+    measured->cycles = cycle_stats(measured, timer);
     measured->cycle_ns = median_cycle_ns(measured, timer);
 }

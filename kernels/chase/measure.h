@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kit/chain.h"
+#include "kit/stats.h"
 #include "kit/timer.h"
 
 #define MEASURE_BATCHES_MIN 21
@@ -21,11 +22,6 @@ struct batch {
     uint64_t load_ticks, add_ticks; /* net of reading the counter */
 };
 
-/* Lower end, middle and upper end of what was seen. */
-struct summary {
-    double median, low, high, min, max;
-};
-
 struct measured {
     struct batch batches[MEASURE_BATCHES_MAX];
     uint64_t count, loads;
@@ -33,8 +29,8 @@ struct measured {
     uint64_t outside;  /* good ones before the quiet stretch that ended the size */
     bool capped;
     double fastest_ns;      /* per load, of all batches, those left out as well */
-    struct summary load_ns; /* per load */
-    struct summary cycles;  /* core cycles per load, formed batch by batch */
+    struct stats load_ns;   /* per load */
+    struct stats cycles;    /* core cycles per load, formed batch by batch */
     double cycle_ns;        /* median */
 };
 

@@ -6,11 +6,6 @@
 #include "kit/out.h"
 #include "kit/stats.h"
 
-static int64_t rounded(double value)
-{
-    return (int64_t)(value + 0.5);
-}
-
 static int by_load_ticks(const void *a, const void *b)
 {
     uint64_t x = ((const struct batch *)a)->load_ticks, y = ((const struct batch *)b)->load_ticks;
@@ -47,26 +42,14 @@ void record_take(struct record *record, struct measured *measured, const struct 
     list_batches(record, measured, timer);
 }
 
-static void bound(struct out *out, const char *key, double value, uint64_t batches)
-{
-    if (batches < STATS_INTERVAL_MIN)
-        out_null(out, key);
-    else
-        out_integer(out, key, rounded(value));
-}
-
 static void print_statistics(struct out *out, const struct record *record)
 {
-    const struct summary *load = &record->per_load_ns, *cycles = &record->cycles;
-    out_integer(out, "median_ps", rounded(load->median * 1e3));
-    bound(out, "ci_low_ps", load->low * 1e3, record->batches);
-    bound(out, "ci_high_ps", load->high * 1e3, record->batches);
-    out_integer(out, "min_ps", rounded(load->min * 1e3));
-    out_integer(out, "max_ps", rounded(load->max * 1e3));
-    out_integer(out, "cycle_fs", rounded(record->cycle_ns * 1e6));
-    out_integer(out, "mcycles", rounded(cycles->median * 1e3));
-    bound(out, "mcycles_low", cycles->low * 1e3, record->batches);
-    bound(out, "mcycles_high", cycles->high * 1e3, record->batches);
+    const struct stats *cycles = &record->cycles;
+    stats_print(out, "ps", &record->per_load_ns, 1e3);
+    out_integer(out, "cycle_fs", stats_rounded(record->cycle_ns * 1e6));
+    out_integer(out, "mcycles", stats_rounded(cycles->median * 1e3));
+    stats_print_one(out, "mcycles", "low", cycles->low * 1e3, cycles->interval);
+    stats_print_one(out, "mcycles", "high", cycles->high * 1e3, cycles->interval);
 }
 
 void record_print(const struct record *record)

@@ -16,7 +16,7 @@ struct record {
     uint64_t loads, adds, batches, dropped, outside;
     uint64_t listed; /* of the batches: all as they came, or an evenly spaced subset of them sorted */
     int64_t load_ns[RECORD_LISTED_MAX], add_ns[RECORD_LISTED_MAX];
-    struct summary per_load_ns, cycles;
+    struct stats per_load_ns, cycles;
     double cycle_ns, fastest_ns;
 };
 

@@ -39,6 +39,17 @@ static inline double root_of_two(unsigned degree)
     return low;
 }
 
+/* Sine of the share `part`, 0 to 1, of a right angle: its series, true to a millionth. */
+static inline double sine_of_share(double part)
+{
+    double x = part * 1.5707963267948966, term = x, sum = x;
+    for (int i = 1; i < 6; i++) {
+        term *= -x * x / (2 * i * (2 * i + 1));
+        sum += term;
+    }
+    return sum;
+}
+
 /* The `index`-th number of the stream `seed`: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), entered at any place, so that
  * what was drawn once can be drawn again. */
 static inline uint64_t random_at(uint64_t seed, uint64_t index)

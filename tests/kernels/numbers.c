@@ -15,6 +15,61 @@ static void expect(double got, double wanted, double within, const char *what)
     failures++;
 }
 
+/* Roughly normal: twelve uniform numbers. */
+static double normal(uint64_t seed, uint64_t index)
+{
+    double sum = -6;
+    for (uint64_t i = 0; i < 12; i++)
+        sum += (double)(random_at(seed, 12 * index + i) >> 11) / 9007199254740992.0;
+    return sum;
+}
+
+/* A series in which a share `memory` of each value is that of the one before. */
+static void series(double *values, size_t count, double memory, uint64_t seed)
+{
+    double value = 0, fresh = geometric_mean(1, 1 - memory * memory);
+    for (size_t i = 0; i < 100 + count; i++) {
+        value = memory * value + fresh * normal(seed, i);
+        if (i >= 100)
+            values[i - 100] = value;
+    }
+}
+
+static void correlated(void)
+{
+    static double values[4000];
+    for (int i = 0; i < 4000; i++)
+        values[i] = i % 2;
+    expect(stats_effective(values, 4000, 0.5), 4000, 0, "values that alternate");
+    for (int i = 0; i < 4000; i++)
+        values[i] = i / 2000;
+    expect(stats_effective(values, 4000, 0.5), 4000 * 0.01 / 1.99, 1e-9, "one step");
+    for (int i = 0; i < 4000; i++)
+        values[i] = 7;
+    expect(stats_effective(values, 4000, 7), 4000, 0, "equal values");
+    series(values, 4000, 0, 5);
+    expect(stats_effective(values, 4000, 0), 4000, 250, "independent values");
+    expect(stats_effective(values, 1, values[0]), 1, 0, "one value");
+}
+
+/* The interval takes in the true median, 0, in about 95 of 100 series, whether neighbours are alike or not. */
+static void covered(void)
+{
+    static const double memories[] = {0, 0.5, 0.8};
+    static double values[500];
+    for (int k = 0; k < 3; k++) {
+        int inside = 0, told = 0;
+        for (uint64_t seed = 1; seed <= 1000; seed++) {
+            series(values, 500, memories[k], seed);
+            struct stats stats = stats_of(values, 500);
+            told += stats.interval;
+            inside += stats.low <= 0 && 0 <= stats.high;
+        }
+        expect(told, 1000, 0, "series with an interval");
+        expect(inside, 960, 35, "series whose interval takes in the median");
+    }
+}
+
 int main(void)
 {
     expect((double)square_root(0), 0, 0, "root of 0");
@@ -26,15 +81,23 @@ int main(void)
     expect(root_of_two(12), 1.0594630943592953, 1e-12, "twelfth root of 2");
     expect(geometric_mean(128, 512), 256, 1e-9, "mean of 128 and 512");
     expect(geometric_mean(1, 1e12), 1e6, 1e-3, "mean of 1 and 1e12");
+    expect(sine_of_share(0), 0, 0, "sine of 0");
+    expect(sine_of_share(1.0 / 3), 0.5, 1e-9, "sine of 30 degrees");
+    expect(sine_of_share(1), 1, 1e-6, "sine of 90 degrees");
     double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
     stats_sort(odd, 3);
     stats_sort(even, 4);
     expect(stats_median(odd, 3), 2, 0, "median of three");
     expect(stats_median(even, 4), 2.5, 0, "median of four");
     /* Ranks of the 95 % interval, counted from 0: binomial tables give 1..6, 6..16 and 40..61 counted from 1. */
-    expect((double)stats_interval_index(6), 0, 0, "6 samples");
-    expect((double)stats_interval_index(21), 5, 0, "21 samples");
-    expect((double)stats_interval_index(100), 39, 0, "100 samples");
+    expect((double)stats_interval_index(6, 6), 0, 0, "6 samples");
+    expect((double)stats_interval_index(21, 21), 5, 0, "21 samples");
+    expect((double)stats_interval_index(100, 100), 39, 0, "100 samples");
+    /* Four times the values, each told four times: the same quantiles. */
+    expect((double)stats_interval_index(400, 100) / 400, 0.39, 0.02, "400 samples worth 100");
+    expect((double)stats_interval_index(21, 1), 0, 0, "21 samples worth one");
+    correlated();
+    covered();
     if (failures == 0)
         puts("ok");
     return failures != 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import statistics
@@ -101,27 +102,45 @@ def test_the_statistics_are_those_of_the_listed_batches(swept: Ran) -> None:
         assert sample["median_ps"] == pytest.approx(statistics.median(ps), abs=slack)
         assert sample["min_ps"] == pytest.approx(ps[0], abs=slack)
         assert sample["max_ps"] == pytest.approx(ps[-1], abs=slack)
-        rank = max(0, int((count - 1.96 * count**0.5) / 2) - 1)
-        assert ps[max(0, rank - 1)] - slack <= sample["ci_low_ps"] <= ps[rank] + slack
-        assert ps[count - 1 - rank] - slack <= sample["ci_high_ps"] <= ps[min(count - 1, count - rank)] + slack
+        assert 1 <= sample["effective"] <= count
+        if sample["effective"] < 6:
+            assert (sample["ci_low_ps"], sample["ci_high_ps"]) == (None, None)
+            continue
+        # told in whole batches, so that the rank lies between that of as many and that of one more
+        widest, narrowest = (interval_rank(count, sample["effective"] + more) for more in (0, 1))
+        assert ps[max(0, widest - 1)] - slack <= sample["ci_low_ps"] <= ps[narrowest] + slack
+        assert ps[count - 1 - narrowest] - slack <= sample["ci_high_ps"] <= ps[min(count - 1, count - widest)] + slack
         assert sample["ci_low_ps"] <= sample["median_ps"] <= sample["ci_high_ps"]
-        assert sample["mcycles_low"] <= sample["mcycles"] <= sample["mcycles_high"]
+        if sample["mcycles_low"] is not None:
+            assert sample["mcycles_low"] <= sample["mcycles"] <= sample["mcycles_high"]
+
+
+def interval_rank(count: int, effective: float) -> int:
+    """From 0: the lower end of the interval of the median of `count` values that are worth `effective` ones."""
+    return max(0, int((count - 1.96 * count / min(count, effective) ** 0.5) / 2) - 1)
+
+
+def relative_width(sample: dict[str, Any]) -> float:
+    """Of the interval; infinite without one."""
+    if sample["ci_low_ps"] is None:
+        return math.inf
+    return float((sample["ci_high_ps"] - sample["ci_low_ps"]) / sample["median_ps"])
 
 
 def test_a_capped_size_met_no_target_and_another_one_did(swept: Ran) -> None:
     for sample in swept.of("sample"):
-        width = (sample["ci_high_ps"] - sample["ci_low_ps"]) / sample["median_ps"]
         if not sample["capped"] and sample["outside"] == 0:
             # rounding to picoseconds, and batches that were dropped after the interval was looked at
-            assert width <= 0.005 + 2 / sample["median_ps"] or sample["dropped"] > 0
+            assert relative_width(sample) <= 0.005 + 2 / sample["median_ps"] or sample["dropped"] > 0
 
 
 def test_a_size_whose_time_is_over_is_not_capped_if_its_interval_is_narrow_by_then(chase: Path) -> None:
     sizes = ",".join(str(size << 20) for size in range(24, 48))
     ran = run(chase, "--sizes", sizes, "--target-interval", "14", "--time-cap-ms", "40", "--patience-ms", "0")
     for sample in ran.of("sample"):
-        width = (sample["ci_high_ps"] - sample["ci_low_ps"]) / sample["median_ps"]
-        assert not sample["capped"] or sample["batches"] < 21 or width > 0.014 - 2 / sample["median_ps"]
+        assert (
+            not sample["capped"] or sample["batches"] < 21 or relative_width(sample) > 0.014 - 2 / sample["median_ps"]
+        )
 
 
 def test_the_adds_are_long_enough_for_the_counter(swept: Ran) -> None:
