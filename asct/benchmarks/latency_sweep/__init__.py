@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from asct.benchmarks.latency_sweep.command import edge_arguments, estimated_seconds, measuring_cpu, sweep_arguments
+from asct.benchmarks.latency_sweep.command import edge_arguments, estimated_seconds, sweep_arguments
 from asct.benchmarks.latency_sweep.edges import missing_sizes
 from asct.benchmarks.latency_sweep.figures import latency_curve
 from asct.benchmarks.latency_sweep.measure import measurements, points_of, search_levels
@@ -13,6 +13,7 @@ from asct.benchmarks.latency_sweep.tables import level_table
 from asct.sdk.benchmark import Benchmark, Context, ResultField
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
+from asct.sdk.memory.topology import measuring_cpu
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record, Scalar
@@ -96,7 +97,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """One process for all sizes, which refines steps of the curve; a second, short one for bounds still coarse."""
-        cpu = measuring_cpu(params, context.facts)
+        cpu = measuring_cpu(context.facts, params.cpu, params.memory_node)
         if not context.done:
             return (Step("chase", Kernel("chase"), sweep_arguments(params, cpu)),)
         if params.sizes or len(context.done) > 1 or context.done[0].status != 0:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
-from asct.sdk.facts import HostFacts
 from asct.statistics.geometric import geometric_sizes
 
 _IN_CACHE: Final = 4 << 20
@@ -65,22 +64,6 @@ def _arguments(
     if params.memory_node is not None:
         named["node"] = params.memory_node
     return tuple(part for name, value in named.items() for part in (f"--{name}", str(value)))
-
-
-def measuring_cpu(params: LatencySweepParams, facts: HostFacts) -> int | None:
-    """The CPU asked for; else the last allowed one of the memory node, or of the first node that has an allowed one.
-
-    A node without allowed CPUs (memory only) is read from the first node. None when the CPUs of the host are unknown.
-    """
-    if params.cpu is not None:
-        return params.cpu
-    allowed = set(facts.cpu.allowed or facts.cpu.online)
-    usable = {node.id: sorted(allowed & set(node.cpus)) for node in facts.nodes if allowed & set(node.cpus)}
-    if params.memory_node in usable:
-        return usable[params.memory_node][-1]
-    if usable:
-        return usable[min(usable)][-1]
-    return max(allowed, default=None)
 
 
 def estimated_seconds(params: LatencySweepParams) -> float:

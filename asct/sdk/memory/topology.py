@@ -58,3 +58,15 @@ def memory_places(facts: HostFacts) -> tuple[Place, ...]:
 def place_of_cpu(facts: HostFacts, cpu: int) -> Place | None:
     """The node that a CPU belongs to; None when it is not usable."""
     return next((place for place in places(facts) if cpu in place.cpus), None)
+
+
+def measuring_cpu(facts: HostFacts, cpu: int | None = None, memory_node: int | None = None) -> int | None:
+    """The CPU asked for; else the last usable one of the memory node, or of the first node that has a usable one.
+
+    A node without usable CPUs (memory only) is read from the first node. None when the CPUs of the host are unknown.
+    """
+    if cpu is not None:
+        return cpu
+    here = run_places(facts)
+    chosen = next((place for place in here if place.id == memory_node), here[0] if here else None)
+    return chosen.cpus[-1] if chosen else max(usable_cpus(facts), default=None)
