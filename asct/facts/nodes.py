@@ -9,7 +9,7 @@ from asct.facts.snapshot import Snapshot
 from asct.facts.sources import NODE
 from asct.sdk.facts import Node
 
-_LINE = re.compile(r"Node\s+\d+\s+(\w+):\s+(\d+)\s*kB")
+_LINE = re.compile(r"Node\s+\d+\s+([\w()]+):\s+(\d+)\s*kB")
 
 
 def nodes(found: Snapshot, gaps: Gaps) -> list[Node]:
@@ -37,10 +37,12 @@ def _node(number: int, texts: dict[str, str], gaps: Gaps) -> Node:
     for field, known in (("memory_bytes", "MemTotal" in memory), ("distances", bool(distances))):
         if not known:
             gaps.note(f"nodes.{number}.{field}", f"{NODE}/node{number} does not say it")
+    free = memory.get("MemFree")
     return Node(
         id=number,
         cpus=_cpus(number, texts, gaps),
         memory_bytes=memory.get("MemTotal"),
-        free_bytes=memory.get("MemFree"),
+        free_bytes=free,
+        available_bytes=None if free is None else free + memory.get("Inactive(file)", 0),
         distances=[] if None in distances else [one for one in distances if one is not None],
     )

@@ -39,12 +39,14 @@ class Cpu(_Model):
 
 
 class Node(_Model):
-    """One NUMA node; a memory-only node has no CPUs."""
+    """One NUMA node; a memory-only node has no CPUs. `available_bytes` is what can be had there: free, or in the part of
+    the file cache that goes first."""
 
     id: int
     cpus: list[int]
     memory_bytes: int | None = None
     free_bytes: int | None = None
+    available_bytes: int | None = None
     distances: list[int] = Field(default_factory=list)
 
 

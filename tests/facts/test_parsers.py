@@ -76,6 +76,7 @@ def test_caches_without_sizes_are_noted() -> None:
 
 def test_sparse_and_memory_only_nodes() -> None:
     meminfo = "Node 8 MemTotal:       67108864 kB\nNode 8 MemFree:        1024 kB\n"
+    meminfo += "Node 8 Inactive:       9999 kB\nNode 8 Inactive(file): 512 kB\nNode 8 HugePages_Total:     0\n"
     files = {
         f"{NODE}/node0/cpulist": "0-3",
         f"{NODE}/node0/distance": "10 40",
@@ -86,7 +87,8 @@ def test_sparse_and_memory_only_nodes() -> None:
     gaps = Gaps()
     made = nodes.nodes(Snapshot(files), gaps)
     assert [(node.id, node.cpus, node.distances) for node in made] == [(0, [0, 1, 2, 3], [10, 40]), (8, [], [40, 10])]
-    assert (made[1].memory_bytes, made[1].free_bytes) == (64 << 30, 1 << 20)
+    assert (made[1].memory_bytes, made[1].free_bytes, made[1].available_bytes) == (64 << 30, 1 << 20, 3 << 19)
+    assert made[0].available_bytes is None
     assert list(gaps.reasons) == ["nodes.0.memory_bytes"]
 
 
