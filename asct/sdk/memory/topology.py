@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asct.sdk.facts import HostFacts
+from asct.sdk.facts import HostFacts, Node
 
 UNBOUND = -1
 """The node of memory that is bound to none: the host has no NUMA nodes to name."""
@@ -38,11 +38,15 @@ def places(facts: HostFacts) -> tuple[Place, ...]:
             node.id,
             tuple(cpu for cpu in usable if cpu in set(node.cpus)),
             node.memory_bytes is None or node.memory_bytes > 0,
-            facts.memory.available_bytes if only else node.free_bytes,
+            facts.memory.available_bytes if only else _available(node),
             node.id,
         )
         for node in sorted(facts.nodes, key=lambda node: node.id)
     )
+
+
+def _available(node: Node) -> int | None:
+    return node.free_bytes if node.available_bytes is None else node.available_bytes
 
 
 def run_places(facts: HostFacts) -> tuple[Place, ...]:
