@@ -39,7 +39,10 @@ class Cpu(_Model):
 
 
 class Node(_Model):
-    """One NUMA node; a memory-only one has no CPUs. `available_bytes` can be had: free, or file cache that goes first."""
+    """One NUMA node; a memory-only node has no CPUs.
+
+    `available_bytes` can be had there: what is free, and the part of the file cache that goes first.
+    """
 
     id: int
     cpus: list[int]
