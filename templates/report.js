@@ -153,7 +153,7 @@
   restore();
 
   // ---- figures ----
-  const page = JSON.parse(document.getElementById("page-data").textContent);
+  let page;
   const plots = Array.from(document.querySelectorAll(".plot"));
   const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 
@@ -224,6 +224,7 @@
     if (!plots.length) return;
     try {
       const script = document.createElement("script");
+      page = JSON.parse(await inflate("page-data-gzip"));
       script.textContent = await inflate("plotly-gzip");
       document.head.append(script);
       if (!window.Plotly) throw new Error("the figure library did not start");
@@ -232,7 +233,7 @@
       for (const plot of plots) {
         if (!plot.querySelector(".main-svg")) {
           plot.classList.add("missing");
-          plot.textContent = `This browser cannot draw the figure (${error.message}); its values stand in the table below.`;
+          plot.textContent = `This browser cannot draw the figure (${error.message}); its values stand below or in the run's files.`;
         }
       }
     }
@@ -247,7 +248,7 @@
     if (!window.Plotly) return;
     for (const plot of plots) {
       draw(plot, false);
-      Plotly.relayout(plot, { width: 660, height: 320, autosize: false });
+      Plotly.relayout(plot, { width: 660, height: plot.classList.contains("square") ? 660 : 320, autosize: false });
     }
   });
   window.addEventListener("afterprint", () => {

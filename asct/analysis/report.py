@@ -166,7 +166,7 @@ def _section(view: RunView, job_id: str, unique: str) -> Section:
 
 
 def _part(view: RunView, job: JobView, unique: str) -> HostPart:
-    grids = [without_empty_columns(from_table(table)) for table in job.tables]
+    grids = [without_empty_columns(from_table(table)) for table in job.tables if not table.bulk]
     names = distinct(f"{unique}-{grid.slug}" for grid in grids)
     failed = failures_of(view.root, job)
     told = [item for item in job.repeats if item.command is not None]

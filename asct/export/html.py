@@ -1,8 +1,8 @@
 """One HTML file: works without network, prints, and keeps its tables when JavaScript is off.
 
-plotly.js comes from the installed plotly, compressed (gzip, base64) and inflated by the page. A Content-Security-Policy
-lets only the scripts of this file run, each known by its SHA-256; what a plan, a host or a program wrote is escaped
-besides.
+plotly.js comes from the installed plotly; it and the figures are compressed (gzip, base64) and inflated by the page. A
+Content-Security-Policy lets only the scripts of this file run, each known by its SHA-256; what a plan, a host or a
+program wrote is escaped besides.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from asct.analysis.overlay import figure_grid
 from asct.analysis.report import Report, build
 from asct.analysis.tidy import compact
 from asct.analysis.view import RunView
+from asct.figures.heat import square
 from asct.figures.render import plotly_javascript, render_figure
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
@@ -60,11 +61,12 @@ def render(view: RunView, base: str = "") -> str:
         scripts=scripts,
         policy=" ".join(f"'{_digest(text)}'" for text in sources),
         library=library,
-        page_data=script_json({"figures": figures, "templates": templates(), "dark": substitutions()}),
+        page_data=_packed(script_json({"figures": figures, "templates": templates(), "dark": substitutions()})),
         run_data=script_json(_run_data(view)),
         plan_text=view.plan_text,
         resolved_text=_resolved_text(view),
         figure_grid=figure_grid,
+        square=square,
         tables=_table_count(report),
     )  # fmt: skip
 
@@ -105,8 +107,12 @@ def _table_count(report: Report) -> int:
 
 @cache
 def _library() -> str:
-    """plotly.js as gzip in base64; without a time stamp, so that it is the same each time."""
-    return base64.b64encode(gzip.compress(plotly_javascript().encode(), 9, mtime=0)).decode()
+    return _packed(plotly_javascript())
+
+
+def _packed(text: str) -> str:
+    """`text` as gzip in base64; without a time stamp, so that it is the same each time."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 def _digest(script: str) -> str:

@@ -6,15 +6,16 @@ records give the same bytes. Text is escaped, since plotly reads a little HTML i
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from asct.figures import theme
+from asct.figures.heat import render_heatmap
+from asct.figures.labels import escape
 from asct.figures.scale import Scaling, decade_ticks, power_ticks, scaling, six_digits, size_label
-from asct.sdk.figure import Axis, Bars, Figure, Line, Marker, Series
+from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from asct.sdk.record import Scalar
 
 _BAND_FROM = 13
@@ -38,6 +39,8 @@ def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     `hosts` are all hosts of the run in order: with more than one, a host keeps its colour in every figure, and series
     of one host differ by marker and dash.
     """
+    if isinstance(figure, Heatmap):
+        return render_heatmap(figure)
     values = [value for series in figure.series for value in (*series.y, *series.low, *series.high)]
     y_scale = scaling(values, figure.y.unit, figure.y.scale in ("log2", "log10"))
     apart = isinstance(figure, Bars) and figure.stacked  # shares of one host: the colours tell the shares
@@ -86,12 +89,7 @@ def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
     return styles
 
 
-def escape(text: object) -> str:
-    """`text` as plotly shall show it, letter by letter."""
-    return html.escape(str(text), quote=False)
-
-
-def _x_values(figure: Figure) -> Callable[[Scalar], str | float | None]:
+def _x_values(figure: Chart) -> Callable[[Scalar], str | float | None]:
     """Numbers on numeric axes, texts on category axes (bytes with their unit)."""
     axis = figure.x
 
@@ -106,7 +104,7 @@ def _x_values(figure: Figure) -> Callable[[Scalar], str | float | None]:
     return categorical if axis.scale == "category" or not _all_numbers(figure) else numeric
 
 
-def _all_numbers(figure: Figure) -> bool:
+def _all_numbers(figure: Chart) -> bool:
     return all(isinstance(x, int | float) and not isinstance(x, bool) for series in figure.series for x in series.x)
 
 
@@ -200,7 +198,7 @@ def _bar_trace(series: Series, xs: list[Any], scale: Scaling, style: _Style, sta
     return trace
 
 
-def _layout(figure: Figure, y_scale: Scaling, styles: Sequence[_Style]) -> dict[str, Any]:
+def _layout(figure: Chart, y_scale: Scaling, styles: Sequence[_Style]) -> dict[str, Any]:
     ys = [value / y_scale.factor for series in figure.series for value in series.y if value is not None]
     layout: dict[str, Any] = {
         "xaxis": _x_axis(figure),
@@ -236,7 +234,7 @@ def _y_axis(axis: Axis, scale: Scaling, values: Sequence[float]) -> dict[str, An
     return {"title": {"text": title}, "type": "linear", "rangemode": "tozero"}
 
 
-def _x_axis(figure: Figure) -> dict[str, Any]:
+def _x_axis(figure: Chart) -> dict[str, Any]:
     axis = figure.x
     named = axis.unit and axis.unit not in ("1", "B")
     title = {"text": escape(f"{axis.title} ({axis.unit})" if named else axis.title)}

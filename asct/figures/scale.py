@@ -65,8 +65,20 @@ def decade_ticks(low: float, high: float) -> list[float]:
     return [10.0**power for power in range(first, last + 1)]
 
 
+def even_ticks(low: float, high: float) -> list[float]:
+    """Round numbers from `low` to `high` (above it), evenly spaced by 1, 2 or 5 times a power of ten, two to six."""
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(digit * power for digit in (1.0, 2.0, 5.0, 10.0) if digit * power >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [rounded(number * step, 6) or 0.0 for number in range(first, last + 1)]
+
+
 def six_digits(value: float | None) -> float | None:
     """`value` rounded to six significant digits; None for what is not a finite number."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(f"{value:.6g}")
+    return None if value is None else rounded(value, 6)
+
+
+def rounded(value: float, digits: int) -> float | None:
+    """`value` at that many significant digits; None for what is not a finite number."""
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None

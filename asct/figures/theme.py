@@ -7,6 +7,7 @@ least 3 to 1 there (WCAG 2.2, 1.4.11).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
@@ -20,6 +21,20 @@ PATTERNS: Final = ("", "/", ".", "\\", "x", "-", "|", "+")
 BOUND: Final = "#5f6b7a"
 BOUND_DARK: Final = "#9aa7b8"
 """Of the vertical lines; grey, because they are not a series."""
+
+PAPER: Final = "#fefefe"
+PAPER_DARK: Final = "#13171d"
+INK: Final = "#1b222d"
+INK_DARK: Final = "#e6eaf1"
+BLANK: Final = "#e8ecf0"
+BLANK_DARK: Final = "#2b333d"
+"""Of heat maps: rim and core of the lines between groups, and cells without a value."""
+
+VIRIDIS: Final = (
+    "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
+)  # fmt: skip
+"""Smith and van der Walt's map for matplotlib (2015): even steps to the eye, also for people who see few colours, and
+in grey. The end that stands out from the paper is the large one."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 
@@ -36,18 +51,20 @@ def translucent(colour_hex: str) -> str:
 
 def substitutions() -> dict[str, str]:
     """Light colour to dark colour, for the page."""
-    return {**dict(zip(LIGHT, DARK, strict=True)), BOUND: BOUND_DARK}
+    greys = {BOUND: BOUND_DARK, PAPER: PAPER_DARK, INK: INK_DARK, BLANK: BLANK_DARK}
+    return {**dict(zip(LIGHT, DARK, strict=True)), **greys}
 
 
 def templates() -> dict[str, Any]:
     """The plotly templates `light` and `dark`, shared by all figures of a page."""
     return {
-        "light": _template(text="#1b222c", muted="#55606e", grid="#e3e7ec", line="#c3cad3", hover="#ffffff"),
-        "dark": _template(text="#e6eaf0", muted="#a3afbf", grid="#2a323d", line="#3d4754", hover="#1d242d"),
+        "light": _template(VIRIDIS[::-1], "#1b222c", muted="#55606e", grid="#e3e7ec", line="#c3cad3", hover="#ffffff"),
+        "dark": _template(VIRIDIS, "#e6eaf0", muted="#a3afbf", grid="#2a323d", line="#3d4754", hover="#1d242d"),
     }
 
 
-def _template(text: str, muted: str, grid: str, line: str, hover: str) -> dict[str, Any]:
+def _template(heat: Sequence[str], text: str, muted: str, grid: str, line: str, hover: str) -> dict[str, Any]:
+    stops = [[number / (len(heat) - 1), colour] for number, colour in enumerate(heat)]
     axis = {
         "gridcolor": grid,
         "linecolor": line,
@@ -61,6 +78,7 @@ def _template(text: str, muted: str, grid: str, line: str, hover: str) -> dict[s
         "title": {"font": {"color": muted, "size": 13}, "standoff": 10},
     }
     return {
+        "data": {"heatmap": [{"colorscale": stops, "colorbar": {"tickfont": {"color": muted, "size": 12}}}]},
         "layout": {
             "font": {"family": FONT, "size": 13, "color": text},
             "paper_bgcolor": "rgba(0,0,0,0)",
@@ -71,5 +89,5 @@ def _template(text: str, muted: str, grid: str, line: str, hover: str) -> dict[s
             "legend": {"bgcolor": "rgba(0,0,0,0)", "font": {"color": text, "size": 12}},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": muted, "activecolor": text},
             "annotationdefaults": {"font": {"color": muted, "size": 11}},
-        }
+        },
     }

@@ -73,7 +73,7 @@ class Bars:
 class Heatmap:
     """A matrix as colours: `values[row][column]` in `unit`, None where nothing was measured.
 
-    `ceiling` ends the colour scale, so that one outlier does not hide the rest; None for the largest value. `groups` are
+    `ceiling` ends the colour scale where values lie beyond it, so that one outlier does not hide the rest. `groups` are
     the rows (and columns, when those are the same) at which a block of the topology begins.
     """
 
@@ -92,7 +92,9 @@ class Heatmap:
     better: Literal["lower", "higher", "neither"] = "neither"
 
 
-Figure = Line | Bars | Heatmap
+Chart = Line | Bars
+"""Figures of series over an axis."""
+Figure = Chart | Heatmap
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows keyed by column key, raw values in base units."""
+    """Rows keyed by column key, raw values in base units.
+
+    A `bulk` table has more rows than people read: it stands in the CSV and JSON exports alone.
+    """
 
     slug: str
     title: str
     columns: tuple[Column, ...]
     rows: tuple[dict[str, Scalar | None], ...]
     notes: tuple[str, ...] = field(default=())
+    bulk: bool = False

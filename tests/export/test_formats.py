@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import gzip
+import hashlib
 import io
 import json
 import re
@@ -257,6 +260,12 @@ def test_text_columns_line_up(rows: list[tuple[str, str, float]]) -> None:
 # ---- html ----
 
 
+def figures_of(body: str) -> Any:
+    found = re.search(r'<script type="text/plain" id="page-data-gzip">(.*?)</script>', body, re.DOTALL)
+    assert found
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+
+
 def page_data(body: str, name: str) -> Any:
     found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', body, re.DOTALL)
     assert found
@@ -277,7 +286,7 @@ def test_html_is_small_self_contained_and_ordered(view: Viewer) -> None:
 
 def test_html_embeds_figures_and_data(view: Viewer) -> None:
     body = str(render(view(), "html"))
-    page = page_data(body, "page-data")
+    page = figures_of(body)
     assert [name for name in page["figures"]] == [
         "latency-sweep-curve", "storage-io-depth-sweep-bandwidth", "storage-io-depth-sweep-iops",
         "storage-io-depth-sweep-percentiles", "storage-io-depth-sweep-cpu",
@@ -297,9 +306,6 @@ def test_html_escapes_what_others_wrote(view: Viewer) -> None:
 
 
 def test_html_policy_names_the_scripts_of_the_page(view: Viewer) -> None:
-    import base64
-    import hashlib
-
     body = str(render(view(), "html"))
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', body)
     assert policy

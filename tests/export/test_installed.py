@@ -54,7 +54,8 @@ def test_recorded_outputs_can_be_shown(path: Path) -> None:
     assert all(item.value and item.unit for item in headlines(job))
     figures = overlaid({host: tuple(benchmark.figures(own)) for host, own in records.items()})
     for figure in figures:
-        assert figure_grid(figure).rows
+        grid = figure_grid(figure)
+        assert grid is not None and grid.rows
         rendered = render_figure(figure, ["a", "b"])
         json.dumps(rendered, allow_nan=False)
         Figure(rendered, skip_invalid=False)

@@ -162,7 +162,8 @@ def test_every_colour_stands_out_from_its_paper(palette: tuple[str, ...], paper:
 def test_no_colour_is_part_of_another_so_that_the_page_can_swap_them() -> None:
     swaps = theme.substitutions()
     assert not set(swaps) & set(swaps.values())
-    assert len(swaps) == len(theme.LIGHT) + 1
+    assert len(swaps) == len(theme.LIGHT) + 4
+    assert not set(swaps) & set(theme.VIRIDIS)
 
 
 def test_the_library_is_the_installed_one() -> None:

@@ -1,0 +1,116 @@
+"""Heat maps as plotly traces: colours by value, numbers in the cells where there is room, lines between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from asct.figures import theme
+from asct.figures.labels import escape
+from asct.figures.scale import Scaling, even_ticks, rounded, scaling
+from asct.sdk.figure import Heatmap
+
+_TEXT_UP_TO: Final = 8
+"""Rows and columns up to which the cells show their numbers."""
+_GAPS_UP_TO: Final = 40
+_ALL_DIGITS_UP_TO: Final = 4096
+"""Cells up to which values keep six digits; three are more than a colour tells, and keep a page of 576 x 576 small."""
+
+_TITLE_BELOW: Final = 24
+"""Pixels from the axis to its title: plotly leaves no room for labels that end beside the title."""
+
+
+def render_heatmap(figure: Heatmap) -> dict[str, Any]:
+    """`{"data": [...], "layout": {...}}`: the first row on top."""
+    scale = scaling([value for row in figure.values for value in row], figure.unit)
+    cells = len(figure.rows) * len(figure.columns)
+    digits = 6 if cells <= _ALL_DIGITS_UP_TO else 3
+    values = [[None if v is None else rounded(v / scale.factor, digits) for v in row] for row in figure.values]
+    return {"data": [_trace(figure, values, scale)], "layout": _layout(figure)}
+
+
+def square(figure: object) -> bool:
+    """Whether a figure is to be as high as it is wide."""
+    return isinstance(figure, Heatmap) and len(figure.rows) == len(figure.columns)
+
+
+def _trace(figure: Heatmap, values: list[list[float | None]], scale: Scaling) -> dict[str, Any]:
+    low, high, cut = _ends(values, None if figure.ceiling is None else figure.ceiling / scale.factor)
+    gap = 1 if max(len(figure.rows), len(figure.columns)) <= _GAPS_UP_TO else 0
+    unit = f" {escape(scale.unit)}" if scale.unit else ""
+    place = f"{escape(figure.y_title)} %{{y}}, {escape(figure.x_title)} %{{x}}"
+    trace: dict[str, Any] = {
+        "type": "heatmap",
+        "x": [escape(name) for name in figure.columns],
+        "y": [escape(name) for name in figure.rows],
+        "z": values,
+        "zmin": low,
+        "zmax": high,
+        "xgap": gap,
+        "ygap": gap,
+        "hoverongaps": False,
+        "hovertemplate": f"{place}: <b>%{{z:,.4r}}{unit}</b><extra></extra>",
+        "colorbar": _colour_bar(low, high, cut, unit),
+    }
+    if max(len(figure.rows), len(figure.columns)) <= _TEXT_UP_TO:
+        trace["texttemplate"] = "%{z:,.4r}"
+    return trace
+
+
+def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tuple[float, float, bool]:
+    """Both ends of the colours, and whether values lie beyond the upper one.
+
+    They begin at zero, so that twice the value is twice as far along, unless all values lie in the upper half. A
+    ceiling below all values would hide everything and is not kept.
+    """
+    known = [value for row in values for value in row if value is not None]
+    smallest, largest = min(known, default=0.0), max(known, default=1.0)
+    high = largest if ceiling is None or ceiling <= smallest else min(ceiling, largest)
+    low = smallest if smallest > high / 2 else min(0.0, smallest)
+    return low, high if high > low else low + (abs(low) or 1.0), high < largest
+
+
+def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]:
+    """Along the top, where it takes no width from the cells; the last mark says whether colours end there."""
+    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 6]
+    last = high - (high - low) * 1e-4  # at the very end rounding may push a mark off the bar
+    return {
+        "orientation": "h",
+        "x": 0.5,
+        "y": 1.0,
+        "yanchor": "bottom",
+        "ypad": 6,
+        "len": 0.9,
+        "thickness": 10,
+        "outlinewidth": 0,
+        "tickmode": "array",
+        "tickvals": [*marks, last],
+        "ticktext": [*(f"{mark:,.4g}" for mark in marks), f"{'≥ ' if cut else ''}{high:,.3g}"],
+        "title": {"text": unit.strip(), "side": "right"},
+    }
+
+
+def _layout(figure: Heatmap) -> dict[str, Any]:
+    axis: dict[str, Any] = {"type": "category", "showgrid": False}
+    below = {"text": escape(figure.x_title), "standoff": _TITLE_BELOW}
+    names = [escape(name) for name in figure.columns]
+    ticks = {"tickmode": "array", "tickangle": 0, "tickvals": list(range(len(names))), "ticktext": names}
+    return {
+        "xaxis": {**axis, **ticks, "title": below},
+        "yaxis": {**axis, "title": {"text": escape(figure.y_title)}, "autorange": "reversed"},
+        "margin": {"l": 48, "r": 16, "t": 40, "b": 48},
+        "plot_bgcolor": theme.BLANK,
+        "shapes": [line for at in figure.groups for line in _group_lines(at, square(figure))],
+    }  # fmt: skip
+
+
+def _group_lines(at: int, both_ways: bool) -> list[dict[str, Any]]:
+    """A line before row `at`, and before the column when rows and columns are the same: a dark core with a pale rim,
+    seen on every colour."""
+    lines: list[dict[str, Any]] = []
+    for colour, width in ((theme.PAPER, 3), (theme.INK, 1)):
+        style = {"type": "line", "line": {"color": colour, "width": width}}
+        lines.append({**style, "xref": "paper", "x0": 0, "x1": 1, "y0": at - 0.5, "y1": at - 0.5})
+        if both_ways:
+            lines.append({**style, "yref": "paper", "y0": 0, "y1": 1, "x0": at - 0.5, "x1": at - 0.5})
+    return lines

@@ -1,0 +1,107 @@
+"""Heat maps in a real browser: drawn at any width and colour scheme, explained on hover, fast also with 576 CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import asct.analysis.view as views
+from asct.export import write
+from asct.sdk.figure import Figure
+from tests.export.fakes import Fakes
+from tests.export.sample import write_sample
+from tests.figures.heat import cores, nodes
+
+pytestmark = pytest.mark.browser
+
+Reports = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """`report(figure, ...)` is a page whose first benchmark has these figures."""
+    made: dict[tuple[str, ...], Path] = {}
+
+    def make(*figures: Figure) -> Path:
+        key = tuple(figure.slug for figure in figures)
+        if key not in made:
+            view = views.open_view(write_sample(tmp_path_factory.mktemp("results")), Fakes())
+            object.__setattr__(view.jobs[0], "figures", figures)
+            object.__setattr__(view.jobs[1], "figures", ())
+            [made[key]] = write(view, "html", view.root)
+        return made[key]
+
+    return make
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_map_is_drawn_in_the_colours_of_its_paper(report: Reports, opened: Any, width: int, dark: bool) -> None:
+    with opened(report(cores(8), nodes()), width=width, dark=dark) as (page, seen):
+        plot = page.locator("#plot-latency-sweep-cores-8")
+        assert plot.locator(".heatmaplayer image").count() == 1
+        labels = plot.locator(".heatmap-label").all_text_contents()
+        assert len(labels) == 56
+        assert "24.70" in "".join(labels)
+        box = plot.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["height"] >= 0.8 * box["width"]
+        first, last = page.evaluate(
+            "((scale) => [scale[0][1], scale.at(-1)[1]])"
+            "(document.querySelector('#plot-latency-sweep-cores-8')._fullData[0].colorscale)"
+        )
+        assert [first, last] == (["#440154", "#fde725"] if dark else ["#fde725", "#440154"])
+        assert "GB/s" in page.locator("#plot-latency-sweep-nodes").text_content()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert seen.errors == []
+        assert seen.console == []
+
+
+def test_hovering_names_row_column_and_value_with_its_unit(report: Reports, opened: Any) -> None:
+    with opened(report(cores(8), nodes())) as (page, _):
+        area = page.locator("#plot-latency-sweep-nodes .nsewdrag").first
+        area.scroll_into_view_if_needed()
+        box = area.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4)
+        hover = page.locator("#plot-latency-sweep-nodes .hoverlayer .hovertext")
+        hover.wait_for(timeout=10_000)
+        assert hover.text_content() == "Run node Node 0, Memory node Node 1: 78.30 GB/s"
+
+
+def test_the_axis_titles_stand_below_their_labels(report: Reports, opened: Any) -> None:
+    with opened(report(cores(8), nodes())) as (page, _):
+        label = page.locator("#plot-latency-sweep-cores-8 .xtick").first.bounding_box()
+        title = page.locator("#plot-latency-sweep-cores-8 .xtitle").bounding_box()
+        assert title["y"] >= label["y"] + label["height"] - 1
+        end = page.locator("#plot-latency-sweep-cores-8 .cbaxis text").last.text_content()
+        assert end == "160"
+
+
+def test_a_map_of_576_cpus_is_small_and_soon_there(report: Reports, opened: Any) -> None:
+    path = report(cores(576))
+    assert path.stat().st_size <= 5_000_000
+    with opened(path, width=390) as (page, seen):
+        assert page.locator("#plot-latency-sweep-cores-576 .heatmaplayer image").count() == 1
+        assert "records.jsonl" in page.locator("#latency-sweep-cores-576").inner_text()
+        assert page.locator("#latency-sweep-cores-576 table").count() == 0
+        ticks = page.locator("#plot-latency-sweep-cores-576 .xtick").count()
+        assert 3 <= ticks <= 20
+        assert seen.errors == []
+
+
+def test_without_script_the_cells_are_a_table(report: Reports, opened: Any) -> None:
+    with opened(report(cores(8), nodes()), script=False) as (page, _):
+        page.locator("#latency-sweep-nodes summary").click()
+        assert "459.1 GB/s" in page.locator("#latency-sweep-nodes table").inner_text()
+
+
+def test_a_map_prints_as_a_square(report: Reports, opened: Any) -> None:
+    with opened(report(cores(8), nodes()), dark=True) as (page, seen):
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.wait_for_function("document.querySelector('#plot-latency-sweep-cores-8')._fullLayout.height === 660")
+        assert page.evaluate("document.querySelector('#plot-latency-sweep-nodes')._fullLayout.height") == 320
+        assert seen.errors == []

@@ -1,0 +1,35 @@
+"""Matrices to draw: core to core as of a machine with two nodes, node to node, and what may go wrong in one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asct.sdk.figure import Heatmap
+
+
+def cores(count: int, **changes: Any) -> Heatmap:
+    """`count` CPUs in two nodes: 24 to 34 ns within one, about 150 ns across, nothing on the diagonal."""
+    half, names = count // 2, tuple(str(cpu) for cpu in range(count))
+
+    def value(a: int, b: int) -> float | None:
+        if a == b:
+            return None
+        across = a // half != b // half
+        return ((150.0 if across else 24.0) + (a * 7 + b * 13) % 101 / 10) * 1e-9
+
+    body: dict[str, Any] = {
+        "slug": f"cores-{count}", "title": f"Core to core, {count} CPUs", "caption": "One way.", "x_title": "CPU B",
+        "y_title": "CPU A", "columns": names, "rows": names, "unit": "s", "groups": (half,), "better": "lower",
+        "values": tuple(tuple(value(a, b) for b in range(count)) for a in range(count)),
+    }  # fmt: skip
+    return Heatmap(**{**body, **changes})
+
+
+def nodes(**changes: Any) -> Heatmap:
+    """Two nodes with CPUs and a third with memory only; one pair was not measured."""
+    body: dict[str, Any] = {
+        "slug": "nodes", "title": "Bandwidth between nodes", "caption": "c", "x_title": "Memory node",
+        "y_title": "Run node", "columns": ("Node 0", "Node 1", "Node 4"), "rows": ("Node 0", "Node 1"), "unit": "B/s",
+        "values": ((459.1e9, 78.3e9, None), (78.8e9, 459.2e9, 21.5e9)),
+    }  # fmt: skip
+    return Heatmap(**{**body, **changes})

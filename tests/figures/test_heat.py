@@ -1,0 +1,142 @@
+"""Heat maps: their colours, numbers and marks, one per host, and a table where there are few cells."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.analysis.overlay import figure_grid, overlaid
+from asct.figures import theme
+from asct.figures.heat import square
+from asct.figures.render import render_figure
+from asct.figures.scale import even_ticks
+from asct.sdk.figure import Heatmap
+from tests.figures.heat import cores, nodes
+from tests.figures.test_render import accepted, curve
+
+
+def trace(figure: Heatmap) -> dict[str, Any]:
+    rendered = render_figure(figure, ["a", "b"])
+    accepted(rendered)
+    [found] = rendered["data"]
+    return dict(found)
+
+
+def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
+    found = trace(nodes())
+    assert found["z"] == [[459.1, 78.3, None], [78.8, 459.2, 21.5]]
+    assert (found["x"], found["y"]) == (["Node 0", "Node 1", "Node 4"], ["Node 0", "Node 1"])
+    assert found["colorbar"]["title"]["text"] == "GB/s"
+    assert found["hovertemplate"] == "Run node %{y}, Memory node %{x}: <b>%{z:,.4r} GB/s</b><extra></extra>"
+    assert found["hoverongaps"] is False
+
+
+def test_cells_show_their_numbers_where_there_are_few() -> None:
+    assert trace(cores(8))["texttemplate"] == "%{z:,.4r}"
+    assert "texttemplate" not in trace(cores(10))
+    assert (trace(cores(8))["xgap"], trace(cores(64))["xgap"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "ceiling", "ends", "last"),
+    [
+        ((24e-9, 160e-9), None, (0.0, 160.0), "160"),
+        ((24e-9, 160e-9), 100e-9, (0.0, 100.0), "≥ 100"),
+        ((24e-9, 80e-9), 200e-9, (0.0, 80.0), "80"),
+        ((113e-9, 116e-9), None, (113.0, 116.0), "116"),
+        ((300e-9, 400e-9), 200e-9, (300.0, 400.0), "400"),
+        ((5e-9, None), None, (5.0, 10.0), "10"),
+        ((None, None), None, (0.0, 1.0), "1"),
+        ((0.0, 0.0), None, (0.0, 1.0), "1"),
+    ],
+)
+def test_colours_begin_at_zero_unless_all_is_far_from_it_and_end_at_the_ceiling(
+    row: tuple[float | None, ...], ceiling: float | None, ends: tuple[float, float], last: str
+) -> None:
+    found = trace(nodes(values=(row,), rows=("r",), columns=("a", "b"), unit="s", ceiling=ceiling))
+    assert found["colorbar"]["ticktext"][-1] == last
+    assert (found["zmin"], found["zmax"]) == pytest.approx(ends)
+    assert all(found["zmin"] <= mark <= found["zmax"] for mark in found["colorbar"]["tickvals"])
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
+def test_marks_are_few_even_and_inside(low: float, span: float) -> None:
+    marks = even_ticks(low, low + span)
+    slack = 1e-5 * (abs(low) + span)
+    assert len(marks) <= 7
+    assert all(low - slack <= mark <= low + span + slack for mark in marks)
+    assert even_ticks(0.0, 165.0) == [0.0, 50.0, 100.0, 150.0]
+    assert even_ticks(24.0, 42.0) == [25.0, 30.0, 35.0, 40.0]
+
+
+def test_groups_are_parted_by_lines_that_show_on_every_colour() -> None:
+    layout = render_figure(cores(8))["layout"]
+    assert {(line["line"]["color"], line["line"]["width"]) for line in layout["shapes"]} == {
+        (theme.PAPER, 3), (theme.INK, 1),
+    }  # fmt: skip
+    assert [(line.get("x0"), line.get("y0")) for line in layout["shapes"]] == [(0, 3.5), (3.5, 0)] * 2
+    rows_only = render_figure(nodes(groups=(1,)))["layout"]["shapes"]
+    assert [line["y0"] for line in rows_only] == [0.5, 0.5]
+    assert square(cores(8)) and not square(nodes()) and not square(curve())
+
+
+def test_the_first_row_is_on_top_and_names_are_text() -> None:
+    hostile = '<a href="x">CPU</a>'
+    figure = render_figure(nodes(x_title=hostile, y_title=hostile, columns=(hostile, "1", "2"), rows=("3", hostile)))
+    accepted(figure)
+    assert figure["layout"]["yaxis"]["autorange"] == "reversed"
+    assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "category"
+    assert "<a" not in json.dumps(figure)
+
+
+def test_colours_come_from_the_page_and_differ_by_paper() -> None:
+    assert "colorscale" not in trace(cores(8))
+    scales = {
+        name: [stop[1] for stop in template["data"]["heatmap"][0]["colorscale"]]
+        for name, template in theme.templates().items()
+    }
+    assert scales["light"] == scales["dark"][::-1] == list(theme.VIRIDIS)[::-1]
+
+
+def test_the_colours_are_told_apart_in_grey() -> None:
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    greys = [luminance(colour) for colour in theme.VIRIDIS]
+    assert greys == sorted(greys)
+    assert greys[-1] / greys[0] > 20
+
+
+def test_a_large_map_is_small_and_the_same_each_time() -> None:
+    text = json.dumps(render_figure(cores(576)), allow_nan=False)
+    assert len(text) < 3_000_000
+    assert text == json.dumps(render_figure(cores(576)), allow_nan=False)
+    assert trace(cores(576))["z"][0][575] == pytest.approx(cores(576).values[0][575] * 1e9, rel=5e-3)  # type: ignore[operator]
+
+
+def test_every_host_has_a_map_of_its_own() -> None:
+    one = overlaid({"a": (cores(8), nodes())})
+    assert [figure.slug for figure in one] == ["cores-8", "nodes"]
+    two = overlaid({"a": (cores(8), nodes()), "b": (cores(8),)})
+    assert [(figure.slug, figure.title) for figure in two] == [
+        ("cores-8-a", "Core to core, 8 CPUs, a"), ("cores-8-b", "Core to core, 8 CPUs, b"),
+        ("nodes-a", "Bandwidth between nodes, a"),
+    ]  # fmt: skip
+    assert [figure.host for figure in two if isinstance(figure, Heatmap)] == ["a", "b", "a"]
+    mixed = overlaid({"a": (curve(), nodes()), "b": (nodes(), curve())})
+    assert [figure.slug for figure in mixed] == ["curve", "nodes-a", "nodes-b"]
+
+
+def test_the_table_has_the_cells_of_the_map() -> None:
+    grid = figure_grid(nodes())
+    assert grid is not None
+    assert [head.title for head in grid.heads] == ["Run node → Memory node", "Node 0", "Node 1", "Node 4"]
+    assert [cell.text for cell in grid.rows[0]] == ["Node 0", "459.1 GB/s", "78.3 GB/s", "–"]
+    assert figure_grid(cores(64)) is not None
+    assert figure_grid(cores(66)) is None
