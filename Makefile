@@ -3,7 +3,7 @@ VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test lint unit bench setup-run setup-test clean
+.PHONY: quickstart test lint unit test-machines bench bench-memory setup-run setup-test clean
 
 quickstart: setup-run ## measure this machine and write a report
 	$(BIN)/asct apply plans/quickstart.yaml
@@ -19,8 +19,15 @@ lint: setup-test
 unit: setup-test
 	$(BIN)/pytest -n 2 --dist loadgroup tests
 
+test-machines: setup-test ## the tests on guests with several NUMA nodes alone
+	$(BIN)/pytest -n 0 tests/machines
+
 bench: setup-test ## the figures: speed of the harness and of the measurements, with ratios
 	$(BIN)/python -m tests.bench
+
+bench-memory: setup-test ## the memory figures against physical limits and peers; ROWS="l1 dram" for some of them
+	@.ci/setup peers
+	$(BIN)/python -m tests.bench.memory $(ROWS)
 
 setup-run:
 	@.ci/setup run

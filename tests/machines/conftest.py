@@ -1,0 +1,77 @@
+"""Guests, started once for all tests of this folder, all at the same time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.machines.guest import Guest, Machine, Node
+
+MACHINES = (
+    Machine("pair", "x86_64", 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
+    Machine(
+        "three",
+        "x86_64",
+        4,
+        (Node("0-1", 256), Node("2-3", 256), Node("", 256)),
+        ((0, 1, 32), (0, 2, 14), (1, 2, 24)),
+    ),
+    Machine("arm", "aarch64", 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
+    Machine(
+        "narrow",
+        "x86_64",
+        6,
+        (Node("0-2", 128), Node("3-5", 128)),
+        kernel="transparent_hugepage=never",
+        setup="echo 0 >/sys/devices/system/cpu/cpu1/online",
+        mask="0x2d",  # CPUs 0, 2, 3 and 5, of which all are online
+        user="bench",
+    ),
+)
+
+
+@pytest.fixture(scope="session")
+def guests() -> Iterator[dict[str, Guest]]:
+    """All machines by name, ready for logins."""
+    folder = Path(tempfile.mkdtemp(prefix="asct-guests-"))
+    started = {}
+    try:
+        for machine in MACHINES:
+            (folder / machine.name).mkdir()
+            started[machine.name] = Guest(machine, folder / machine.name)
+            started[machine.name].start()
+        for guest in started.values():
+            guest.wait()
+        yield started
+    finally:
+        for guest in started.values():
+            guest.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def pair(guests: dict[str, Guest]) -> Guest:
+    """x86-64, two nodes of a CPU each."""
+    return guests["pair"]
+
+
+@pytest.fixture(scope="session")
+def three(guests: dict[str, Guest]) -> Guest:
+    """x86-64, two nodes of two CPUs, and one of memory alone."""
+    return guests["three"]
+
+
+@pytest.fixture(scope="session")
+def arm(guests: dict[str, Guest]) -> Guest:
+    """aarch64 with SVE, two nodes of a CPU each."""
+    return guests["arm"]
+
+
+@pytest.fixture(scope="session")
+def narrow(guests: dict[str, Guest]) -> Guest:
+    """x86-64 with a plain account, little memory, no huge pages, CPU 1 offline and CPU 4 outside of the mask."""
+    return guests["narrow"]

@@ -1,0 +1,176 @@
+"""Guests under qemu without hardware help: described as data, started, waited for, ended by their pid.
+
+Emulated nodes have the right numbers, CPUs, distances and policies, and no latency of their own: what is measured on a
+guest shows that it works, never how fast something is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.machines.image import image, pack
+from tests.sshd import free_port, keygen
+
+INIT = Path(__file__).with_name("init.sh")
+READY_S = 180.0
+WORK = "/var/tmp/asct"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A NUMA node: its CPUs as qemu spells them (none for memory alone), its memory in MiB."""
+
+    cpus: str
+    mib: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A guest as it is wished for."""
+
+    name: str
+    arch: str
+    cpus: int
+    nodes: tuple[Node, ...]
+    distances: tuple[tuple[int, int, int], ...] = ()
+    kernel: str = ""
+    setup: str = ""
+    mask: str = "0xffffffff"
+    user: str = "root"
+
+    def command(self) -> list[str]:
+        """qemu with its CPUs, nodes and distances; without disk and network."""
+        accelerated = {
+            "x86_64": ["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"],
+            "aarch64": ["qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "max,pauth-impdef=on"],
+        }[self.arch]
+        memory = f"{sum(node.mib for node in self.nodes)}M"
+        command = [*accelerated, "-accel", "tcg,thread=multi", "-smp", str(self.cpus), "-m", memory]
+        for number, node in enumerate(self.nodes):
+            command += ["-object", f"memory-backend-ram,id=m{number},size={node.mib}M"]
+            command += ["-numa", f"node,nodeid={number},memdev=m{number}" + (f",cpus={node.cpus}" if node.cpus else "")]
+        for source, target, value in self.distances:
+            for one, other in ((source, target), (target, source)):
+                command += ["-numa", f"dist,src={one},dst={other},val={value}"]
+        return command
+
+
+@dataclass
+class Guest:
+    """A guest that was started; `folder` has its console and the keys."""
+
+    machine: Machine
+    folder: Path
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def console(self) -> Path:
+        return self.folder / "console"
+
+    @property
+    def identity(self) -> Path:
+        return self.folder / "client"
+
+    @property
+    def known_hosts(self) -> Path:
+        return self.folder / "known_hosts"
+
+    def start(self) -> None:
+        """Begin booting; ends with this process, whatever happens."""
+        made = image(self.machine.arch)
+        self.port = free_port()
+        console = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}[self.machine.arch]
+        network = f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22"
+        with (self.folder / "qemu.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    *("setpriv", "--pdeathsig", "KILL", *self.machine.command(), "-nodefaults", "-display", "none"),
+                    *("-serial", f"file:{self.console}", "-no-reboot", "-netdev", network),
+                    *("-device", "virtio-net-pci,netdev=net,romfile="),
+                    *("-kernel", str(made.kernel), "-initrd", str(self._initial_files(made.base))),
+                    *("-append", f"console={console} quiet panic=-1 {self.machine.kernel}"),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def _initial_files(self, base: Path) -> Path:
+        """The shared files with what this guest alone has behind them."""
+        keygen(self.identity)
+        own = self.folder / "own"
+        (own / "guest").mkdir(parents=True)
+        shutil.copy(INIT, own / "init")
+        (own / "init").chmod(0o755)
+        shutil.copy(self.identity.with_suffix(".pub"), own / "guest" / "authorized_keys")
+        for name, text in (("name", self.machine.name), ("setup", self.machine.setup), ("mask", self.machine.mask)):
+            (own / "guest" / name).write_text(text + "\n")
+        pack(own, self.folder / "own.cpio")
+        whole = self.folder / "initrd"
+        whole.write_bytes(base.read_bytes() + (self.folder / "own.cpio").read_bytes())
+        return whole
+
+    def wait(self) -> None:
+        """Until it takes logins; then its key, told on the console, is known. Raises RuntimeError."""
+        deadline = time.monotonic() + READY_S
+        text = ""
+        while "guest ready" not in text:
+            text = self.console.read_text(errors="replace") if self.console.exists() else ""
+            if self.process is None or self.process.poll() is not None or time.monotonic() > deadline:
+                log = (self.folder / "qemu.log").read_text(errors="replace")
+                raise RuntimeError(f"{self.machine.name} did not come up:\n{text[-3000:]}\n{log[-2000:]}")
+            time.sleep(0.05)
+        key = re.search(r"host key: (ssh-ed25519 \S+)", text)
+        if key is None:
+            raise RuntimeError(f"{self.machine.name} told no host key:\n{text[-3000:]}")
+        self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {key.group(1)}\n")
+
+    def stop(self) -> None:
+        """End it, at once."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(30)
+            self.process = None
+
+    def host(self, **changes: object) -> dict[str, object]:
+        """The entry of a plan that reaches it."""
+        return {
+            "transport": "ssh",
+            "address": "127.0.0.1",
+            "port": self.port,
+            "user": self.machine.user,
+            "identity_file": str(self.identity),
+            "known_hosts": str(self.known_hosts),
+            "workdir": WORK,
+            **changes,
+        }
+
+    def sh(self, script: str, user: str = "root") -> str:
+        """What a shell script prints there, by OpenSSH's client with the same strict key."""
+        done = subprocess.run(
+            [
+                *("ssh", "-F", "none", "-i", str(self.identity), "-p", str(self.port)),
+                *("-o", f"UserKnownHostsFile={self.known_hosts}", "-o", "StrictHostKeyChecking=yes"),
+                *("-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"),
+                *(f"{user}@127.0.0.1", script),
+            ],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{script}: {done.stderr}"
+        return done.stdout
+
+
+def hosts(*guests: Guest, **changes: object) -> str:
+    """The `hosts:` part of a plan, by the names of the machines."""
+    return f"hosts: {json.dumps({guest.machine.name: guest.host(**changes) for guest in guests})}\n"

@@ -1,0 +1,52 @@
+"""Measuring on guests with the asct command, and looking at what came back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.running import Ended, apply, latest, lines
+from tests.machines.guest import Guest, hosts
+
+
+def measured(
+    benchmarks: str, guests: Sequence[Guest], cwd: Path, *options: str, **changes: object
+) -> tuple[Ended, Path]:
+    """How `asct apply` of these benchmarks on these guests ended, and its run."""
+    ended = apply(f"plan: 1\nname: guests\n{benchmarks}{hosts(*guests, **changes)}", cwd, *options)
+    return ended, latest(cwd, "guests")
+
+
+def applied(benchmarks: str, guests: Sequence[Guest], cwd: Path, *options: str, **changes: object) -> Path:
+    """The run of a plan all of whose points must be measured."""
+    ended, run = measured(benchmarks, guests, cwd, *options, **changes)
+    assert ended.code == 0, ended.err
+    return run
+
+
+def of(run: Path, metric: str, benchmark: str | None = None) -> list[dict[str, Any]]:
+    """The records of a metric."""
+    records = lines(run / "records.jsonl")
+    return [record for record in records if record["metric"] == metric and benchmark in (None, record["benchmark"])]
+
+
+def streams(run: Path, host: str, job: str) -> list[list[dict[str, Any]]]:
+    """What the kernels of a job wrote, one list of lines for each that ran."""
+    folder = run / "jobs" / host / job
+    found = [
+        lines(path) for path in sorted(folder.glob("*/r*/**/stdout")) if path.read_text().startswith('{"t":"meta"')
+    ]
+    assert found, f"no kernel's output in {folder}"
+    return found
+
+
+def meta_of(run: Path, host: str, job: str) -> dict[str, Any]:
+    """The first line of the first kernel of a job."""
+    return dict(streams(run, host, job)[0][0])
+
+
+def facts_of(run: Path, host: str) -> dict[str, Any]:
+    """What was found out about a host before."""
+    return dict(json.loads((run / "facts" / f"{host}.json").read_text()))
