@@ -25,6 +25,10 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "inside-l1": {"max_size": 32768},
         "sizes": {"sizes": [8192, 16384, 262144], "stride": 128},
     },
+    "idle-latency": {
+        "default": {},
+        "cycles": {"data_size": 67108864, "pages": "4k", "stride": 128, "duration": 0.5, "cycle_base": True},
+    },
     "noop": {"one": {"index": 3}},
 }
 

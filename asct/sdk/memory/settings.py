@@ -59,9 +59,13 @@ Share = Annotated[float, BeforeValidator(_share)]
 """A share of one; reads `0.5 %` as 0.005."""
 LISTED: Final = BeforeValidator(listed)
 """Lets a list setting be given as one value or as a text with commas."""
-AutoSize = Annotated[Size | None, BeforeValidator(_unless_auto)]
+AUTO: Final = BeforeValidator(_unless_auto)
+"""Reads `auto` as None, for settings that are found when they are not given."""
+AutoSize = Annotated[Size | None, AUTO]
 """Bytes; `auto` or nothing when they are to be found."""
 INTEGERS: Final = BeforeValidator(_integers)
 """Lets a list of whole numbers be given as one, or as a text with ranges: `3000,900,5-9:2`."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, json_schema_extra={"unit": "B/s"})]
 """Bytes per second; reads `20 GB/s` (decimal) and `20 GiB/s`, a number without unit is bytes per second."""
+CYCLE_BASE: Final = "cycle-base"
+"""Flag of the core clock: `cycle_base` was set, so tables and figures show core cycles."""
