@@ -1,0 +1,81 @@
+/* What the threads do with memory: the words of --traffic, in one table for all kernels.
+ *
+ * A step handles one line of each array. A line stored by a normal store is read first, for ownership (RFO), so that the bus
+ * carries it twice; around the caches it is carried once. The ratios name the traffic on the bus, reads to writes. */
+#ifndef KIT_TRAFFIC_H
+#define KIT_TRAFFIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kit/fail.h"
+#include "kit/opts.h"
+
+#define TRAFFIC_WORDS "all-reads 3:1 2:1 1:1 2:1-nt write copy scale add triad nt-write nt-copy nt-triad"
+#define TRAFFIC_ARRAYS_MAX 3
+
+/* What is stored: nothing, a constant, or what comes of the loaded lines. */
+enum traffic_value { TRAFFIC_NOTHING, TRAFFIC_CONSTANT, TRAFFIC_COPY, TRAFFIC_SCALE, TRAFFIC_ADD, TRAFFIC_TRIAD };
+
+struct traffic {
+    const char *word;
+    unsigned loads, stores; /* lines a step; each of another array: the loaded ones first, the stored one last */
+    bool streaming;         /* stores go around the caches */
+    enum traffic_value value;
+};
+
+static const struct traffic TRAFFIC_TABLE[] = {
+    {"all-reads", 1, 0, false, TRAFFIC_NOTHING},
+    {"3:1", 2, 1, false, TRAFFIC_CONSTANT},
+    {"2:1", 1, 1, false, TRAFFIC_CONSTANT},
+    {"1:1", 0, 1, false, TRAFFIC_CONSTANT},
+    {"2:1-nt", 2, 1, true, TRAFFIC_CONSTANT},
+    {"write", 0, 1, false, TRAFFIC_CONSTANT},
+    {"copy", 1, 1, false, TRAFFIC_COPY},
+    {"scale", 1, 1, false, TRAFFIC_SCALE},
+    {"add", 2, 1, false, TRAFFIC_ADD},
+    {"triad", 2, 1, false, TRAFFIC_TRIAD},
+    {"nt-write", 0, 1, true, TRAFFIC_CONSTANT},
+    {"nt-copy", 1, 1, true, TRAFFIC_COPY},
+    {"nt-triad", 2, 1, true, TRAFFIC_TRIAD},
+};
+#define TRAFFIC_COUNT (sizeof TRAFFIC_TABLE / sizeof *TRAFFIC_TABLE)
+
+/* The entry of a word, which may end at a blank; the word must be one of TRAFFIC_WORDS. */
+static inline const struct traffic *traffic_find(const char *word)
+{
+    for (size_t i = 0; i < TRAFFIC_COUNT; i++)
+        if (opts_word_is(word, TRAFFIC_TABLE[i].word))
+            return &TRAFFIC_TABLE[i];
+    fail(EXIT_USAGE, "no traffic %.*s", (int)opts_word_length(word), word);
+}
+
+static inline unsigned traffic_arrays(const struct traffic *traffic)
+{
+    return traffic->loads + traffic->stores;
+}
+
+/* Bytes that the program loads and stores when it handles `bytes` of all arrays together: the same. */
+static inline uint64_t traffic_useful(const struct traffic *traffic, uint64_t step_bytes)
+{
+    return step_bytes * traffic_arrays(traffic);
+}
+
+/* Bytes read over the bus in a step of `step_bytes` an array: lines loaded, and lines stored that are read for ownership. */
+static inline uint64_t traffic_bus_read(const struct traffic *traffic, uint64_t step_bytes)
+{
+    return step_bytes * (traffic->loads + (traffic->streaming ? 0 : traffic->stores));
+}
+
+static inline uint64_t traffic_bus_written(const struct traffic *traffic, uint64_t step_bytes)
+{
+    return step_bytes * traffic->stores;
+}
+
+/* Bytes on the bus for 1000 useful ones. */
+static inline int64_t traffic_bus_permille(const struct traffic *traffic)
+{
+    return (int64_t)(1000 * (traffic_bus_read(traffic, 1) + traffic_bus_written(traffic, 1)) / traffic_useful(traffic, 1));
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* The words of --width: bytes of one load or store. */
+#ifndef KIT_WIDTH_H
+#define KIT_WIDTH_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kit/fail.h"
+#include "vector.h"
+
+#define WIDTH_WORDS "auto 16 32 64 sve"
+
+/* Whether a set of instructions that the processor has is what the word asks for. A number is the length of its registers. */
+static inline bool width_matches(const char *word, enum vector_isa isa)
+{
+    char bytes[16];
+    snprintf(bytes, sizeof bytes, "%u", vector_bytes(isa));
+    return strcmp(word, "auto") == 0 || strcmp(word, vector_word(isa)) == 0 || strcmp(word, bytes) == 0;
+}
+
+/* The set of instructions for a word; `auto` takes the widest. A word that the processor cannot serve ends the program with 3. */
+static inline enum vector_isa width_pick(const char *word)
+{
+    int best = -1;
+    char offered[64] = "";
+    for (int isa = 0; isa < VECTOR_ISAS; isa++) {
+        size_t used = strlen(offered);
+        if (vector_bytes((enum vector_isa)isa) == 0)
+            continue;
+        snprintf(offered + used, sizeof offered - used, " %s", vector_word((enum vector_isa)isa));
+        /* Of equal ones (NEON, and SVE of 16 bytes) `auto` takes the later; a number names the first, which all processors have. */
+        if (width_matches(word, (enum vector_isa)isa) && (best < 0 || strcmp(word, "auto") == 0))
+            best = isa;
+    }
+    if (best < 0)
+        fail(EXIT_ENVIRONMENT, "loads and stores of width %s are not to be had here; there are:%s", word, offered);
+    return (enum vector_isa)best;
+}
+
+#endif
