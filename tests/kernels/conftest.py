@@ -6,23 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import NAMES, compile_sources, sources_of
+from tests.kernels.building import Builds
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Static x86-64 kernels by name."""
-    folder = tmp_path_factory.mktemp("x86_64")
-    return {name: compile_sources(sources_of(name), folder / name) for name in NAMES}
+def built(tmp_path_factory: pytest.TempPathFactory) -> Builds:
+    """x86-64 kernels."""
+    return Builds(tmp_path_factory.mktemp("x86_64"), "x86_64")
 
 
 @pytest.fixture(scope="session")
-def built_arm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Static aarch64 kernels by name."""
-    folder = tmp_path_factory.mktemp("aarch64")
-    return {name: compile_sources(sources_of(name), folder / name, "aarch64") for name in NAMES}
+def built_arm(tmp_path_factory: pytest.TempPathFactory) -> Builds:
+    """aarch64 kernels."""
+    return Builds(tmp_path_factory.mktemp("aarch64"), "aarch64")
 
 
 @pytest.fixture(scope="session")
-def chase(built: dict[str, Path]) -> Path:
+def chase(built: Builds) -> Path:
     return built["chase"]

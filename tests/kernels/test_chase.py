@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.kernels.building import KERNELS, Ran, run
+from tests.kernels.building import KERNELS, Builds, Ran, run
 
 pytestmark = pytest.mark.kernels
 
@@ -226,7 +226,7 @@ def test_a_full_disk_ends_with_3(chase: Path) -> None:
     assert "standard output cannot be written" in done.stderr
 
 
-def test_noop_prints_one_of_each(built: dict[str, Path]) -> None:
+def test_noop_prints_one_of_each(built: Builds) -> None:
     ran = run(built["noop"])
     assert [line["t"] for line in ran.lines] == ["meta", "ready", "sample", "end"]
     assert ran.end["ok"] is True and ran.status == 0

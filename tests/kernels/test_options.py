@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import NAMES, run
+from tests.kernels.building import NAMES, Builds, run
 
 pytestmark = pytest.mark.kernels
 
@@ -88,7 +88,7 @@ def test_a_node_that_is_not_there_ends_with_3(chase: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_describe_is_one_json_line_that_names_type_unit_and_default(name: str, built: dict[str, Path]) -> None:
+def test_describe_is_one_json_line_that_names_type_unit_and_default(name: str, built: Builds) -> None:
     ran = run(built[name], "--describe")
     assert ran.status == 0
     (described,) = ran.lines
@@ -97,7 +97,7 @@ def test_describe_is_one_json_line_that_names_type_unit_and_default(name: str, b
     assert len(set(names)) == len(names) and "seed" in names
     for option in described["options"]:
         assert {"name", "type", "unit", "default", "help"} <= set(option)
-        assert option["type"] in ("integer", "integers", "choice")
+        assert option["type"] in ("integer", "integers", "choice", "choices")
         if option["type"] == "integer":
             assert option["min"] <= option["default"] <= option["max"]
         if option["type"] == "choice":
