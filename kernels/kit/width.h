@@ -2,6 +2,7 @@
 #ifndef KIT_WIDTH_H
 #define KIT_WIDTH_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
