@@ -48,14 +48,8 @@ class Look:
 
 
 def step_name(run: Place, memory: Place) -> str:
-    """The name of the step that measures a pair: `node0-memory8`. `pair_of` reads it."""
+    """The name of the step that measures a pair: `node0-memory8`."""
     return f"node{run.id}-memory{memory.id}"
-
-
-def pair_of(name: str) -> dict[str, Scalar]:
-    """The coordinates of the pair that the step of this name measured."""
-    run, _, memory = name.partition("-memory")
-    return {"run_node": int(run.removeprefix("node")), "memory_node": int(memory)}
 
 
 def left_out(run: Place, memory: Place, needed_bytes: int) -> Measurement:

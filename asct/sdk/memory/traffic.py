@@ -24,7 +24,7 @@ TITLES: Final[dict[str, str]] = {
     "nt-copy": "Non-temporal copy",
     "nt-triad": "Non-temporal triad",
 }
-"""Every kind in the order of tables. Ratios are those on the memory bus, where a normal store of a line also reads it."""
+"""Every kind in the order of tables. Ratios are those on the bus, where a normal store of a line also reads it."""
 WORDS: Final = tuple(TITLES)
 WIDTHS: Final[dict[str, str]] = {"16": "128 bit", "32": "256 bit", "64": "512 bit"}
 """Bytes of one load or store as words, with their width in bits."""
