@@ -97,7 +97,7 @@ static void report_meta(const struct arena *arena, const struct timer *timer, co
     out_end();
 }
 
-static void report_end(const struct sweep *sweep, const struct sweep_result *result, const struct timer *timer)
+static void report_end(const struct sweep *sweep, const struct sweep_result *result, const struct timer *timer, bool restored)
 {
     int64_t drift = timer_drift_ppm(timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
@@ -110,6 +110,7 @@ static void report_end(const struct sweep *sweep, const struct sweep_result *res
     out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
     out_integer(&out, "tick_drift_ppm", drift);
     out_integer(&out, "verified_lines", (int64_t)sweep->bench.verified_lines);
+    out_bool(&out, "pool_restored", restored);
     noise_report(sweep->bench.noise, &out);
     out_end();
 }
@@ -157,6 +158,6 @@ int main(int argc, char **argv)
     out_ready();
     struct sweep sweep = sweep_of(&chain, &timer, &llc, &noise);
     struct sweep_result result = sweep_run(&sweep);
-    report_end(&sweep, &result, &timer);
+    report_end(&sweep, &result, &timer, arena_release(&arena));
     return 0;
 }

@@ -1,8 +1,9 @@
-/* One range of memory of a page kind, bound to a node, populated, and read back from the system. Pools of huge pages are used
- * as they are found and never changed. */
+/* One range of memory of a page kind, bound to a node, populated, and read back from the system. What the pools of huge pages lack is
+ * added for the life of the process, if it may (kit/hugepool.h). Threads may map arenas at the same time. */
 #ifndef KIT_ARENA_H
 #define KIT_ARENA_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -10,8 +11,10 @@
 
 #include "kit/cgroup.h"
 #include "kit/fail.h"
+#include "kit/hugepool.h"
 #include "kit/node.h"
 #include "kit/out.h"
+#include "kit/pages.h"
 #include "kit/smaps.h"
 #include "kit/sysfile.h"
 
@@ -21,9 +24,9 @@
 #ifndef MAP_HUGE_SHIFT
 #define MAP_HUGE_SHIFT 26
 #endif
-#define ARENA_KINDS "auto 4k thp 2m 1g"
-
-enum arena_kind { ARENA_BASE, ARENA_THP, ARENA_2M, ARENA_1G };
+#define ARENA_WHY_MAX 512
+#define ARENA_PATIENCE_MS 20000 /* for pages of a kind that was asked for, */
+#define ARENA_AUTO_PATIENCE_MS 1000 /* and for those that the next kind can stand in for */
 
 struct arena {
     char *start;
@@ -31,72 +34,58 @@ struct arena {
     enum arena_kind kind;
     int64_t page_bytes, base_page_bytes;
     struct smaps smaps;
+    int64_t pool_node;               /* whose pool was used: -1 for that of the system */
+    int64_t pool_before, pool_added; /* pages; before is -1 if none had to be added */
+    char lost[ARENA_WHY_MAX];        /* larger pages that auto could not have, and why; or empty */
 };
 
-static inline const char *arena_kind_name(enum arena_kind kind)
+/* From counting the free pages of a pool to the mapping that reserves them. One for the program. */
+__attribute__((weak)) pthread_mutex_t arena_pools = PTHREAD_MUTEX_INITIALIZER;
+
+/* Bytes that can be had, of the node if one is named, within the limits of the control group; -1 if unknown. */
+static inline int64_t arena_available(int64_t node)
 {
-    static const char *const names[] = {"4k", "thp", "2m", "1g"};
-    return names[kind];
+    int64_t available = node_available_bytes(node), allowed = cgroup_available_bytes();
+    return allowed >= 0 && (available < 0 || allowed < available) ? allowed : available;
 }
 
-static inline int64_t arena_page_bytes(enum arena_kind kind)
+/* Adds `missing` pages to the pool. An eighth of what is free stays free. */
+static inline bool arena_grow_pool(struct arena *arena, int64_t missing, bool alternative, char *why, size_t size)
 {
-    char text[32];
-    if (kind == ARENA_2M)
-        return 1 << 21;
-    if (kind == ARENA_1G)
-        return 1 << 30;
-    if (kind == ARENA_BASE)
-        return sysconf(_SC_PAGESIZE);
-    sysfile_text(text, sizeof text, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
-    return *text ? strtoll(text, NULL, 10) : 1 << 21;
-}
-
-/* Unreserved free pages of a pool, on the node if one is named; -1 if the system has no such pages. */
-static inline int64_t arena_pool_free(int64_t page_bytes, int64_t node)
-{
-    char text[32];
-    int kb = (int)(page_bytes >> 10);
-    sysfile_text(text, sizeof text, "/sys/kernel/mm/hugepages/hugepages-%dkB/free_hugepages", kb);
-    if (*text == '\0')
-        return -1;
-    int64_t pages = strtoll(text, NULL, 10);
-    sysfile_text(text, sizeof text, "/sys/kernel/mm/hugepages/hugepages-%dkB/resv_hugepages", kb);
-    pages -= strtoll(text, NULL, 10);
-    if (node >= 0) {
-        sysfile_text(text, sizeof text, "/sys/devices/system/node/node%d/hugepages/hugepages-%dkB/free_hugepages", (int)node, kb);
-        int64_t there = *text ? strtoll(text, NULL, 10) : pages;
-        pages = there < pages ? there : pages;
+    int64_t page = arena->page_bytes, available = arena_available(arena->pool_node);
+    int refusal = hugepool_refusal(page, arena->pool_node);
+    if (refusal != 0) {
+        snprintf(why, size, "only root may add to it: %s", strerror(refusal));
+    } else if (available >= 0 && missing > available / page * 7 / 8) {
+        snprintf(why, size, "adding them would leave less than an eighth of the %lld bytes that are free", (long long)available);
+    } else {
+        int64_t patience = alternative ? ARENA_AUTO_PATIENCE_MS : ARENA_PATIENCE_MS;
+        struct hugepool_reply reply = hugepool_change(page, arena->pool_node, missing, patience);
+        arena->pool_before = reply.before;
+        arena->pool_added = reply.done ? missing : 0;
+        snprintf(why, size, "the system found no room for more within %lld ms", (long long)patience);
     }
-    return pages;
+    return arena->pool_added > 0;
 }
 
-/* Writes why the kind cannot be had and returns false, or returns true. */
-static inline bool arena_offered(enum arena_kind kind, size_t bytes, int64_t node, char *why, size_t size)
+/* Sees to it that the pool has free pages for the arena; false with the reason if it has not. */
+static inline bool arena_fill_pool(struct arena *arena, bool alternative, char *why, size_t size)
 {
-    char text[64];
-    int64_t page = arena_page_bytes(kind), pages = (int64_t)((bytes + (size_t)page - 1) / (size_t)page), pool;
-    if (kind == ARENA_THP) {
-        sysfile_text(text, sizeof text, "/sys/kernel/mm/transparent_hugepage/enabled");
-        snprintf(why, size, "transparent huge pages are %s", *text ? "switched off" : "not built into this system");
-        return *text && !strstr(text, "[never]");
-    }
-    if (kind == ARENA_BASE)
-        return true;
-    pool = arena_pool_free(page, node);
-    if (pool < 0)
+    int64_t page = arena->page_bytes, pages = (int64_t)arena->bytes / page, there = hugepool_free(page, arena->pool_node);
+    if (there < 0)
         snprintf(why, size, "this system has no pages of %lld bytes", (long long)page);
-    else
-        snprintf(why, size, "the pool of %lld byte pages has %lld free, %lld needed", (long long)page, (long long)pool,
-                 (long long)pages);
-    return pool >= pages;
+    if (there < 0 || there >= pages)
+        return there >= pages;
+    int used = snprintf(why, size, "the pool of %lld byte pages has %lld free, %lld needed, and ", (long long)page, (long long)there,
+                        (long long)pages);
+    return arena_grow_pool(arena, pages - there, alternative, why + used, size - (size_t)used);
 }
 
 /* Address space for the range, aligned to the page of the kind; NULL if there is none. */
 static inline char *arena_reserve(enum arena_kind kind, size_t bytes, size_t page)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-    if (kind == ARENA_2M || kind == ARENA_1G) {
+    if (arena_is_pool(kind)) {
         flags |= MAP_HUGETLB | (kind == ARENA_2M ? 21 : 30) << MAP_HUGE_SHIFT;
         char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
         return start == MAP_FAILED ? NULL : start;
@@ -140,68 +129,112 @@ static inline bool arena_is_kind(const struct arena *arena)
 
 static inline void arena_require_memory(size_t bytes, int64_t node)
 {
-    int64_t available = node_available_bytes(node), allowed = cgroup_available_bytes();
-    if (allowed >= 0 && (available < 0 || allowed < available))
-        available = allowed;
+    int64_t available = arena_available(node);
     if (available >= 0 && (int64_t)(bytes + bytes / 32) > available)
         fail(EXIT_ENVIRONMENT, "not enough memory: %zu bytes needed, %lld free", bytes + bytes / 32, (long long)available);
 }
 
 /* Populates what is mapped and reads back what it became; false with the reason if it is not of the kind. */
-static inline bool arena_fill(struct arena *arena, bool pool, char *why, size_t size)
+static inline bool arena_fill(struct arena *arena, char *why, size_t size)
 {
     if (!arena_populate(arena->start, arena->bytes)) {
         snprintf(why, size, "%zu bytes cannot be populated: %s", arena->bytes, strerror(errno));
         return false;
     }
-    arena->smaps = smaps_read(arena->start, arena->bytes, pool);
+    arena->smaps = smaps_read(arena->start, arena->bytes, arena_is_pool(arena->kind));
     snprintf(why, size, "of %zu bytes %lld came in huge pages, the page size is %lld", arena->bytes,
              (long long)arena->smaps.huge_bytes, (long long)arena->smaps.page_bytes);
     return arena_is_kind(arena);
 }
 
-/* Maps and populates; false with the reason if the kind cannot be had. Too little memory or a wrong node ends with 3. */
-static inline bool arena_try(struct arena *arena, size_t bytes, int64_t node, char *why, size_t size)
+/* Address space, and for a pool the pages for it; NULL with the reason. */
+static inline char *arena_claim(struct arena *arena, bool alternative, int64_t node, char *why, size_t size)
 {
-    bool pool = arena->kind == ARENA_2M || arena->kind == ARENA_1G;
-    if (!arena_offered(arena->kind, bytes, node, why, size))
-        return false;
+    char *start = NULL;
+    if (!arena_is_pool(arena->kind)) {
+        if (arena->kind == ARENA_THP && !arena_has_thp(why, size))
+            return NULL;
+        arena_require_memory(arena->bytes, node);
+        start = arena_reserve(arena->kind, arena->bytes, (size_t)arena->page_bytes);
+    } else {
+        pthread_mutex_lock(&arena_pools);
+        bool filled = arena_fill_pool(arena, alternative, why, size);
+        start = filled ? arena_reserve(arena->kind, arena->bytes, (size_t)arena->page_bytes) : NULL;
+        pthread_mutex_unlock(&arena_pools);
+        if (!filled)
+            return NULL;
+    }
+    if (!start)
+        snprintf(why, size, "%zu bytes cannot be mapped: %s", arena->bytes, strerror(errno));
+    return start;
+}
+
+/* Gives the memory back, and the pages that were added to a pool for it. False if the pool kept some of them. */
+static inline bool arena_release(struct arena *arena)
+{
+    int64_t added = arena->pool_added;
+    if (arena->start)
+        munmap(arena->start, arena->bytes);
+    arena->start = NULL;
+    arena->pool_added = 0;
+    if (added == 0)
+        return true;
+    pthread_mutex_lock(&arena_pools);
+    bool done = hugepool_change(arena->page_bytes, arena->pool_node, -added, 0).done;
+    pthread_mutex_unlock(&arena_pools);
+    return done;
+}
+
+/* Maps and populates; false with the reason if the kind cannot be had. Too little memory or a wrong node ends with 3.
+ * `alternative`: another kind will do as well. */
+static inline bool arena_try(struct arena *arena, size_t bytes, bool alternative, int64_t node, char *why, size_t size)
+{
+    bool pool = arena_is_pool(arena->kind);
     arena->base_page_bytes = sysconf(_SC_PAGESIZE);
     arena->page_bytes = arena_page_bytes(arena->kind);
+    arena->pool_node = pool ? node_or_here(node) : -1;
+    arena->pool_before = -1;
     size_t page = (size_t)arena->page_bytes;
     arena->bytes = (bytes + page - 1) / page * page;
-    if (!pool)
-        arena_require_memory(arena->bytes, node);
-    arena->start = arena_reserve(arena->kind, arena->bytes, page);
-    if (!arena->start) {
-        snprintf(why, size, "%zu bytes cannot be mapped: %s", arena->bytes, strerror(errno));
-        return false;
+    arena->start = arena_claim(arena, alternative, node, why, size);
+    if (arena->start) {
+        madvise(arena->start, arena->bytes, MADV_DONTFORK); /* a child would share the pages of a pool and keep them alive */
+        if (!pool) /* refused where the system has no transparent pages, which is then right for base pages */
+            madvise(arena->start, arena->bytes, arena->kind == ARENA_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+        if (node >= 0)
+            node_bind(arena->start, arena->bytes, node);
+        if (arena_fill(arena, why, size))
+            return true;
     }
-    if (!pool) /* refused where the system has no transparent pages, which is then right for base pages */
-        madvise(arena->start, arena->bytes, arena->kind == ARENA_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-    if (node >= 0)
-        node_bind(arena->start, arena->bytes, node);
-    if (arena_fill(arena, pool, why, size))
-        return true;
-    munmap(arena->start, arena->bytes);
+    arena_release(arena);
     return false;
 }
 
-/* `kinds` is one of ARENA_KINDS; auto takes the largest that is to be had. Ends the program with 3 if there is none. */
+/* Adds why a kind was not to be had to what was lost. */
+static inline void arena_note_lost(struct arena *arena, const char *why)
+{
+    size_t used = strlen(arena->lost);
+    snprintf(arena->lost + used, sizeof arena->lost - used, "%s%s: %s", used ? "; " : "", arena_kind_name(arena->kind), why);
+}
+
+/* `kinds` is one of ARENA_KINDS. auto takes the largest that is to be had and that the range fills at least one page of. Ends the
+ * program with 3 if there is none. */
 static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t node)
 {
     static const enum arena_kind order[] = {ARENA_1G, ARENA_2M, ARENA_THP, ARENA_BASE};
     struct arena arena = {0};
-    char why[256] = "";
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    char why[ARENA_WHY_MAX] = "";
+    bool any = strcmp(kinds, "auto") == 0;
+    node_require(node);
+    for (size_t i = 0; i < sizeof order / sizeof *order && !arena.start; i++) {
         arena.kind = order[i];
-        bool asked = strcmp(kinds, "auto") == 0 || strcmp(kinds, arena_kind_name(order[i])) == 0;
-        if (asked && arena_try(&arena, bytes, node, why, sizeof why))
-            break;
-        arena.start = NULL;
+        bool fits = !arena_is_pool(order[i]) || bytes >= (size_t)arena_page_bytes(order[i]);
+        bool asked = any ? fits : strcmp(kinds, arena_kind_name(order[i])) == 0;
+        if (asked && !arena_try(&arena, bytes, any, node, why, sizeof why))
+            arena_note_lost(&arena, why);
     }
     if (!arena.start)
-        fail(EXIT_ENVIRONMENT, "pages of kind %s cannot be had: %s", kinds, why);
+        fail(EXIT_ENVIRONMENT, "pages cannot be had: %s%s", arena.lost, any ? "" : "; --pages auto takes the kind that can");
     if (node >= 0)
         node_check(arena.start, arena.bytes, node);
     return arena;
@@ -219,6 +252,16 @@ static inline void arena_report(const struct arena *arena, const char *asked, st
     out_bool(out, "pages_verified", smaps->found);
     out_integer(out, "kernel_page_bytes", smaps->found ? smaps->page_bytes : -1);
     out_integer(out, "huge_bytes", smaps->found ? smaps->huge_bytes : -1);
+    if (arena->pool_added > 0)
+        out_integer(out, "pool_pages_before", arena->pool_before);
+    else
+        out_null(out, "pool_pages_before");
+    out_integer(out, "pool_pages_added", arena->pool_added);
+    out_integer(out, "pool_node", arena->pool_node);
+    if (*arena->lost)
+        out_text(out, "pages_lost", arena->lost);
+    else
+        out_null(out, "pages_lost");
 }
 
 #endif

@@ -15,18 +15,30 @@
 #define NODE_MAX 1024
 #define NODE_LONG_BITS (8 * sizeof(unsigned long))
 
+__attribute__((noreturn)) static inline void node_refuse(int64_t node, const char *why)
+{
+    char online[128];
+    sysfile_text(online, sizeof online, "/sys/devices/system/node/has_memory");
+    fail(EXIT_ENVIRONMENT, "memory cannot be bound to node %lld: %s (nodes with memory: %s)", (long long)node, why,
+         *online ? online : "unknown");
+}
+
+/* Ends the program with 3 if the system has no such node; a negative one is none at all. */
+static inline void node_require(int64_t node)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/sys/devices/system/node/node%d", (int)node);
+    if (node >= 0 && access("/sys/devices/system/node", F_OK) == 0 && access(path, F_OK) != 0)
+        node_refuse(node, "there is no such node");
+}
+
 /* Binds a range that was not touched yet to `node`; ends the program with 3 if the machine cannot. */
 static inline void node_bind(void *start, size_t bytes, int64_t node)
 {
     unsigned long mask[NODE_MAX / NODE_LONG_BITS] = {0};
-    char online[128];
     mask[(size_t)node / NODE_LONG_BITS] = 1ul << ((size_t)node % NODE_LONG_BITS);
-    if (syscall(SYS_mbind, start, bytes, MPOL_BIND, mask, NODE_MAX + 1, MPOL_MF_STRICT) == 0)
-        return;
-    int error = errno;
-    sysfile_text(online, sizeof online, "/sys/devices/system/node/has_memory");
-    fail(EXIT_ENVIRONMENT, "memory cannot be bound to node %lld: %s (nodes with memory: %s)", (long long)node, strerror(error),
-         *online ? online : "unknown");
+    if (syscall(SYS_mbind, start, bytes, MPOL_BIND, mask, NODE_MAX + 1, MPOL_MF_STRICT) != 0)
+        node_refuse(node, strerror(errno));
 }
 
 /* Asks the system where pages of a touched range lie, at 16 places; one elsewhere ends the program with 3. */
@@ -38,6 +50,17 @@ static inline void node_check(char *start, size_t bytes, int64_t node)
         if (syscall(SYS_get_mempolicy, &found, NULL, 0ul, address, MPOL_F_NODE | MPOL_F_ADDR) == 0 && found != node)
             fail(EXIT_ENVIRONMENT, "memory bound to node %lld lies on node %d", (long long)node, found);
     }
+}
+
+/* `node`, or if negative that of the CPU which this runs on where the system has several; -1 where it has one. */
+static inline int64_t node_or_here(int64_t node)
+{
+    char several[128];
+    unsigned here = 0;
+    if (node >= 0)
+        return node;
+    sysfile_text(several, sizeof several, "/sys/devices/system/node/has_memory");
+    return strpbrk(several, ",-") && syscall(SYS_getcpu, NULL, &here, NULL) == 0 ? (int64_t)here : -1;
 }
 
 /* Bytes that can be had: of the system, or of the node if there are several. -1 if unknown. */

@@ -1,0 +1,214 @@
+/* Pages added to the pools of huge pages for the life of this process, and taken out again whatever ends it.
+ *
+ * A small child process, the guardian, adds them and keeps the account. It lives in a session of its own and waits for the end of
+ * its socket, which comes when this process ends in whatever way, SIGKILL included, and after its memory is gone. It adds to and
+ * subtracts from what a pool holds at that moment, so that others who change it keep their share. The guardian is started
+ * before the first page is added; arenas are not inherited (MADV_DONTFORK), so it keeps none of them alive. */
+#ifndef KIT_HUGEPOOL_H
+#define KIT_HUGEPOOL_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kit/sysfile.h"
+
+#define HUGEPOOL_ACCOUNTS_MAX 128 /* pools that one process adds to: page sizes times nodes */
+#define HUGEPOOL_PATH_MAX 128
+
+/* `pages` to add, or to take out if negative. A node of -1 is the whole system. */
+struct hugepool_request {
+    int64_t page_bytes, node, pages, patience_ms;
+};
+
+struct hugepool_reply {
+    int64_t before; /* pages in the pool */
+    bool done;      /* all of them or, if false, none */
+};
+
+/* The socket to the guardian, 0 before it is started. One for the program, in whichever of its files this is included. */
+__attribute__((weak)) int hugepool_socket;
+
+static inline void hugepool_path(char *path, const char *file, int64_t page_bytes, int64_t node)
+{
+    int kb = (int)(page_bytes >> 10);
+    if (node < 0)
+        snprintf(path, HUGEPOOL_PATH_MAX, "/sys/kernel/mm/hugepages/hugepages-%dkB/%s", kb, file);
+    else
+        snprintf(path, HUGEPOOL_PATH_MAX, "/sys/devices/system/node/node%d/hugepages/hugepages-%dkB/%s", (int)node, kb, file);
+}
+
+/* A number of the pool; -1 if there is no such pool. */
+static inline int64_t hugepool_number(const char *file, int64_t page_bytes, int64_t node)
+{
+    char path[HUGEPOOL_PATH_MAX], text[32];
+    hugepool_path(path, file, page_bytes, node);
+    sysfile_text(text, sizeof text, "%s", path);
+    return *text ? strtoll(text, NULL, 10) : -1;
+}
+
+/* Free pages that no mapping has reserved, on the node if one is named; -1 if the system has no such pages. */
+static inline int64_t hugepool_free(int64_t page_bytes, int64_t node)
+{
+    int64_t pages = hugepool_number("free_hugepages", page_bytes, -1);
+    if (pages < 0)
+        return -1;
+    pages -= hugepool_number("resv_hugepages", page_bytes, -1);
+    int64_t there = node < 0 ? pages : hugepool_number("free_hugepages", page_bytes, node);
+    return there < pages ? there : pages;
+}
+
+/* 0, or the reason why this account may not change the pool. */
+static inline int hugepool_refusal(int64_t page_bytes, int64_t node)
+{
+    char path[HUGEPOOL_PATH_MAX];
+    hugepool_path(path, "nr_hugepages", page_bytes, node);
+    return access(path, W_OK) == 0 ? 0 : errno;
+}
+
+static inline void hugepool_set(int64_t page_bytes, int64_t node, int64_t pages)
+{
+    char path[HUGEPOOL_PATH_MAX];
+    hugepool_path(path, "nr_hugepages", page_bytes, node);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file >= 0) {
+        dprintf(file, "%lld\n", (long long)(pages > 0 ? pages : 0));
+        close(file);
+    }
+}
+
+/* Two processes that read, add and write at once would lose pages: they take turns. The end of the lock is to close it. */
+static inline int hugepool_lock(int64_t page_bytes)
+{
+    char path[HUGEPOOL_PATH_MAX];
+    hugepool_path(path, "nr_hugepages", page_bytes, -1);
+    int lock = open(path, O_RDONLY | O_CLOEXEC);
+    if (lock >= 0)
+        flock(lock, LOCK_EX);
+    return lock;
+}
+
+/* Sets the pool in a process that is killed when the time is over: the system may compact memory for a long time, and nothing but
+ * SIGKILL ends that. */
+static inline void hugepool_set_within(const struct hugepool_request *asked, int64_t pages)
+{
+    pid_t writer = fork();
+    if (writer == 0) {
+        hugepool_set(asked->page_bytes, asked->node, pages);
+        _exit(0);
+    }
+    for (int64_t ms = 0; writer > 0 && waitpid(writer, NULL, WNOHANG) == 0; ms++) {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        if (ms == asked->patience_ms)
+            kill(writer, SIGKILL);
+    }
+}
+
+/* Adds all pages, or none. */
+static inline struct hugepool_reply hugepool_add(const struct hugepool_request *asked)
+{
+    int lock = hugepool_lock(asked->page_bytes);
+    int64_t before = hugepool_number("nr_hugepages", asked->page_bytes, asked->node);
+    hugepool_set_within(asked, before + asked->pages);
+    int64_t after = hugepool_number("nr_hugepages", asked->page_bytes, asked->node);
+    bool done = after >= before + asked->pages;
+    if (!done && after > before)
+        hugepool_set(asked->page_bytes, asked->node, before);
+    close(lock);
+    return (struct hugepool_reply){before, done};
+}
+
+/* Takes pages out of what the pool holds now. Those in use are given up when they become free. */
+static inline struct hugepool_reply hugepool_subtract(int64_t page_bytes, int64_t node, int64_t pages)
+{
+    int lock = hugepool_lock(page_bytes);
+    int64_t before = hugepool_number("nr_hugepages", page_bytes, node), rest = before > pages ? before - pages : 0;
+    hugepool_set(page_bytes, node, rest);
+    bool done = hugepool_number("nr_hugepages", page_bytes, node) <= rest;
+    close(lock);
+    return (struct hugepool_reply){before, done};
+}
+
+/* Does what is asked and notes in `accounts` what is owed; the reply. */
+static inline struct hugepool_reply hugepool_serve(const struct hugepool_request *asked, struct hugepool_request *accounts)
+{
+    struct hugepool_reply reply = {-1, false};
+    struct hugepool_request *account = accounts, *end = accounts + HUGEPOOL_ACCOUNTS_MAX;
+    while (account < end && account->page_bytes && !(account->page_bytes == asked->page_bytes && account->node == asked->node))
+        account++;
+    if (account == end)
+        return reply;
+    *account = (struct hugepool_request){asked->page_bytes, asked->node, account->pages, 0};
+    reply = asked->pages > 0 ? hugepool_add(asked) : hugepool_subtract(asked->page_bytes, asked->node, -asked->pages);
+    if (asked->pages < 0 || reply.done)
+        account->pages += asked->pages;
+    return reply;
+}
+
+/* The guardian's life. */
+__attribute__((noreturn)) static inline void hugepool_guard(int socket)
+{
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    static struct hugepool_request accounts[HUGEPOOL_ACCOUNTS_MAX];
+    struct hugepool_request asked;
+    setsid();
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd < 3; fd++) /* who reads the kernel's output waits for its end, not for that of the guardian */
+        dup2(null, fd);
+    for (int fd = 3; fd < 1024; fd++)
+        if (fd != socket)
+            close(fd);
+    while (recv(socket, &asked, sizeof asked, 0) == sizeof asked) {
+        struct hugepool_reply reply = hugepool_serve(&asked, accounts);
+        send(socket, &reply, sizeof reply, 0);
+    }
+    for (size_t i = 0; i < HUGEPOOL_ACCOUNTS_MAX; i++)
+        if (accounts[i].pages > 0)
+            hugepool_subtract(accounts[i].page_bytes, accounts[i].node, accounts[i].pages);
+    _exit(0);
+}
+
+static inline bool hugepool_start(void)
+{
+    int pair[2];
+    if (hugepool_socket > 0)
+        return true;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return false;
+    pid_t guardian = fork();
+    if (guardian == 0) {
+        close(pair[0]);
+        hugepool_guard(pair[1]);
+    }
+    close(pair[1]);
+    if (guardian > 0)
+        hugepool_socket = pair[0];
+    else
+        close(pair[0]);
+    return guardian > 0;
+}
+
+/* Adds `pages` to a pool within `patience_ms`, or takes them out again if negative. One thread at a time. */
+static inline struct hugepool_reply hugepool_change(int64_t page_bytes, int64_t node, int64_t pages, int64_t patience_ms)
+{
+    struct hugepool_request asked = {page_bytes, node, pages, patience_ms};
+    struct hugepool_reply reply = {-1, false};
+    if (!hugepool_start() || send(hugepool_socket, &asked, sizeof asked, MSG_NOSIGNAL) != sizeof asked ||
+        recv(hugepool_socket, &reply, sizeof reply, 0) != sizeof reply)
+        reply.done = false;
+    return reply;
+}
+
+#endif
