@@ -112,7 +112,9 @@ def _heat_grid(figure: Heatmap) -> Grid:
 def _x_cell(x: Scalar, axis: Axis) -> Cell:
     if isinstance(x, bool) or not isinstance(x, int | float):
         return Cell(shown(x), shown(x))
-    return Cell(size_text(x) if axis.unit == "B" else f"{x:.6g}", float(x))
+    if axis.unit == "B":
+        return Cell(size_text(x), float(x))
+    return _y_cell(float(x), axis.unit) if axis.unit else Cell(f"{x:.6g}", float(x))
 
 
 def _y_cell(y: float | None, unit: str) -> Cell:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from asct.figures import theme
@@ -41,6 +42,7 @@ def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     """
     if isinstance(figure, Heatmap):
         return render_heatmap(figure)
+    figure = _x_in_shown_unit(figure)
     values = [value for series in figure.series for value in (*series.y, *series.low, *series.high)]
     y_scale = scaling(values, figure.y.unit, figure.y.scale in ("log2", "log10"))
     apart = isinstance(figure, Bars) and figure.stacked  # shares of one host: the colours tell the shares
@@ -89,6 +91,23 @@ def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
     return styles
 
 
+def _x_in_shown_unit(figure: Chart) -> Chart:
+    """A line over a quantity with a prefix of its own (20 GB/s rather than 2e10 B/s); any other chart as it is."""
+    axis = figure.x
+    if not isinstance(figure, Line) or axis.scale != "linear" or not _all_numbers(figure):
+        return figure
+    scale = scaling([float(x) for series in figure.series for x in series.x], axis.unit)
+    return replace(
+        figure,
+        x=replace(axis, unit=scale.unit),
+        series=tuple(
+            replace(series, x=tuple(six_digits(float(x) / scale.factor) or 0.0 for x in series.x))
+            for series in figure.series
+        ),
+        markers=tuple(replace(marker, x=marker.x / scale.factor) for marker in figure.markers),
+    )
+
+
 def _x_values(figure: Chart) -> Callable[[Scalar], str | float | None]:
     """Numbers on numeric axes, texts on category axes (bytes with their unit)."""
     axis = figure.x
@@ -127,9 +146,14 @@ def _line_traces(series: Series, xs: list[Any], scale: Scaling, style: _Style) -
     low, high = _scaled(series.low, scale), _scaled(series.high, scale)
     if not low or not high or len(low) != len(ys) or len(high) != len(ys):
         return [trace]
-    if len(xs) < _BAND_FROM:
+    if len(xs) < _BAND_FROM or _turns_back(xs):
         return [{**trace, "error_y": _error_bars(ys, low, high, style)}]
     return [_band(xs, low, high, style), trace]
+
+
+def _turns_back(xs: Sequence[Any]) -> bool:
+    """Whether a numeric line is not one from left to right: a band around it would cover itself."""
+    return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
 def _hover(scale: Scaling, xs: Sequence[Any]) -> str:

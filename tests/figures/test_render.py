@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asct.analysis.overlay import figure_grid
 from asct.figures import theme
 from asct.figures.render import plotly_javascript, render_figure
 from asct.figures.scale import decade_ticks, power_ticks, scaling, six_digits, size_label
@@ -66,6 +67,31 @@ def test_intervals_are_a_band_on_long_lines_and_bars_on_short_ones() -> None:
     assert trace["error_y"]["arrayminus"] == [1.0, 0.0]
     assert trace["error_y"]["array"] == [2.0, 0.0]
     accepted(render_figure(curve(series=(short,))))
+
+
+def over_bandwidth(xs: tuple[float, ...]) -> Line:
+    ys = tuple(1e-7 * (n + 1) for n in range(len(xs)))
+    series = Series("reads", xs, ys, tuple(y * 0.9 for y in ys), tuple(y * 1.1 for y in ys))
+    return curve(x=Axis("Bandwidth", "B/s"), y=Axis("Latency", "s"), series=(series,), markers=(Marker(2e10, "knee"),))
+
+
+def test_a_linear_axis_takes_a_prefix_with_its_lines() -> None:
+    figure = render_figure(over_bandwidth((1e9, 2.5e10, 2.4e10)))
+    accepted(figure)
+    assert figure["layout"]["xaxis"]["title"]["text"] == "Bandwidth (GB/s)"
+    assert figure["data"][0]["x"] == [1.0, 25.0, 24.0]
+    assert figure["layout"]["shapes"][0]["x0"] == 20.0
+
+
+def test_a_table_of_a_line_has_units_on_both_sides() -> None:
+    grid = figure_grid(over_bandwidth((1e9, 2.5e10)))
+    assert grid is not None
+    assert [[cell.text for cell in row] for row in grid.rows] == [["1 GB/s", "100 ns"], ["25 GB/s", "200 ns"]]
+
+
+def test_a_line_that_turns_back_has_bars_however_long() -> None:
+    rising = tuple(1e9 * n for n in range(1, 21))
+    assert [len(render_figure(over_bandwidth(xs))["data"]) for xs in (rising, (*rising, 5e9))] == [2, 1]
 
 
 def test_bounds_are_labelled_lines_and_hints_are_dotted() -> None:
