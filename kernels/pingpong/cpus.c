@@ -1,0 +1,77 @@
+#include "pingpong/cpus.h"
+
+#include "kit/affinity.h"
+#include "kit/sysfile.h"
+
+static bool may_use(const cpu_set_t *mask, size_t size, int64_t cpu)
+{
+    return CPU_ISSET_S((size_t)cpu, size, mask);
+}
+
+static void take_all(struct opt_list *cpus, const cpu_set_t *mask, size_t size)
+{
+    for (int64_t cpu = 0; cpu < AFFINITY_CPUS; cpu++) {
+        if (!may_use(mask, size, cpu))
+            continue;
+        if (cpus->count == OPTS_LIST_MAX)
+            fail(EXIT_ENVIRONMENT, "more than %d CPUs: name some with --cpus", OPTS_LIST_MAX);
+        cpus->values[cpus->count++] = cpu;
+    }
+}
+
+/* Ends the program with the reason why a CPU may not be used. */
+__attribute__((noreturn)) static void refuse(int64_t cpu, int allowed)
+{
+    char present[256], online[256], state[8];
+    sysfile_text(present, sizeof present, "/sys/devices/system/cpu/present");
+    sysfile_text(online, sizeof online, "/sys/devices/system/cpu/online");
+    sysfile_text(state, sizeof state, "/sys/devices/system/cpu/cpu%lld/online", (long long)cpu);
+    if (*state == '0')
+        fail(EXIT_ENVIRONMENT, "cpu %lld is offline (online: %s)", (long long)cpu, online);
+    fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus; present: %s)", (long long)cpu, allowed,
+         *present ? present : "unknown");
+}
+
+static void check_usable(const struct opt_list *cpus, const cpu_set_t *mask, size_t size)
+{
+    for (size_t i = 0; i < cpus->count; i++)
+        if (!may_use(mask, size, cpus->values[i]))
+            refuse(cpus->values[i], CPU_COUNT_S(size, mask));
+}
+
+static void check_once(const struct opt_list *cpus)
+{
+    for (size_t i = 0; i < cpus->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (cpus->values[i] == cpus->values[k])
+                fail(EXIT_USAGE, "--cpus: %lld is named twice", (long long)cpus->values[i]);
+}
+
+/* The first CPU of the core; a CPU that the system knows nothing about has a core for itself. */
+static int64_t core_of(int64_t cpu)
+{
+    char siblings[256];
+    sysfile_text(siblings, sizeof siblings, "/sys/devices/system/cpu/cpu%lld/topology/thread_siblings_list", (long long)cpu);
+    return *siblings ? strtoll(siblings, NULL, 10) : cpu;
+}
+
+void cpus_settle(struct opt_list *cpus, struct opt_list *groups, bool usable)
+{
+    size_t size = CPU_ALLOC_SIZE(AFFINITY_CPUS);
+    cpu_set_t *mask = CPU_ALLOC(AFFINITY_CPUS);
+    if (!mask || sched_getaffinity(0, size, mask) != 0)
+        fail(EXIT_ENVIRONMENT, "the affinity mask cannot be read: %s", strerror(errno));
+    check_once(cpus);
+    if (groups->count > 0 && groups->count != cpus->count)
+        fail(EXIT_USAGE, "--groups: %zu numbers for %zu CPUs of --cpus", groups->count, cpus->count);
+    if (cpus->count == 0)
+        take_all(cpus, mask, size);
+    if (usable)
+        check_usable(cpus, mask, size);
+    if (cpus->count < 2)
+        fail(EXIT_ENVIRONMENT, "this needs two CPUs: there is cpu %lld alone", (long long)cpus->values[0]);
+    for (size_t i = groups->count; i < cpus->count; i++)
+        groups->values[groups->count++] = core_of(cpus->values[i]);
+    CPU_FREE(mask);
+}
+

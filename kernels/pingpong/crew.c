@@ -1,0 +1,160 @@
+#include "pingpong/crew.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kit/fail.h"
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *made = aligned_alloc(TEAM_LINE, (count * size + TEAM_LINE - 1) / TEAM_LINE * TEAM_LINE);
+    if (!made)
+        fail(EXIT_ENVIRONMENT, "no memory for %zu threads", count);
+    return memset(made, 0, count * size);
+}
+
+/* Ends the thread's part of a round. One that failed never comes back: its partner may wait for it, and the program ends. */
+static void report_done(struct crew *crew, struct seat *seat)
+{
+    bool failed = seat->player.fault || seat->found_on != seat->cpu;
+    pthread_mutex_lock(&crew->mutex);
+    crew->playing--;
+    seat->playing = false;
+    if (failed && !crew->failed)
+        crew->failed = seat;
+    if (crew->playing == 0 || failed)
+        pthread_cond_signal(&crew->changed);
+    pthread_mutex_unlock(&crew->mutex);
+    while (failed)
+        pause();
+}
+
+static void wait_for_go(struct seat *seat)
+{
+    while (sem_wait(&seat->go) != 0) /* interrupted by a signal */
+        ;
+}
+
+/* What each thread runs. */
+static void serve(struct member *member)
+{
+    struct crew *crew = member->context;
+    struct seat *seat = &crew->seats[member->index];
+    for (wait_for_go(seat); seat->player.game; wait_for_go(seat)) {
+        if (seat->player.leads) {
+            slot_prepare(&seat->player.game->slot);
+            sem_post(&seat->partner->go);
+        }
+        play(&seat->player);
+        int now = sched_getcpu();
+        seat->found_on = now < 0 ? seat->cpu : now; /* the system does not tell */
+        report_done(crew, seat);
+    }
+}
+
+void crew_start(struct crew *crew, const struct rules *rules, const int64_t *cpus, size_t count, size_t batches,
+                uint64_t patience_ns)
+{
+    pthread_condattr_t monotonic;
+    memset(crew, 0, sizeof *crew);
+    crew->patience_ns = patience_ns;
+    crew->seats = zeroed(count, sizeof *crew->seats);
+    crew->games = zeroed(count / 2, sizeof *crew->games);
+    pthread_mutex_init(&crew->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&crew->changed, &monotonic);
+    for (size_t i = 0; i < count; i++) {
+        sem_init(&crew->seats[i].go, 0, 0);
+        crew->seats[i].cpu = cpus[i];
+        series_open(&crew->seats[i].player.series, batches);
+    }
+    team_start(&crew->team, rules->timer, cpus, count, serve, crew);
+}
+
+static void seat_pair(struct crew *crew, const struct rules *rules, struct duo pair, struct game *game)
+{
+    struct seat *leader = &crew->seats[pair.a], *follower = &crew->seats[pair.b];
+    game->rules = rules;
+    leader->player.game = follower->player.game = game;
+    leader->player.leads = true;
+    follower->player.leads = false;
+    leader->partner = follower;
+    follower->partner = leader;
+    leader->playing = follower->playing = true;
+}
+
+static struct timespec moment_in(uint64_t ns)
+{
+    struct timespec moment;
+    clock_gettime(CLOCK_MONOTONIC, &moment);
+    ns += (uint64_t)moment.tv_nsec;
+    moment.tv_sec += (time_t)(ns / 1000000000);
+    moment.tv_nsec = (long)(ns % 1000000000);
+    return moment;
+}
+
+/* Ends the program with what was wrong with one thread. */
+__attribute__((noreturn)) static void fail_by(const struct seat *seat)
+{
+    long long cpu = seat->cpu;
+    if (seat->player.fault)
+        fail(EXIT_SELF_CHECK, "cpu %lld with cpu %lld: %s", cpu, (long long)seat->partner->cpu, seat->player.fault);
+    fail(EXIT_ENVIRONMENT, "cpu %lld was taken away while it was measured: its thread is on cpu %lld now", cpu,
+         (long long)seat->found_on);
+}
+
+/* Ends the program with the first of the threads that did not finish. */
+__attribute__((noreturn)) static void fail_by_time(const struct crew *crew)
+{
+    const struct seat *seat = crew->seats;
+    while (!seat->playing)
+        seat++;
+    fail(EXIT_ENVIRONMENT, "cpu %lld and cpu %lld are not done after %llu ms (%zu threads are not): was a CPU taken away, or does a "
+         "task of higher priority keep one busy?", (long long)seat->cpu, (long long)seat->partner->cpu,
+         (unsigned long long)(crew->patience_ns / 1000000), crew->playing);
+}
+
+static void wait_until_done(struct crew *crew)
+{
+    struct timespec until = moment_in(crew->patience_ns);
+    int error = 0;
+    pthread_mutex_lock(&crew->mutex);
+    while (crew->playing > 0 && !crew->failed && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&crew->changed, &crew->mutex, &until);
+    if (crew->failed)
+        fail_by(crew->failed);
+    if (crew->playing > 0)
+        fail_by_time(crew);
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+void crew_play(struct crew *crew, const struct rules *rules, const struct duo *pairs, size_t count)
+{
+    crew->playing = 2 * count; /* all threads sleep */
+    for (size_t i = 0; i < count; i++)
+        seat_pair(crew, rules, pairs[i], &crew->games[i]);
+    for (size_t i = 0; i < count; i++)
+        sem_post(&crew->seats[pairs[i].a].go);
+    wait_until_done(crew);
+}
+
+struct checked crew_end(struct crew *crew)
+{
+    struct checked checked = {0, 0};
+    size_t count = crew->team.count;
+    for (size_t i = 0; i < count; i++) {
+        crew->seats[i].player.game = NULL;
+        sem_post(&crew->seats[i].go);
+    }
+    team_join(&crew->team);
+    for (size_t i = 0; i < count; i++) {
+        checked.messages += crew->seats[i].player.messages;
+        checked.lines += crew->seats[i].player.lines;
+        series_close(&crew->seats[i].player.series);
+    }
+    free(crew->seats);
+    free(crew->games);
+    return checked;
+}

@@ -1,0 +1,89 @@
+#include "pingpong/exchange.h"
+
+#include <time.h>
+
+#define POLLS 65536 /* tens of microseconds or more; messages take less than two */
+#define SWAPS 4096  /* each takes longer */
+#define NAP_NS 50000
+
+__attribute__((noinline, cold)) void exchange_nap(void)
+{
+    nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+}
+
+#define LOOK                                                                                                                      \
+    if ((seen = atomic_load_explicit(word, memory_order_acquire)) != old)                                                         \
+        return seen;
+
+/* Waits until the word is no longer `old`. Looks are counted by eights: a count beside each one lengthens the latency by 3 ns. */
+static inline uint64_t poll(exchange_word *word, uint64_t old)
+{
+    uint64_t seen;
+    for (unsigned left = POLLS / 8;; left--) {
+        LOOK LOOK LOOK LOOK LOOK LOOK LOOK LOOK
+        if (left == 0)
+            exchange_nap();
+    }
+}
+
+__attribute__((noinline)) uint64_t exchange_token_lead(exchange_word *word, uint64_t at, uint64_t turns)
+{
+    for (; turns > 0; turns--, at += 2) {
+        atomic_store_explicit(word, at + 1, memory_order_release);
+        uint64_t seen = poll(word, at + 1);
+        if (seen != at + 2)
+            return seen;
+    }
+    return at;
+}
+
+__attribute__((noinline)) uint64_t exchange_token_follow(exchange_word *word, uint64_t at, uint64_t turns)
+{
+    for (; turns > 0; turns--, at += 2) {
+        uint64_t seen = poll(word, at);
+        if (seen != at + 1)
+            return seen;
+        atomic_store_explicit(word, at + 2, memory_order_release);
+    }
+    return at;
+}
+
+/* Swaps `from` for the next number as soon as it is there; until then the word holds the number before. */
+static inline uint64_t swap(exchange_word *word, uint64_t from)
+{
+    for (unsigned left = SWAPS;; left--) {
+        uint64_t seen = from;
+        if (atomic_compare_exchange_strong_explicit(word, &seen, from + 1, memory_order_acq_rel, memory_order_acquire))
+            return from + 1;
+        if (seen != from - 1)
+            return seen;
+        if (left == 0)
+            exchange_nap();
+    }
+}
+
+__attribute__((noinline)) uint64_t exchange_cas_lead(exchange_word *word, uint64_t at, uint64_t turns)
+{
+    for (; turns > 0; turns--, at += 2) {
+        uint64_t seen = swap(word, at);
+        if (seen != at + 1)
+            return seen;
+    }
+    return at;
+}
+
+__attribute__((noinline)) uint64_t exchange_cas_follow(exchange_word *word, uint64_t at, uint64_t turns)
+{
+    for (; turns > 0; turns--, at += 2) {
+        uint64_t seen = swap(word, at + 1);
+        if (seen != at + 2)
+            return seen;
+    }
+    return at;
+}
+
+void exchange_await(exchange_word *word, uint64_t at)
+{
+    while (atomic_load_explicit(word, memory_order_acquire) != at)
+        poll(word, at - 1);
+}

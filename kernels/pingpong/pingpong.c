@@ -1,0 +1,233 @@
+/* pingpong: how long a cache line takes from one CPU to another. README.md says how and why. */
+#include "cpu.h"
+#include "kit/arena.h"
+#include "kit/noise.h"
+#include "kit/opts.h"
+#include "kit/timer.h"
+#include "line.h"
+#include "pingpong/cpus.h"
+#include "pingpong/record.h"
+#include "pingpong/rounds.h"
+
+#define DRIFT_MAX_PPM 2000
+#define ARENA_MAX_BYTES (256 << 20) /* for slots beyond those of one round */
+#define ROUND_NS 1000000            /* waking threads, taking lines out of the caches, printing */
+#define STEPS 256                   /* lines of a batch of a walk: 10 to 50 us */
+#define LEAST_AT_ADDRESS 16         /* batches, for a quarter that means something */
+#define LEAST_OF_CHAIN 64
+#define LEAST_SHARE 8               /* of the time cap is taken at least: a moment is not the rule */
+
+static struct asked {
+    int64_t node, turns, batches, addresses, chain_bytes, parallel, check_pairs, target_interval, time_cap_ms, patience_ms, seed;
+    int64_t list_schedule;
+    const char *pages;
+    struct opt_list cpus, groups;
+    struct opt_words methods;
+} asked;
+
+static struct opt table[] = {
+    {"cpus", "", "", "CPUs of the pairs, a,b,c; none for all that may be used",
+     OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
+    {"groups", "", "", "number of the core of each CPU; none to ask the system",
+     OPT_INTEGERS, 0, INT64_MAX, NULL, &asked.groups, false},
+    {"node", "", "-1", "bind the memory to this NUMA node; -1 to leave it",
+     OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
+    {"methods", "", "token,cas,chain", "what to measure", OPT_CHOICES, 0, 0, "token cas chain", &asked.methods, false},
+    {"turns", "", "100", "round trips of a batch", OPT_INTEGER, 1, 1000000, NULL, &asked.turns, false},
+    {"batches", "", "4096", "most batches kept of a method", OPT_INTEGER, 8, 65536, NULL, &asked.batches, false},
+    {"addresses", "", "16", "places in memory that token and cas use in turn",
+     OPT_INTEGER, 1, SLOT_ADDRESSES_MAX, NULL, &asked.addresses, false},
+    {"chain-bytes", "bytes", "65536", "lines of the chain, rounded down to a power of two",
+     OPT_INTEGER, 4096, 1 << 24, NULL, &asked.chain_bytes, false},
+    {"parallel", "", "1", "1: rounds of pairs that share no core; 0: one pair at a time",
+     OPT_INTEGER, 0, 1, NULL, &asked.parallel, false},
+    {"check-pairs", "", "4", "pairs to measure again without the others of their round",
+     OPT_INTEGER, 0, 65536, NULL, &asked.check_pairs, false},
+    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"target-interval", "permille", "10", "stop a method when the 95 % interval is this narrow",
+     OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
+    {"time-cap-ms", "ms", "40", "most time for a method of a pair", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
+    {"patience-ms", "ms", "10000", "beyond any plan, until a pair that does not answer ends the program",
+     OPT_INTEGER, 100, 3600000, NULL, &asked.patience_ms, false},
+    {"seed", "", "1", "of places, orders and checks", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"list-schedule", "", "0", "1: print the rounds and measure nothing", OPT_INTEGER, 0, 1, NULL, &asked.list_schedule, false},
+};
+
+static const struct opts opts = {"pingpong", "1.0", "latency of a cache line from one CPU to another", table,
+                                 sizeof table / sizeof *table};
+
+/* The methods in their order, each once. */
+static void settle_methods(struct rules *rules)
+{
+    if (asked.methods.count == 0)
+        fail(EXIT_USAGE, "--methods: none is named; there are: token cas chain");
+    for (size_t i = 0; i < asked.methods.count; i++) {
+        enum method method = METHOD_TOKEN;
+        while (!opts_word_is(asked.methods.values[i], record_method_name(method)))
+            method++;
+        for (size_t k = 0; k < rules->method_count; k++)
+            if (rules->methods[k] == method)
+                fail(EXIT_USAGE, "--methods: %s is named twice", record_method_name(method));
+        rules->methods[rules->method_count++] = method;
+    }
+}
+
+static uint64_t least(int64_t wanted)
+{
+    return (uint64_t)(wanted < asked.batches ? wanted : asked.batches);
+}
+
+static struct rules make_rules(const struct timer *timer)
+{
+    uint64_t line = cpu_line_bytes(), lines = 1;
+    struct rules rules = {.timer = timer, .turns = (uint64_t)asked.turns};
+    settle_methods(&rules);
+    while (2 * lines * line <= (uint64_t)asked.chain_bytes)
+        lines *= 2;
+    rules.steps = lines < STEPS ? lines : STEPS;
+    rules.effort = (struct effort){
+        .target = (double)asked.target_interval / 1000,
+        .cap_ns = (uint64_t)asked.time_cap_ms * 1000000,
+        .least_ns = (uint64_t)asked.time_cap_ms * 1000000 / LEAST_SHARE,
+        .least = least(LEAST_AT_ADDRESS * asked.addresses),
+    };
+    rules.chain_effort = rules.effort;
+    rules.chain_effort.least = least(LEAST_OF_CHAIN);
+    rules.ring = ring_make(lines, line, (uint64_t)asked.seed);
+    return rules;
+}
+
+/* Of rounds and checks that take all the time they may. */
+static int64_t planned_ns(const struct schedule *schedule, size_t checks)
+{
+    int64_t round_ns = (int64_t)asked.methods.count * asked.time_cap_ms * 1000000 + ROUND_NS;
+    return (int64_t)(schedule->rounds + checks) * round_ns;
+}
+
+/* The members of the meta line that need no machine. */
+static struct out begin_meta(const struct schedule *schedule, size_t checks)
+{
+    struct out out = opts_begin_meta(&opts, CPU_ARCH);
+    out_integers(&out, "cpus", asked.cpus.values, asked.cpus.count);
+    out_integers(&out, "groups", asked.groups.values, asked.groups.count);
+    out_integer(&out, "node", asked.node);
+    out_integer(&out, "seed", asked.seed);
+    out_integer(&out, "rounds", (int64_t)schedule->rounds);
+    out_integer(&out, "pairs", (int64_t)schedule->pairs);
+    out_integer(&out, "check_pairs", (int64_t)checks);
+    out_integer(&out, "planned_ns", planned_ns(schedule, checks));
+    return out;
+}
+
+static void list_schedule(const struct schedule *schedule, size_t checks)
+{
+    struct duo *pairs = calloc(asked.cpus.count / 2, sizeof *pairs);
+    int64_t *named = calloc(asked.cpus.count, sizeof *named);
+    if (!pairs || !named)
+        fail(EXIT_ENVIRONMENT, "no memory for the pairs of a round");
+    struct out meta = begin_meta(schedule, checks);
+    opts_echo(&opts, &meta);
+    out_end();
+    for (size_t round = 0; round < schedule->rounds; round++) {
+        size_t count = schedule_round(schedule, round, pairs);
+        for (size_t i = 0; i < count; i++) {
+            named[2 * i] = asked.cpus.values[pairs[i].a];
+            named[2 * i + 1] = asked.cpus.values[pairs[i].b];
+        }
+        struct out out = out_begin("round");
+        out_integer(&out, "round", (int64_t)round);
+        out_integers(&out, "pairs", named, 2 * count);
+        out_end();
+    }
+    struct out end = out_begin("end");
+    out_bool(&end, "ok", true);
+    out_integer(&end, "rounds", (int64_t)schedule->rounds);
+    out_integer(&end, "pairs", (int64_t)schedule->pairs);
+    out_integer(&end, "planned_ns", planned_ns(schedule, checks));
+    out_end();
+    free(pairs);
+    free(named);
+}
+
+static void report_meta(const struct schedule *schedule, size_t checks, const struct rules *rules, const struct arena *arena,
+                        const struct rounds *rounds)
+{
+    const struct timer *timer = rules->timer;
+    struct out out = begin_meta(schedule, checks);
+    out_integer(&out, "line_bytes", (int64_t)cpu_line_bytes());
+    out_text(&out, "swap", line_swap_name());
+    out_integer(&out, "chain_lines", (int64_t)rules->ring.lines);
+    out_integer(&out, "slot_bytes", (int64_t)rules->layout.bytes);
+    out_integer(&out, "slots", (int64_t)rounds->slots.count);
+    arena_report(arena, asked.pages, &out);
+    out_integer(&out, "tick_hz", (int64_t)(1e9 / timer->ns_per_tick + 0.5));
+    out_integer(&out, "timer_overhead_ns", timer_ns(timer, timer->overhead_ticks));
+    opts_echo(&opts, &out);
+    out_end();
+}
+
+static void report_end(const struct rounds *rounds, const struct timer *timer, struct checked checked)
+{
+    int64_t drift = timer_drift_ppm(timer);
+    if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
+        fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
+    struct out out = out_begin("end");
+    out_bool(&out, "ok", true);
+    out_integer(&out, "samples", (int64_t)rounds->samples);
+    out_integer(&out, "rounds", (int64_t)rounds->schedule->rounds);
+    out_integer(&out, "pairs", (int64_t)rounds->schedule->pairs);
+    out_integer(&out, "reused_slots", (int64_t)(rounds->slots.taken > rounds->slots.count ? rounds->slots.taken - rounds->slots.count : 0));
+    out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
+    out_integer(&out, "tick_drift_ppm", drift);
+    out_integer(&out, "verified_messages", (int64_t)checked.messages);
+    out_integer(&out, "verified_lines", (int64_t)checked.lines);
+    noise_report(rounds->noise, &out);
+    out_end();
+}
+
+/* A slot for each pair if there is room, and for each of a round at least. */
+static size_t slots_wanted(const struct schedule *schedule, size_t checks, const struct layout *layout)
+{
+    size_t all = schedule->pairs + checks, round = schedule->cpus / 2, most = ARENA_MAX_BYTES / layout->bytes;
+    most = most > round ? most : round;
+    return all < most ? all : most;
+}
+
+static void measure(const struct schedule *schedule, size_t checks)
+{
+    static struct timer timer;
+    struct noise noise;
+    struct crew crew;
+    timer_start(&timer);
+    struct rules rules = make_rules(&timer);
+    rules.layout = layout_make((size_t)asked.addresses, &rules.ring, (uint64_t)asked.seed);
+    size_t slots = slots_wanted(schedule, checks, &rules.layout);
+    struct arena arena = arena_map(asked.pages, slots * rules.layout.bytes, asked.node);
+    uint64_t patience_ns = SERIES_PATIENCE * rules.effort.cap_ns * rules.method_count + (uint64_t)asked.patience_ms * 1000000;
+    timer_calibrate(&timer);
+    struct rounds rounds = {.schedule = schedule, .rules = &rules, .crew = &crew, .slots = {arena.start, slots, 0},
+                            .cpus = asked.cpus.values, .node = asked.node, .seed = (uint64_t)asked.seed, .noise = &noise};
+    report_meta(schedule, checks, &rules, &arena, &rounds);
+    crew_start(&crew, &rules, asked.cpus.values, asked.cpus.count, (size_t)asked.batches, patience_ns);
+    noise_begin(&noise, asked.cpus.values, asked.cpus.count);
+    out_ready();
+    rounds_play(&rounds);
+    rounds_check(&rounds, checks);
+    report_end(&rounds, &timer, crew_end(&crew));
+    ring_free(&rules.ring);
+}
+
+int main(int argc, char **argv)
+{
+    out_open();
+    opts_parse(&opts, argc, argv);
+    cpus_settle(&asked.cpus, &asked.groups, asked.list_schedule == 0);
+    struct schedule schedule = schedule_make(asked.groups.values, asked.cpus.count, asked.parallel == 1);
+    size_t checks = rounds_checkable(&schedule, (size_t)asked.check_pairs);
+    if (asked.list_schedule)
+        list_schedule(&schedule, checks);
+    else
+        measure(&schedule, checks);
+    schedule_free(&schedule);
+    return 0;
+}

@@ -1,0 +1,72 @@
+#include "pingpong/record.h"
+
+#include "kit/out.h"
+#include "kit/stats.h"
+
+/* A number of ticks of a batch in picoseconds of a message; null if there is none. */
+static void print_ticks(struct out *out, const char *key, double ticks, const struct figures *figures)
+{
+    if (ticks < 0)
+        out_null(out, key);
+    else
+        out_integer(out, key, stats_rounded(ticks * figures->ps_per_tick));
+}
+
+static void print_statistics(struct out *out, const struct figures *figures)
+{
+    static const char *const without_batches[] = {"median_ps", "ci_low_ps", "ci_high_ps", "min_ps", "max_ps"};
+    int64_t address_p25[SLOT_ADDRESSES_MAX];
+    for (size_t i = 0; i < figures->addresses; i++) {
+        double ticks = figures->address_p25[i];
+        address_p25[i] = ticks < 0 ? -1 : stats_rounded(ticks * figures->ps_per_tick);
+    }
+    out_integers(out, "address_p25_ps", address_p25, figures->addresses);
+    print_ticks(out, "p25_ps", figures->p25, figures);
+    if (figures->stats.count > 0) {
+        stats_print(out, "ps", &figures->stats, figures->ps_per_tick);
+        return;
+    }
+    for (size_t i = 0; i < sizeof without_batches / sizeof *without_batches; i++)
+        out_null(out, without_batches[i]);
+    out_integer(out, "effective", 0);
+}
+
+static void print_result(const struct result *result, const struct occasion *occasion)
+{
+    const struct figures *figures = &result->figures;
+    struct out out = out_begin("sample");
+    out_text(&out, "phase", occasion->alone ? "alone" : "round");
+    out_integer(&out, "round", (int64_t)occasion->round);
+    out_integer(&out, "cpu_a", result->reversed ? occasion->follower : occasion->leader);
+    out_integer(&out, "cpu_b", result->reversed ? occasion->leader : occasion->follower);
+    out_integer(&out, "node", occasion->node);
+    out_text(&out, "method", record_method_name(result->method));
+    out_integer(&out, "addresses", (int64_t)figures->addresses);
+    out_integer(&out, "turns", (int64_t)result->turns);
+    out_integer(&out, "messages", (int64_t)result->messages);
+    out_integer(&out, "batches", (int64_t)figures->stats.count);
+    out_integer(&out, "dropped", (int64_t)figures->dropped);
+    out_bool(&out, "capped", figures->capped);
+    out_text(&out, "order", figures->ordered ? "sorted" : "time");
+    out_integers(&out, "ns", figures->ns, figures->listed);
+    print_statistics(&out, figures);
+    out_integer(&out, "cycle_fs", result->cycle_fs);
+    out_integer(&out, "elapsed_ns", figures->elapsed_ns);
+    out_end();
+}
+
+const char *record_method_name(enum method method)
+{
+    static const char *const names[] = {"token", "cas", "chain"};
+    return names[method];
+}
+
+size_t record_print(const struct game *game, const struct occasion *occasion)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < game->rules->method_count; i++)
+        count += play_results(game->rules->methods[i]);
+    for (size_t i = 0; i < count; i++)
+        print_result(&game->results[i], occasion);
+    return count;
+}

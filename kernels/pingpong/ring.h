@@ -1,0 +1,52 @@
+/* A set of lines that one CPU writes and the other then walks, each load waiting for the one before. Every line is written again
+ * for each walk, and linked in another order, so that no prefetcher can learn the way. Only one of each sixteen neighbouring lines
+ * is used, at random: fetching lines in pairs or streams brings nothing, and all sets of a cache are used. */
+#ifndef PINGPONG_RING_H
+#define PINGPONG_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct link {
+    struct link *next;
+    uint64_t stamp; /* different for each line and walk */
+};
+
+/* Of all pairs; where the lines lie is told with each call. */
+struct ring {
+    uint64_t lines;  /* a power of two */
+    uint64_t stride; /* bytes of a cache line */
+    uint64_t seed;
+    uint32_t *places; /* of the lines, in random order: all lines once */
+};
+
+/* A stretch of a walk. */
+struct walk {
+    const struct link *at;
+    uint64_t sum; /* of the stamps */
+};
+
+/* Ends the program with 3 if there is no memory. */
+struct ring ring_make(uint64_t lines, uint64_t stride, uint64_t seed);
+void ring_free(struct ring *ring);
+
+/* Bytes that the lines span. */
+uint64_t ring_span(const struct ring *ring);
+
+/* Takes all lines out of all caches. */
+void ring_flush(const struct ring *ring, char *start);
+
+/* Writes all lines for the `turn`-th walk. */
+void ring_write(const struct ring *ring, char *start, uint64_t turn);
+
+/* Where the `turn`-th walk begins. */
+struct walk ring_begin(const struct ring *ring, char *start, uint64_t turn);
+
+/* `steps` dependent loads: the timed loop. */
+struct walk ring_walk(struct walk walk, uint64_t steps);
+
+/* Whether a walk of as many steps as there are lines saw each of them, as written for it. */
+bool ring_is_whole(const struct ring *ring, char *start, uint64_t turn, struct walk walk);
+
+#endif

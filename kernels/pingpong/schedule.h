@@ -1,0 +1,37 @@
+/* Which pairs of CPUs play at the same time: every pair once, no CPU twice in a round, no core in two pairs of a round.
+ *
+ * The circle method of round-robin tournaments is applied to the cores: one stays, the others move on by one place a round. With
+ * one CPU a core, N CPUs play in N - 1 rounds (N if N is odd), the least there can be. Two cores of s and t CPUs need s * t rounds
+ * one after the other. The pairs within each core come first. */
+#ifndef PINGPONG_SCHEDULE_H
+#define PINGPONG_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Places in the list of CPUs, a < b. */
+struct duo {
+    size_t a, b;
+};
+
+struct schedule {
+    size_t cpus, cores;
+    size_t *members;     /* CPUs by core */
+    size_t *first;       /* of each core in `members`, and the end of the last */
+    bool parallel;       /* otherwise one pair a round */
+    size_t inner;        /* rounds within cores */
+    size_t *until;       /* rounds up to the end of each turn of the circle */
+    size_t turns;        /* of the circle */
+    size_t rounds, pairs;
+};
+
+/* `cores` names the core of each CPU; equal numbers are one core. At least two CPUs. */
+struct schedule schedule_make(const int64_t *cores, size_t cpus, bool parallel);
+
+/* The pairs of a round, at most cpus / 2; returns how many. No round is empty. */
+size_t schedule_round(const struct schedule *schedule, size_t round, struct duo *pairs);
+
+void schedule_free(struct schedule *schedule);
+
+#endif
