@@ -1,0 +1,113 @@
+"""Records as rows: medians over the repeats, the spread, flags; and which pairs of a node matrix are told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asct.sdk.memory.matrix import Look, left_out, node_heatmaps, node_table, pair_table
+from asct.sdk.memory.rows import (
+    at,
+    by_point,
+    flag_notes,
+    flags_of,
+    highest,
+    interval,
+    interval_text,
+    middle,
+    point_label,
+    swept_cells,
+    swept_columns,
+)
+from asct.sdk.memory.topology import Place
+from asct.sdk.record import Record, Stats
+
+LOOK = Look("m", "Matrix", "latency", 1e-9, "ns", 1, "lower")
+
+
+def record(value: float, **changes: Any) -> Record:
+    body: dict[str, Any] = {
+        "run": "r", "plan": "p", "host": "h", "benchmark": "b", "id": "b", "version": "1", "point": {}, "coords": {},
+        "point_id": "p1", "repeat": 1, "metric": "latency", "value": value, "unit": "s", "better": "lower", "raw": "x",
+    }  # fmt: skip
+    return Record(**{**body, **changes})
+
+
+def stats(low: float, high: float) -> Stats:
+    return Stats(n=9, median=(low + high) / 2, mad=0.1, ci95=(low, high), min=low - 1, max=high + 1)
+
+
+def pair(run: int, memory: int, value: float, **changes: Any) -> Record:
+    return record(value, coords={"run_node": run, "memory_node": memory}, **changes)
+
+
+def test_places_are_found_by_their_coordinates() -> None:
+    records = [record(1.0, coords={"level": "L1", "traffic": "copy"}), record(2.0, coords={"level": "L2"})]
+    assert [one.value for one in at(records, "latency", level="L1")] == [1.0]
+    assert [one.value for one in at(records, "latency")] == [1.0, 2.0]
+    assert at(records, "bandwidth") == []
+
+
+def test_one_repeat_has_its_interval_and_several_their_span() -> None:
+    one, two = record(2.0, stats=stats(1.5, 2.5)), record(4.0, repeat=2, stats=stats(3.5, 4.5))
+    assert interval([one]) == (1.5, 2.5)
+    assert interval([one, two]) == (2.0, 4.0)
+    assert interval([record(1.0)]) is None
+    assert interval([]) is None
+    assert interval_text([one], 1.0, 2) == "1.50 .. 2.50"
+    assert interval_text([one, two], 2.0, 1) == "1.0 .. 2.0 (2 repeats)"
+    assert interval_text([], 1.0, 1) is None
+    assert (middle([one, two]), middle([])) == (3.0, None)
+    assert (highest([one, two]), highest([record(1.0)])) == (5.5, None)
+
+
+def test_doubts_come_first_and_are_explained() -> None:
+    records = [record(1.0, flags=["switched", "noisy-steal"]), record(1.0, flags=["switched"])]
+    assert flags_of(records) == ("noisy-steal", "switched")
+    assert flag_notes(records, {"switched": "it was"}) == ("switched: it was.",)
+
+
+def test_points_and_what_is_swept() -> None:
+    records = [record(1.0, point={"pages": "4k", "cpus": [0, 1]}), record(2.0, point_id="p2", point={"pages": "thp"})]
+    columns = swept_columns(records)
+    assert [column.key for column in columns] == ["pages", "cpus"]
+    assert [len(point) for point in by_point(records)] == [1, 1]
+    assert swept_cells(records[:1], columns) == {"pages": "4k", "cpus": "0, 1"}
+    assert point_label(records[0], "all") == "pages 4k, cpus 0, 1"
+    assert point_label(record(1.0), "all") == "all"
+
+
+def test_the_matrix_is_ordered_by_number_and_has_holes_where_nothing_was_measured() -> None:
+    out = left_out(Place(0, (0,), True, 1, 0), Place(8, (), True, 1, 8), 4096)
+    records = [
+        pair(8, 0, 200e-9), pair(0, 0, 100e-9, stats=stats(99e-9, 101e-9)), pair(0, 0, 110e-9, repeat=2),
+        record(out.value, metric=out.metric, coords=out.coords, flags=list(out.flags), unit="B", better="neither"),
+    ]  # fmt: skip
+    table = node_table(records, LOOK, {})
+    assert table.title == "Matrix (in ns)"
+    assert [column.title for column in table.columns] == ["Run node", "Node 0", "Node 8"]
+    assert [(row["run_node"], row["node0"], row["node8"]) for row in table.rows] == [
+        ("Node 0", 105e-9, None), ("Node 8", 200e-9, None),
+    ]  # fmt: skip
+    assert [note.split(":")[0] for note in table.notes] == ["node 0 to memory of node 8 was left out"]
+    spread = pair_table(records, LOOK)
+    assert [row["interval"] for row in spread.rows] == ["100.0 .. 110.0 (2 repeats)", None]
+
+
+def test_flags_name_their_pairs() -> None:
+    records = [pair(0, 0, 1.0, flags=["noisy"]), pair(0, 1, 1.0), pair(1, 1, 1.0, flags=["noisy"])]
+    table = node_table(records, LOOK, {"noisy": "did not settle"})
+    assert table.notes == (
+        "noisy: did not settle.",
+        "noisy: node 0 to memory of node 0, node 1 to memory of node 1.",
+    )
+
+
+def test_heat_maps_need_several_pairs_and_are_one_a_point() -> None:
+    assert node_heatmaps([pair(0, 0, 1.0), pair(0, 0, 2.0, repeat=2)], LOOK, "c") == ()
+    records = [
+        pair(run, 1, float(run), point_id=point, point={"pages": point}) for point in ("a", "b") for run in (0, 1)
+    ]
+    first, second = node_heatmaps(records, LOOK, "c")
+    assert (first.slug, second.slug) == ("m", "m-2")
+    assert first.title == "Matrix, pages a"
+    assert first.values == ((0.0,), (1.0,))
