@@ -1,8 +1,8 @@
 """What the guests boot: a Debian kernel, and an initial file system with busybox and sshd.
 
-`python -m tests.machines.image` makes both architectures' (`.ci/setup test` does it). The packages come from the sources
-of this machine's apt, for any architecture, through a package state of their own: nothing is installed, no root is
-needed, and the version of the kernel is whatever Debian's meta package depends on.
+`python -m tests.machines.image` makes those of both architectures (`.ci/setup test` does). The packages come from the
+sources of this machine's apt, for any architecture, through a package state of their own: nothing is installed, no root
+is needed, and the version of the kernel is whatever Debian's meta package depends on.
 """
 
 from __future__ import annotations

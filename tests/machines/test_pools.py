@@ -1,0 +1,61 @@
+"""Huge pages: root's runs reserve them on the node that is measured, and the pools are as before afterwards."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.machines.guest import Guest
+from tests.machines.running import applied, measured, streams
+
+pytestmark = [pytest.mark.machines, pytest.mark.xdist_group("machines")]
+
+POOLS = "grep -r . /sys/devices/system/node/node*/hugepages/*/nr_hugepages | sort"
+CHASE = "for it in /proc/[0-9]*; do case $(readlink $it/exe) in *chase*) echo ${it#/proc/};; esac; done"
+
+
+def pages_of_2m(guest: Guest) -> int:
+    """How many pages the pool of 2 MiB has on all nodes."""
+    return int(guest.sh("cat /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"))
+
+
+def until(guest: Guest, true: bool, seconds: float = 60) -> None:
+    """Wait until the pool of 2 MiB pages has some (or none)."""
+    deadline = time.monotonic() + seconds
+    while (pages_of_2m(guest) > 0) is not true:
+        assert time.monotonic() < deadline, guest.sh(POOLS)
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("machine", ["pair", "arm"])
+def test_pages_are_reserved_on_each_node_and_put_back(machine: str, guests: dict[str, Guest], tmp_path: Path) -> None:
+    guest = guests[machine]
+    before = guest.sh(POOLS)
+    plan = "benchmarks:\n  - {uses: idle-latency, config: {data_size: 4M, pages: 2M, duration: 20ms}}\n"
+    run = applied(plan, [guest], tmp_path)
+    metas = [lines[0] for lines in streams(run, machine, "idle-latency")]
+    assert {(meta["node"], meta["pages"], meta["page_bytes"]) for meta in metas} == {
+        (0, "2m", 2 << 20),
+        (1, "2m", 2 << 20),
+    }
+    assert guest.sh(POOLS) == before
+
+
+def test_pages_are_put_back_when_a_kernel_is_killed(pair: Guest, tmp_path: Path) -> None:
+    before = pair.sh(POOLS)
+    slow = "{sizes: [4M, 8M, 16M, 32M], pages: 2M, time_cap: 20s, target_interval: 0.1%}"
+    plan = f"benchmarks:\n  - {{id: killed, uses: latency-sweep, config: {slow}}}\n  - noop\n"
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(measured, plan, [pair], tmp_path)
+        until(pair, true=True)
+        kernel = min(map(int, pair.sh(CHASE).split()))  # the later one is its child, which puts the pages back
+        pair.sh(f"kill -KILL {kernel}")
+        until(pair, true=False)
+        ended, run = running.result(120)
+    assert pair.sh(POOLS) == before
+    assert ended.code == 3
+    assert "killed" in ended.err
+    assert (run / "report.html").is_file()
