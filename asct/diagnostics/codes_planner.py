@@ -173,7 +173,7 @@ _EXPECTATIONS: dict[str, CodeText] = {
     ),
     "E238": CodeText(
         "of something unknown",
-        "A share is taken of `theoretical_bandwidth`, which the facts of a host give.",
+        "A share is taken of `theoretical_bandwidth`, which the facts of a host give, or the setting of that name.",
     ),
     "E239": CodeText(
         "comparison with a baseline",

@@ -107,12 +107,24 @@ def fitted(size: int, place: Place, threads: int) -> int:
 
 def room(place: Place, threads: int) -> int:
     """Bytes that each of `threads` can have on a node whose free memory is known."""
-    return aligned(int((place.free_bytes or 0) * FREE_SHARE) // max(1, threads))
+    return _part(place.free_bytes or 0, threads)
+
+
+def _part(free_bytes: int, threads: int) -> int:
+    return aligned(int(free_bytes * FREE_SHARE) // max(1, threads))
 
 
 def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
-    """`size` a thread, or what the fullest of the nodes of `cpus` has for each of its own: all walk the same."""
-    return min((fitted(size, place, len(on)) for place, on in _occupied(facts, cpus)), default=size)
+    """`size` a thread, or what the fullest of the nodes of `cpus` has for each of its own: all walk the same.
+
+    Threads of a node without memory take it from others, so all together must fit the host as well.
+    """
+    with_memory = [(place, on) for place, on in _occupied(facts, cpus) if place.memory]
+    sizes = [fitted(size, place, len(on)) for place, on in with_memory]
+    available = facts.memory.available_bytes
+    if available is not None:
+        sizes.append(_part(available, len(cpus)))
+    return min([size, *sizes])
 
 
 def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:

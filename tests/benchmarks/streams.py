@@ -1,0 +1,64 @@
+"""What the kernel stream would write for a step: made up, for hosts that are not at hand (several nodes, many CPUs)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from asct.sdk import Output, Step
+
+ARRAYS = {"all-reads": (1, 0), "3:1": (2, 1), "1:1": (0, 1), "write": (0, 1), "nt-write": (0, 1), "2:1": (1, 1)}
+"""Lines loaded and stored in a step; all others load two and store one."""
+WINDOWS = 8
+
+
+def option(step: Step, name: str) -> str | None:
+    """The value of an option of the step's command line; None when it is not given."""
+    arguments = step.arguments
+    return arguments[arguments.index(f"--{name}") + 1] if f"--{name}" in arguments else None
+
+
+def numbers(step: Step, name: str) -> list[int]:
+    """The same of a list of numbers."""
+    return [int(part) for part in (option(step, name) or "").split(",") if part]
+
+
+def output_of(step: Step, bps: Callable[[Step, int, str], float], **changes: Any) -> Output:
+    """The output of one step: two variants of each size and traffic, the second one best, at `bps(step, size, traffic)`
+    useful bytes a second. `changes` go into every best sample."""
+    lines: list[dict[str, Any]] = [
+        {"t": "meta", "abi": 1, "kernel": "stream", "pages_asked": "auto", "pages": "thp", "page_bytes": 2 << 20,
+         "pages_verified": True},
+        {"t": "ready"},
+    ]  # fmt: skip
+    for size in numbers(step, "sizes"):
+        for traffic in (option(step, "traffic") or "").split(","):
+            rate = bps(step, size, traffic)
+            lines.append(sample(step, size, traffic, rate / 2, variant="plain"))
+            best = {"variant": "prefetch", "best": True, "capped": False, **changes}
+            lines.append(sample(step, size, traffic, rate, **best))
+    lines.append({"t": "end", "ok": True})
+    return Output(step, 0, {"stdout": "".join(json.dumps(line) + "\n" for line in lines), "stderr": ""})
+
+
+def outputs_of(steps: Sequence[Step], bps: Callable[[Step, int, str], float], **changes: Any) -> list[Output]:
+    """The same of every step."""
+    return [output_of(step, bps, **changes) for step in steps]
+
+
+def sample(step: Step, size: int, traffic: str, rate: float, **changes: Any) -> dict[str, Any]:
+    """One sample of `rate` useful bytes a second at a clock of 2.5 GHz, its windows within 1 % of one another."""
+    loads, stores = ARRAYS.get(traffic, (2, 1))
+    useful = 64 * 1000 * (loads + stores)
+    around = stores if "nt" not in traffic else 0
+    rates = [rate * (0.99 + 0.02 * window / (WINDOWS - 1)) for window in range(WINDOWS)]
+    return {
+        "t": "sample", "size": size, "traffic": traffic, "variant": "plain", "width": option(step, "width") or "auto",
+        "vector_bytes": 64, "threads": max(1, len(numbers(step, "cpus"))), "windows": WINDOWS, "dropped": 0,
+        "capped": True, "order": "time", "window_ns": [100_000] * WINDOWS,
+        "window_bytes": [round(one * 1e-4) for one in rates], "median_bps": round(rate), "ci_low_bps": round(rates[0]),
+        "ci_high_bps": round(rates[-1]), "min_bps": round(rates[0]), "max_bps": round(rates[-1]),
+        "useful_bytes": useful, "bus_bytes": useful + 64 * 1000 * around, "read_bytes": 0, "write_bytes": 0,
+        "cycle_fs": 400_000, "elapsed_ns": 1_000_000, "best": False, **changes,
+    }  # fmt: skip

@@ -1,0 +1,258 @@
+"""bandwidth-sweep: settings, steps for levels and the curve, tables and figures, and the real kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from asct.benchmarks.bandwidth_sweep import BENCHMARK
+from asct.benchmarks.bandwidth_sweep.tables import FLAGS
+from asct.sdk import Context, HostFacts, Line, Measurement, Step
+from asct.sdk.facts import Cache, Cpu, Memory, Node
+from tests.benchmarks.kernels import facts_here, run_all
+from tests.benchmarks.streams import numbers, option, output_of, outputs_of
+from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of
+
+GIB = 1 << 30
+LEVELS = {
+    "cache.l1.optimum_size": 24 << 10, "cache.l2.optimum_size": 512 << 10, "cache.llc.optimum_size": 24 << 20,
+    "cache.dram.optimum_size": 600 << 20,
+}  # fmt: skip
+
+
+def params(**settings: Any) -> Any:
+    return BENCHMARK.params_model(**settings)
+
+
+def machine() -> HostFacts:
+    """Four CPUs, two a core, L3 shared by all; the last two on node 3."""
+    caches = [
+        Cache(level=1, type="Data", size_bytes=48 << 10, shared_cpus=[0, 1]),
+        Cache(level=2, type="Unified", size_bytes=1 << 20, shared_cpus=[0, 1]),
+        Cache(level=3, type="Unified", size_bytes=32 << 20, shared_cpus=[0, 1, 2, 3]),
+    ]
+    return HostFacts(
+        host="h",
+        collected_at="t",
+        cpu=Cpu(online=[0, 1, 2, 3], allowed=[0, 1, 2, 3], threads_per_core=2),
+        caches=caches,
+        memory=Memory(available_bytes=8 * GIB),
+        nodes=[
+            Node(id=0, cpus=[0, 1], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+            Node(id=3, cpus=[2, 3], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+        ],
+    )
+
+
+def steps(facts: HostFacts, **settings: Any) -> dict[str, Step]:
+    found = BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=LEVELS))
+    return {step.name: step for step in found}
+
+
+def gbps(step: Step, size: int, traffic: str) -> float:
+    """400 GB/s in 48 KiB, 200 in 1 MiB, 100 in 32 MiB, 20 beyond."""
+    return next((rate for end, rate in ((48 << 10, 4e11), (1 << 20, 2e11), (32 << 20, 1e11)) if size <= end), 2e10)
+
+
+def measured(facts: HostFacts, **settings: Any) -> Sequence[Measurement]:
+    return BENCHMARK.parse(params(**settings), outputs_of(list(steps(facts, **settings).values()), gbps), facts)
+
+
+def test_each_level_is_a_process_and_the_curve_another() -> None:
+    found = steps(machine())
+    assert list(found) == ["L1", "L2", "LLC", "DRAM", "sweep"]
+    assert {name: numbers(step, "sizes") for name, step in found.items() if name != "sweep"} == {
+        "L1": [24 << 10], "L2": [512 << 10], "LLC": [24 << 20], "DRAM": [600 << 20],
+    }  # fmt: skip
+    curve = numbers(found["sweep"], "sizes")
+    assert (curve[0], curve[-1], len(curve)) == (1024, 1 << 28, 36)
+    assert {option(step, "cpus") for step in found.values()} == {"1"}
+    assert {option(step, "nodes") for step in found.values()} == {"0"}
+
+
+def test_threads_share_what_they_share() -> None:
+    found = steps(machine(), threads="all")
+    assert {name: numbers(step, "sizes") for name, step in found.items() if name != "sweep"} == {
+        "L1": [12 << 10], "L2": [256 << 10], "LLC": [6 << 20], "DRAM": [150 << 20],
+    }  # fmt: skip
+    assert option(found["L1"], "nodes") == "0,0,3,3"
+    cores = steps(machine(), cpus="0,2")
+    assert option(cores["L1"], "cpus") == "0,2"
+    assert numbers(cores["L1"], "sizes") == [24 << 10]
+    assert numbers(cores["LLC"], "sizes") == [12 << 20]
+
+
+def test_memory_of_a_node_is_read_by_its_own_cpus_or_those_named() -> None:
+    near = steps(machine(), memory_node=3)["DRAM"]
+    assert (option(near, "cpus"), option(near, "nodes")) == ("3", "3")
+    far = steps(machine(), memory_node=3, cpus=[0, 1])["DRAM"]
+    assert (option(far, "cpus"), option(far, "nodes")) == ("0,1", "3")
+
+
+def test_sizes_fit_the_memory() -> None:
+    node = Node(id=0, cpus=[0, 1, 2, 3], memory_bytes=GIB, free_bytes=GIB)
+    small = machine().model_copy(update={"memory": Memory(available_bytes=200 << 20), "nodes": [node]})
+    found = steps(small)
+    assert numbers(found["DRAM"], "sizes")[0] < 180 << 20
+    assert numbers(found["sweep"], "sizes")[-1] < 180 << 20
+    assert BENCHMARK.needs(params(), small).memory_bytes < 180 << 20
+    assert BENCHMARK.needs(params(sizes="1G"), small).memory_bytes == GIB
+    bound = steps(machine(), memory_node=3, cpus=[0, 1], max_size="8G")
+    assert numbers(bound["sweep"], "sizes")[-1] < 2 * GIB
+
+
+def test_given_sizes_need_no_levels() -> None:
+    context = Context(bare_facts(), "/work")
+    (step,) = BENCHMARK.steps(params(sizes="1M,4K"), context)
+    assert (step.name, numbers(step, "sizes")) == ("sweep", [4096, 1 << 20])
+    assert BENCHMARK.params_model.aliases()["data_size"] == "sizes"
+    assert BENCHMARK.dependencies[0].satisfied_by == ("sizes",)
+
+
+def test_no_levels_are_said() -> None:
+    with pytest.raises(LookupError, match="latency-sweep shows no levels on this host; set `sizes`"):
+        BENCHMARK.steps(params(), Context(machine(), "/work"))
+
+
+def test_arguments_carry_every_setting() -> None:
+    step = steps(
+        machine(), traffic="copy,nt-write", width=32, pages="4K", target_interval="2 %", duration="20ms", seed=4
+    )["L2"]
+    expected = {
+        "traffic": "copy,nt-write", "width": "32", "pages": "4k", "target-interval": "20", "time-cap-ms": "20",
+        "seed": "4",
+    }  # fmt: skip
+    assert {name: option(step, name) for name in expected} == expected
+    assert numbers(steps(machine(), min_size="4K", max_size="16K", points_per_octave=1)["sweep"], "sizes") == [
+        4096, 8192, 16384,
+    ]  # fmt: skip
+
+
+def test_contradictions_name_the_setting() -> None:
+    assert [name for name, _ in BENCHMARK.check(params(min_size="1M", max_size="64K"))] == ["min_size"]
+    assert [name for name, _ in BENCHMARK.check(params(sizes=[512]))] == ["sizes"]
+    assert [name for name, _ in BENCHMARK.check(params(cpus=[1, 1]))] == ["cpus"]
+    assert not list(BENCHMARK.check(params(sizes=["4K"], cpus="0-3")))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threads": "two"},
+        {"cpus": [-1]},
+        {"traffic": "5:1"},
+        {"min_size": 64},
+        {"duration": 0},
+        {"points_per_octave": 0},
+    ],
+)
+def test_impossible_settings(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        params(**wrong)
+
+
+def test_levels_are_results_and_sizes_are_details() -> None:
+    found = measured(machine(), traffic="all-reads,copy")
+    levels = [item for item in found if item.metric == "bandwidth" and "level" in item.coords]
+    sizes = [item for item in found if item.metric == "bandwidth" and "size" in item.coords]
+    assert [(item.coords["level"], item.value / 1e9) for item in levels if item.coords["traffic"] == "copy"] == [
+        ("L1", 400.0), ("L2", 200.0), ("LLC", 100.0), ("DRAM", 20.0),
+    ]  # fmt: skip
+    assert not any(item.detail for item in levels)
+    assert all(item.detail for item in sizes)
+    assert {item.coords["size"] for item in sizes if "few-lines" in item.flags} == {1024, 2048, 3072}
+    alone = measured(machine(), sizes="4K,1M")
+    assert not any(item.detail for item in alone)
+
+
+def test_memory_measured_within_the_caches_is_in_doubt() -> None:
+    node = Node(id=0, cpus=[0, 1, 2, 3], memory_bytes=GIB, free_bytes=GIB)
+    small = machine().model_copy(update={"memory": Memory(available_bytes=40 << 20), "nodes": [node]})
+    doubtful = {item.coords["level"] for item in measured(small) if "invalid-working-set" in item.flags}
+    assert doubtful == {"DRAM"}
+    assert not any("invalid-working-set" in item.flags for item in measured(machine()))
+
+
+def test_the_table_has_the_columns_users_know() -> None:
+    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(machine(), traffic="copy,all-reads")))
+    assert [column.title for column in table.columns] == [
+        "Data size used", "Level", "Traffic", "Bandwidth [GB/s]", "Per core cycle [B]", "95 % interval [GB/s]",
+        "Max [GB/s]", "Flags",
+    ]  # fmt: skip
+    assert [(row["level"], row["traffic"]) for row in table.rows][:3] == [
+        ("L1", "All Reads"), ("L1", "Copy"), ("L2", "All Reads"),
+    ]  # fmt: skip
+    assert [row["data_size"] for row in table.rows][::2] == [24 << 10, 512 << 10, 24 << 20, 600 << 20]
+    assert table.rows[0]["bandwidth_cycles"] == pytest.approx(160.0)
+    assert table.rows[0]["interval"] == "396.0 .. 404.0"
+
+
+def test_without_levels_the_sizes_are_the_rows() -> None:
+    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(machine(), sizes="1M,4K", cycle_base=True)))
+    assert [row["data_size"] for row in table.rows] == [4096, 1 << 20]
+    assert [row["level"] for row in table.rows] == [None, None]
+    assert table.columns[3].title == "Bandwidth [B/cycle]"
+
+
+def test_the_figure_has_a_line_for_each_kind_of_traffic() -> None:
+    (figure,) = BENCHMARK.figures(records_of(BENCHMARK, measured(machine(), traffic="copy,all-reads")))
+    assert isinstance(figure, Line)
+    assert [series.name for series in figure.series] == ["All Reads", "Copy"]
+    assert [marker.label for marker in figure.markers] == ["L1", "L2", "LLC", "DRAM"]
+    assert (figure.y.unit, figure.x.scale) == ("B/s", "log2")
+    (figure,) = BENCHMARK.figures(records_of(BENCHMARK, measured(machine(), cycle_base=True)))
+    assert figure.y.unit == "B/cycle"
+    assert figure.series[0].y[0] == pytest.approx(160.0)
+
+
+def test_swept_points_have_rows_and_lines_of_their_own() -> None:
+    records = []
+    for width in ("16", "64"):
+        for record in records_of(BENCHMARK, measured(machine(), width=width)):
+            records.append(record.model_copy(update={"point": {"width": width}, "point_id": width}))
+    (table,) = BENCHMARK.tables(records)
+    assert [row["width"] for row in table.rows] == ["16"] * 4 + ["64"] * 4
+    (figure,) = BENCHMARK.figures(records)
+    assert [series.name for series in figure.series] == ["All Reads, width 16", "All Reads, width 64"]
+
+
+def test_only_a_level_that_did_not_settle_makes_the_repeat_noisy() -> None:
+    facts = machine()
+    for level, noisy in (("sweep", False), ("L2", True)):
+        outputs = [
+            output_of(step, gbps, **({"capped": True} if name == level else {})) for name, step in steps(facts).items()
+        ]
+        found = BENCHMARK.parse(params(), outputs, facts)
+        assert any("noisy" in item.flags and not item.detail for item in found) is noisy
+
+
+def test_needs() -> None:
+    facts = machine()
+    few, many = BENCHMARK.needs(params(max_size="1M"), facts), BENCHMARK.needs(params(traffic="copy,write"), facts)
+    assert few.seconds < many.seconds
+    assert many.memory_bytes >= 1 << 28
+    assert BENCHMARK.needs(params(threads="all"), facts).memory_bytes >= 1 << 30
+    assert BENCHMARK.needs(params(pages="4k"), facts).privileges == ()
+
+
+def test_flags_are_explained() -> None:
+    readme = (FOLDER / "bandwidth_sweep" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{flag}`" in readme for flag in FLAGS)
+
+
+def test_outputs_are_needed() -> None:
+    with pytest.raises(ValueError, match="was not run"):
+        BENCHMARK.parse(params(), [], machine())
+
+
+@pytest.mark.kernels
+def test_the_real_kernel() -> None:
+    given, facts = params(sizes="4K,64K,1M", traffic="all-reads,triad", duration="5ms", pages="4k"), facts_here()
+    outputs = run_all(BENCHMARK, given, facts)
+    assert [output.status for output in outputs] == [0], outputs[-1].stderr
+    found = BENCHMARK.parse(given, outputs, facts)
+    places = {(item.coords["size"], item.coords["traffic"]) for item in found if item.metric == "bandwidth"}
+    assert places == {(size, traffic) for size in (4096, 65536, 1 << 20) for traffic in ("all-reads", "triad")}

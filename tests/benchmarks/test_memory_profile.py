@@ -1,0 +1,199 @@
+"""memory-profile: widths of the host, steps, the best level of cache, the table of the study, and the real kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from asct.benchmarks.memory_profile import BENCHMARK
+from asct.benchmarks.memory_profile.tables import FLAGS
+from asct.sdk import Context, HostFacts, Measurement, Step
+from asct.sdk.facts import Cache, Cpu, Memory, Node, System
+from asct.sdk.figure import Bars
+from tests.benchmarks.kernels import facts_here, run_all
+from tests.benchmarks.streams import numbers, option, output_of, outputs_of
+from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of
+
+GIB = 1 << 30
+LEVELS = {
+    "cache.l1.optimum_size": 24 << 10, "cache.l2.optimum_size": 512 << 10, "cache.llc.optimum_size": 24 << 20,
+    "cache.dram.optimum_size": 600 << 20,
+}  # fmt: skip
+
+
+def params(**settings: Any) -> Any:
+    return BENCHMARK.params_model(**settings)
+
+
+def machine(arch: str = "x86_64", flags: Sequence[str] = ("sse2", "avx2")) -> HostFacts:
+    """Two CPUs, a node each, 16 MiB of L3 for both."""
+    return HostFacts(
+        host="h",
+        collected_at="t",
+        system=System(arch=arch),
+        cpu=Cpu(online=[0, 1], allowed=[0, 1], flags=list(flags)),
+        caches=[
+            Cache(level=1, type="Data", size_bytes=32 << 10, shared_cpus=[0]),
+            Cache(level=3, type="Unified", size_bytes=16 << 20, shared_cpus=[0, 1]),
+        ],
+        memory=Memory(available_bytes=8 * GIB),
+        nodes=[
+            Node(id=1, cpus=[0], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+            Node(id=4, cpus=[1], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+        ],
+    )
+
+
+def steps(facts: HostFacts, **settings: Any) -> dict[str, Step]:
+    found = BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=LEVELS))
+    return {step.name: step for step in found}
+
+
+def gbps(step: Step, size: int, traffic: str) -> float:
+    """Memory 30 GB/s, more for 32 bytes; L1 500 (less for writes than L2), L2 400, LLC 100."""
+    if step.name.startswith("memory"):
+        return 33e9 if option(step, "width") == "32" else 30e9
+    return {"L1": 500e9 if traffic == "all-reads" else 300e9, "L2": 400e9}.get(step.name, 100e9)
+
+
+def measured(facts: HostFacts, **settings: Any) -> Sequence[Measurement]:
+    return BENCHMARK.parse(params(**settings), outputs_of(list(steps(facts, **settings).values()), gbps), facts)
+
+
+def test_a_process_for_each_width_and_each_level_of_cache() -> None:
+    found = steps(machine())
+    assert list(found) == ["memory-16", "memory-32", "L1", "L2", "LLC"]
+    assert [option(step, "width") for step in found.values()] == ["16", "32", "auto", "auto", "auto"]
+    assert {name: numbers(step, "sizes") for name, step in found.items()} == {
+        "memory-16": [300 << 20], "memory-32": [300 << 20], "L1": [24 << 10], "L2": [512 << 10], "LLC": [12 << 20],
+    }  # fmt: skip
+    assert {(option(step, "cpus"), option(step, "nodes")) for step in found.values()} == {("0,1", "1,4")}
+
+
+@pytest.mark.parametrize(
+    ("arch", "flags", "names"),
+    [
+        ("x86_64", ["sse2"], ["memory-16"]),
+        ("x86_64", ["sse2", "avx2", "avx512f"], ["memory-16", "memory-32", "memory-64"]),
+        ("aarch64", ["asimd", "sve"], ["memory-16", "memory-sve"]),
+    ],
+)
+def test_widths_are_those_of_the_host(arch: str, flags: list[str], names: list[str]) -> None:
+    assert [name for name in steps(machine(arch, flags)) if name.startswith("memory")] == names
+
+
+def test_widths_that_are_asked_for() -> None:
+    assert list(steps(machine(), widths="32,16,32"))[:2] == ["memory-32", "memory-16"]
+
+
+def test_a_size_that_is_given_needs_no_levels() -> None:
+    context = Context(machine(), "/work")
+    found = {step.name: numbers(step, "sizes") for step in BENCHMARK.steps(params(data_size="1G"), context)}
+    assert found == {"memory-16": [GIB], "memory-32": [GIB], "L1": [16 << 10], "L3": [4 << 20]}
+    given = BENCHMARK.steps(params(data_size="1G", cache_sizes="8K,64K"), context)
+    assert [step.name for step in given][2:] == ["cache-8192", "cache-65536"]
+    (alone,) = BENCHMARK.steps(params(data_size="1G"), Context(bare_facts(), "/work"))
+    assert alone.name == "memory-16"
+
+
+def test_no_memory_level_is_said() -> None:
+    with pytest.raises(LookupError, match="no DRAM level on this host; set `data_size`"):
+        BENCHMARK.steps(params(), Context(machine(), "/work", needs={"cache.l1.optimum_size": 4096}))
+
+
+def test_the_best_level_stands_for_the_caches() -> None:
+    found = measured(machine(), traffic="all-reads,1:1")
+    peaks = {item.coords["traffic"]: item.value for item in found if item.metric == "peak_cache_bandwidth"}
+    assert peaks == {"all-reads": 500e9, "1:1": 400e9}
+    levels = [item for item in found if item.metric == "level_bandwidth"]
+    assert all(item.detail for item in levels)
+    assert [(item.coords["traffic"], item.coords["level"]) for item in levels if "best" in item.flags] == [
+        ("all-reads", "L1"), ("1:1", "L2"),
+    ]  # fmt: skip
+
+
+def test_the_table_is_that_of_the_study() -> None:
+    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(machine())))
+    assert [column.title for column in table.columns] == [
+        "Traffic", "16 byte (128 bit) loads/stores [MB/s]", "32 byte (256 bit) loads/stores [MB/s]",
+        "Peak Cache Bandwidth [MB/s]", "Cache level", "Flags",
+    ]  # fmt: skip
+    assert [row["traffic"] for row in table.rows] == [
+        "All Reads", "3:1 Reads-Writes", "2:1 Reads-Writes", "1:1 Reads-Writes", "Stream-triad like",
+    ]  # fmt: skip
+    assert [(row["width16"], row["width32"]) for row in table.rows][::3] == [(30e9, 33e9), (60e9, 66e9)]
+    assert [row["level"] for row in table.rows] == ["L1", "L2", "L2", "L2", "L2"]
+    assert table.columns[1].scale == 1e6
+
+
+def test_cycle_base_shows_bytes_per_cycle() -> None:
+    (table,) = BENCHMARK.tables(records_of(BENCHMARK, measured(machine(), cycle_base=True)))
+    assert table.columns[1].title == "16 byte (128 bit) loads/stores [B/cycle]"
+    assert table.columns[1].scale == pytest.approx(2.5e9)
+
+
+def test_without_caches_there_is_no_cache_column_to_fill() -> None:
+    facts = bare_facts()
+    found = BENCHMARK.steps(params(data_size="1G"), Context(facts, "/work"))
+    records = records_of(BENCHMARK, BENCHMARK.parse(params(data_size="1G"), outputs_of(found, gbps), facts))
+    (table,) = BENCHMARK.tables(records)
+    assert {row["cache"] for row in table.rows} == {None}
+
+
+def test_the_bars_show_the_widths() -> None:
+    (bars,) = BENCHMARK.figures(records_of(BENCHMARK, measured(machine())))
+    assert isinstance(bars, Bars)
+    assert [series.name for series in bars.series] == ["16 byte (128 bit)", "32 byte (256 bit)"]
+    assert bars.series[0].x[-1] == "Stream-triad like"
+
+
+def test_flags_reach_the_row() -> None:
+    facts = machine()
+    outputs = [
+        output_of(step, gbps, **({"capped": True} if name == "memory-32" else {}))
+        for name, step in steps(facts).items()
+    ]
+    (table,) = BENCHMARK.tables(records_of(BENCHMARK, BENCHMARK.parse(params(), outputs, facts)))
+    assert {row["flags"] for row in table.rows} == {"noisy"}
+    assert any(note.startswith("noisy: ") for note in table.notes)
+    large = measured(facts, data_size="17M")
+    assert not any("invalid-working-set" in item.flags for item in large)
+    small = measured(facts, data_size="16M")
+    assert all("invalid-working-set" in item.flags for item in small if item.metric == "bus_bandwidth")
+
+
+def test_needs() -> None:
+    facts = machine()
+    assert BENCHMARK.needs(params(data_size="1G"), facts).memory_bytes == 2 * GIB
+    assert BENCHMARK.needs(params(widths="16"), facts).seconds < BENCHMARK.needs(params(), facts).seconds
+    assert not BENCHMARK.default
+
+
+@pytest.mark.parametrize("wrong", [{"widths": "24"}, {"traffic": []}, {"duration": 0}, {"data_size": 1}])
+def test_impossible_settings(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        params(**wrong)
+
+
+def test_flags_are_explained() -> None:
+    readme = (FOLDER / "memory_profile" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{flag}`" in readme for flag in (*FLAGS, "best"))
+
+
+def test_memory_must_be_among_the_outputs() -> None:
+    for outputs in ([], outputs_of([steps(machine())["L1"]], gbps)):
+        with pytest.raises(ValueError, match="measured no memory"):
+            BENCHMARK.parse(params(), outputs, machine())
+
+
+@pytest.mark.kernels
+def test_the_real_kernel() -> None:
+    facts = facts_here()
+    given = params(data_size="1M", cache_sizes="16K", duration="5ms", pages="4k", widths="16", traffic="2:1,triad")
+    outputs = run_all(BENCHMARK, given, facts)
+    assert [output.status for output in outputs] == [0, 0], outputs[-1].stderr
+    found = BENCHMARK.parse(given, outputs, facts)
+    assert {item.coords["traffic"] for item in found if item.metric == "peak_cache_bandwidth"} == {"2:1", "triad"}
