@@ -4,9 +4,9 @@
 #include "cpu.h"
 #include "kit/affinity.h"
 #include "kit/arena.h"
-#include "kit/noise.h"
 #include "kit/chain.h"
 #include "kit/llc.h"
+#include "kit/noise.h"
 #include "kit/opts.h"
 #include "kit/timer.h"
 
@@ -22,7 +22,8 @@ static struct asked {
 } asked;
 
 static struct opt table[] = {
-    {"min-size", "bytes", "128", "smallest working set", OPT_INTEGER, 32, SIZE_MAX_BYTES, NULL, &asked.min_size, false},
+    {"min-size", "bytes", "0", "smallest working set; 0 for two lines",
+     OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.min_size, false},
     {"max-size", "bytes", "1073741824", "largest working set", OPT_INTEGER, 32, SIZE_MAX_BYTES, NULL, &asked.max_size, false},
     {"sizes", "bytes", "", "these working sets instead of a grid, a,b,c",
      OPT_INTEGERS, 32, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
@@ -57,9 +58,11 @@ static const struct opts opts = {"chase", "1.0", "load-to-use latency over the s
 /* Fills in what depends on other options and refuses what does not go together; the largest size. */
 static uint64_t settle_options(void)
 {
-    int64_t largest = asked.max_size, smallest = asked.min_size;
     if (asked.stride == 0)
         asked.stride = (int64_t)cpu_line_bytes();
+    if (asked.min_size == 0)
+        asked.min_size = 2 * asked.stride;
+    int64_t largest = asked.max_size, smallest = asked.min_size;
     if (asked.stride % NODE_BYTES != 0)
         fail(EXIT_USAGE, "--stride: %lld is not a multiple of %d", (long long)asked.stride, NODE_BYTES);
     for (size_t i = 0; i < asked.sizes.count; i++) {

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from asct.benchmarks.latency_sweep import BENCHMARK
 from asct.benchmarks.latency_sweep.findings import FLAGS, NOTES, WAY_OUT
 from asct.sdk import Context, HostFacts, Line, Measurement, Output, Record
-from asct.sdk.facts import Cache, Cpu, Node
+from asct.sdk.facts import Cache, Cpu, Memory, Node
+from asct.sdk.record import doubtful
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of, replayed
 
@@ -83,7 +84,10 @@ def test_contradictions_name_the_setting() -> None:
     assert [name for name, _ in BENCHMARK.check(params(min_size="1M", max_size="64K"))] == ["min_size"]
     assert [name for name, _ in BENCHMARK.check(params(min_size=128, stride=4096))] == ["min_size"]
     assert [name for name, _ in BENCHMARK.check(params(sizes=[64], stride=64))] == ["sizes"]
-    assert [name for name, _ in BENCHMARK.check(params(sizes=["2G"]))] == ["sizes"]
+    assert [name for name, _ in BENCHMARK.check(params(sizes=["2G"], max_size="1G"))] == ["sizes"]
+    assert not list(BENCHMARK.check(params(sizes=["2G"])))
+    for stride in (16, 64, 128, 256, 4096):
+        assert not list(BENCHMARK.check(params(stride=stride)))
     assert not list(BENCHMARK.check(params(sizes=["4K", "1G"])))
 
 
@@ -119,8 +123,45 @@ def test_needs_grow_with_the_sweep() -> None:
     assert large.memory_bytes >= 1 << 30
     assert large.memory_bytes > small.memory_bytes
     assert large.seconds > small.seconds
-    assert small.privileges == ()
+    assert BENCHMARK.needs(params(pages="thp"), None).privileges == ()
     assert "1 GiB" in BENCHMARK.needs(params(pages="1G"), None).privileges[0]
+
+
+def short_of_memory(available: int) -> HostFacts:
+    return bare_facts().model_copy(update={"memory": Memory(available_bytes=available), "cpu": Cpu(allowed=[0, 1])})
+
+
+def test_the_range_ends_at_what_is_free() -> None:
+    facts = short_of_memory(600 << 20)
+    (size,) = {option(arguments(facts), "max-size"), option(arguments(facts, pages="4k"), "max-size")}
+    assert 256 << 20 < int(size or 0) < 600 << 20
+    assert BENCHMARK.needs(params(), facts).memory_bytes < 600 << 20
+    assert option(arguments(short_of_memory(8 << 30)), "max-size") == str(1 << 30)
+    assert option(arguments(facts, max_size="1G"), "max-size") == str(1 << 30)
+    assert BENCHMARK.needs(params(max_size="1G"), facts).memory_bytes > 1 << 30
+
+
+def test_the_range_ends_at_what_is_free_on_the_node_of_the_memory() -> None:
+    nodes = [
+        Node(id=0, cpus=[0], memory_bytes=8 << 30, free_bytes=6 << 30),
+        Node(id=3, cpus=[], memory_bytes=1 << 30, free_bytes=400 << 20, available_bytes=500 << 20),
+    ]
+    facts = bare_facts().model_copy(update={"nodes": nodes, "cpu": Cpu(allowed=[0])})
+    assert option(arguments(facts), "max-size") == str(1 << 30)
+    assert 300 << 20 < int(option(arguments(facts, memory_node=3), "max-size") or 0) < 500 << 20
+
+
+def test_a_range_that_was_cut_short_is_told() -> None:
+    settings, facts, outputs = recorded("default")
+    short = facts.model_copy(update={"memory": Memory(available_bytes=600 << 20)})
+    for settled, where, told in (
+        (settings, short, True),
+        (settings, facts, False),
+        (params(max_size="1G"), short, False),
+    ):
+        found = BENCHMARK.parse(settled, outputs, where)
+        (table,) = BENCHMARK.tables(records_of(BENCHMARK, found))
+        assert any(note.startswith("Too little memory is free") for note in table.notes) is told
 
 
 @pytest.mark.parametrize("case", ["default", "base-pages"])
@@ -188,7 +229,7 @@ def test_the_table_has_the_columns_users_know() -> None:
     ]  # fmt: skip
     assert [row["level"] for row in table.rows] == ["L1", "L2", "LLC", "DRAM"]
     curve = [item for item in measured("default") if item.metric == "latency" and "size" in item.coords]
-    unsettled = [item for item in curve if "noisy" in item.flags]
+    unsettled = [item for item in curve if any(map(doubtful, item.flags))]
     assert f"{len(unsettled)} of {len(curve)} sizes on the curve did not reach" in " ".join(table.notes)
 
 
@@ -286,7 +327,7 @@ def altered(case: str, change: Callable[[dict[str, Any]], None]) -> Sequence[Mea
 
 
 def results_in_doubt(found: Sequence[Measurement]) -> set[object]:
-    return {item.coords.get("level") for item in found if "noisy" in item.flags and not item.detail}
+    return {item.coords.get("level") for item in found if any(map(doubtful, item.flags)) and not item.detail}
 
 
 def test_sizes_that_do_not_settle_leave_a_settled_level_alone() -> None:

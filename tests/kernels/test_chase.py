@@ -159,6 +159,12 @@ def test_sizes_replace_the_grid_and_equal_ones_are_measured_once(chase: Path) ->
     assert ran.end["refine_stopped"] == "off" and ran.end["refined"] == 0
 
 
+@pytest.mark.parametrize("stride", [32, 64, 256])
+def test_the_grid_begins_with_two_lines(stride: int, chase: Path) -> None:
+    ran = run(chase, "--max-size", "4096", "--stride", str(stride), "--refine-to", "0", *QUICK)
+    assert ran.of("sample")[0]["size"] == 2 * stride == ran.meta["options"]["min-size"]
+
+
 @pytest.mark.parametrize("stride", [16, 64, 256, 4096])
 def test_the_footprint_is_the_size_whatever_the_stride(stride: int, chase: Path) -> None:
     ran = run(chase, "--sizes", "65536,65600", "--stride", str(stride), *QUICK)

@@ -107,7 +107,7 @@ def test_what_describe_calls_a_default_is_taken_and_echoed(chase: Path) -> None:
     arguments = [part for name, value in usual.items() if value != "" for part in (f"--{name}", str(value))]
     arguments[arguments.index("--max-size") + 1] = "4096"
     options = run(chase, *arguments).meta["options"]
-    settled = {"max-size": 4096, "sizes": [], "stride": options["stride"]}
+    settled = {"min-size": 2 * options["stride"], "max-size": 4096, "sizes": [], "stride": options["stride"]}
     assert options == {**usual, **settled}
 
 

@@ -9,11 +9,12 @@ from asct.benchmarks.latency_sweep.edges import missing_sizes
 from asct.benchmarks.latency_sweep.figures import latency_curve
 from asct.benchmarks.latency_sweep.measure import measurements, points_of, search_levels
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
+from asct.benchmarks.latency_sweep.sizes import largest, memory_bytes, shortest, smallest
 from asct.benchmarks.latency_sweep.tables import level_table
 from asct.sdk.benchmark import Benchmark, Context, ResultField
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.topology import measuring_cpu
+from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record, Scalar
@@ -70,42 +71,38 @@ class LatencySweep(Benchmark[LatencySweepParams]):
 
     def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:
         """Ranges that are empty, and sizes of less than two lines."""
-        shortest = 2 * (params.stride or 64)
+        least = shortest(params)
         if params.sizes:
-            if min(params.sizes) < shortest:
-                yield "sizes", f"a chain needs two lines: no size below {shortest} B with this stride"
-            if max(params.sizes) > params.max_size:
+            if min(params.sizes) < least:
+                yield "sizes", f"a chain needs two lines: no size below {least} B with this stride"
+            if params.max_size is not None and max(params.sizes) > params.max_size:
                 yield "sizes", f"the largest size is above max_size ({params.max_size} B)"
             return
-        if params.min_size >= params.max_size:
-            yield "min_size", f"min_size ({params.min_size} B) is not below max_size ({params.max_size} B)"
-        if params.min_size < shortest:
-            yield "min_size", f"a chain needs two lines: at least {shortest} B with this stride"
+        low, high = smallest(params), largest(params, None)
+        if low >= high:
+            yield "min_size", f"min_size ({low} B) is not below max_size ({high} B)"
+        if low < least:
+            yield "min_size", f"a chain needs two lines: at least {least} B with this stride"
 
     def needs(self, params: LatencySweepParams, facts: HostFacts | None) -> Needs:
-        """The kernel, the largest size and as much again for what surrounds it on small ones, a few seconds."""
-        largest = max(params.sizes, default=params.max_size)
-        pools = {"2m": "2 MiB", "1g": "1 GiB"}
-        wanted = pools.get(params.pages)
-        privileges = (f"root: reserves {wanted} pages if the pool has too few free ones",) if wanted else ()
+        """The kernel, the largest size and what surrounds it, a few seconds."""
         return Needs(
             kernels=("chase",),
-            memory_bytes=largest + (128 << 20),
-            seconds=estimated_seconds(params),
-            privileges=privileges,
+            memory_bytes=memory_bytes(params, facts),
+            seconds=estimated_seconds(params, facts),
+            privileges=page_privileges(params.pages),
         )
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """One process for all sizes, which refines steps of the curve; a second, short one for bounds still coarse."""
-        cpu = measuring_cpu(context.facts, params.cpu, params.memory_node)
         if not context.done:
-            return (Step("chase", Kernel("chase"), sweep_arguments(params, cpu)),)
+            return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts)),)
         if params.sizes or len(context.done) > 1 or context.done[0].status != 0:
             return ()
         run = read_kernel(context.done[0])
         points, granule = points_of([run]), int(number(run.meta, "stride"))
         missing = missing_sizes(search_levels(points, granule, context.facts).levels, points, granule)
-        return (Step("edges", Kernel("chase"), edge_arguments(params, cpu, missing)),) if missing else ()
+        return (Step("edges", Kernel("chase"), edge_arguments(params, context.facts, missing)),) if missing else ()
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The curve, the levels, the clock, the pages and the caches as reported."""

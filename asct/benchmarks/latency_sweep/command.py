@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
+from asct.benchmarks.latency_sweep.sizes import LINE, largest, smallest
+from asct.sdk.facts import HostFacts
+from asct.sdk.memory.topology import measuring_cpu
 from asct.statistics.geometric import geometric_sizes
 
 _IN_CACHE: Final = 4 << 20
@@ -19,14 +22,15 @@ _EDGE_INTERVAL: Final = 0.02
 _EDGE_S: Final = 0.03
 
 
-def sweep_arguments(params: LatencySweepParams, cpu: int | None) -> tuple[str, ...]:
+def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, ...]:
     """The whole sweep: the sizes asked for, or the grid and a few more sizes where the curve jumps."""
+    cpu = measuring_cpu(facts, params.cpu, params.memory_node)
     interval, cap = params.target_interval, params.time_cap
     if params.sizes:
         return _arguments(params, cpu, interval, cap, {"sizes": _list(params.sizes)})
     grid = {
-        "min-size": params.min_size,
-        "max-size": params.max_size,
+        **({} if params.min_size is None else {"min-size": params.min_size}),
+        "max-size": largest(params, facts),
         "points-per-octave": params.points_per_octave,
         "refine-to": 2,
         "refine-jump": 10,
@@ -36,8 +40,9 @@ def sweep_arguments(params: LatencySweepParams, cpu: int | None) -> tuple[str, .
     return _arguments(params, cpu, interval, cap, grid)
 
 
-def edge_arguments(params: LatencySweepParams, cpu: int | None, sizes: Sequence[int]) -> tuple[str, ...]:
+def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
     """Further sizes beside the bounds. To tell inside from outside, a tenth apart, 2 % and a short time will do."""
+    cpu = measuring_cpu(facts, params.cpu, params.memory_node)
     interval = max(params.target_interval, _EDGE_INTERVAL)
     return _arguments(params, cpu, interval, min(params.time_cap, _EDGE_S), {"sizes": _list(sizes)})
 
@@ -66,11 +71,11 @@ def _arguments(
     return tuple(part for name, value in named.items() for part in (f"--{name}", str(value)))
 
 
-def estimated_seconds(params: LatencySweepParams) -> float:
+def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None) -> float:
     """Mapping the memory, a few milliseconds for a size in a cache, the time cap beyond, and the refined sizes."""
-    stride = params.stride or 64
-    low = max(params.min_size, stride)
-    sizes = list(params.sizes) or geometric_sizes(low, max(params.max_size, low), params.points_per_octave, stride)
+    low, stride = smallest(params), params.stride or LINE
+    high = max(largest(params, facts), low)
+    sizes = list(params.sizes) or geometric_sizes(low, high, params.points_per_octave, stride)
     slow = sum(1 for size in sizes if size > _IN_CACHE)
     quick = len(sizes) - slow
     mapping = _MAP_S_PER_GIB * max(sizes) / 2**30

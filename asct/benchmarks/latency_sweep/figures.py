@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asct.benchmarks.latency_sweep.findings import CYCLE_BASE
 from asct.sdk.figure import Axis, Line, Marker, Series
+from asct.sdk.memory.rows import by_point, point_label
+from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Record
 from asct.statistics.robust import median
 from asct.values.size import about_size
@@ -15,10 +16,7 @@ def latency_curve(records: Sequence[Record]) -> Line | None:
     """One line per point (medians over the repeats), or None without a curve."""
     cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "levels")
     metric = "latency_cycles" if cycles else "latency"
-    points: dict[str, list[Record]] = {}
-    for record in records:
-        if record.metric == metric and "size" in record.coords:
-            points.setdefault(record.point_id, []).append(record)
+    points = by_point(record for record in records if record.metric == metric and "size" in record.coords)
     if not points:
         return None
     return Line(
@@ -30,7 +28,7 @@ def latency_curve(records: Sequence[Record]) -> Line | None:
         ),
         x=Axis("Working set", "B", "log2"),
         y=Axis("Latency", "cycles" if cycles else "s", "log10"),
-        series=tuple(_series(mine) for mine in points.values()),
+        series=tuple(_series(mine) for mine in points),
         markers=(*(_bounds(records) if len(points) == 1 else ()), *_reported(records)),
         better="lower",
     )
@@ -39,9 +37,8 @@ def latency_curve(records: Sequence[Record]) -> Line | None:
 def _series(mine: Sequence[Record]) -> Series:
     sizes = sorted({int(record.coords["size"]) for record in mine})
     by_size = {size: [r for r in mine if r.coords["size"] == size] for size in sizes}
-    name = ", ".join(f"{key} {value}" for key, value in mine[0].point.items()) or "latency"
     return Series(
-        name=name,
+        name=point_label(mine[0], "latency"),
         x=tuple(sizes),
         y=tuple(median([r.value for r in by_size[size]]) for size in sizes),
         low=tuple(min(_ends(by_size[size], 0), default=None) for size in sizes),

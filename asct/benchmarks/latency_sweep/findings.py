@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from asct.sdk.memory.noise import NOISE_FLAGS
 from asct.sdk.memory.pages import PAGE_FLAGS
 
 FLAGS: Final = {
+    **NOISE_FLAGS,
     "noisy": (
         "the 95 % interval did not reach target_interval within time_cap; of a level: its sizes scatter by more than "
         "5 %, or most of them have intervals wider than 5 %"
@@ -22,7 +24,6 @@ FLAGS: Final = {
 """Flags of values."""
 
 NO_LEVELS: Final = "no-levels"
-CYCLE_BASE: Final = "cycle-base"
 
 NOTES: Final = {
     "flat-curve": "the latency is the same at all sizes (an emulator, or a range within one cache)",
@@ -35,6 +36,7 @@ NOTES: Final = {
     "shoulder": "between levels the latency pauses without a plateau; that is not counted as a level",
     "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
+    "smaller-memory": "too little memory is free for working sets up to 1 GiB: the largest is what fits",
     "cache-without-plateau": "a cache that the host reports shows no plateau of its own: shared with others, or hidden",
 }
 """Causes and notes on the search for levels."""

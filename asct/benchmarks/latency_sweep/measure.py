@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.benchmarks.latency_sweep.edges import COARSE_BOUND
-from asct.benchmarks.latency_sweep.findings import CYCLE_BASE, NO_LEVELS
+from asct.benchmarks.latency_sweep.findings import NO_LEVELS
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
+from asct.benchmarks.latency_sweep.sizes import is_lowered
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.chase import Chased, chased
+from asct.sdk.memory.chase import chased
+from asct.sdk.memory.noise import settled_flags
 from asct.sdk.memory.pages import page_flags
+from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
@@ -34,6 +37,7 @@ class Point:
     cycles: Stats
     clock_hz: float
     lines: int
+    dropped: int
     flags: tuple[str, ...]
 
 
@@ -45,8 +49,8 @@ def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: H
     meta = runs[0].meta
     search = search_levels(points, int(number(meta, "stride")), facts)
     found = [item for size in sorted(points) for item in _of_size(points[size], search)]
-    found += [item for level in search.levels for item in _of_level(level, points)]
-    found.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search)))
+    found += [item for level in search.levels for item in _of_level(level, points, runs[0].end)]
+    found.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search, facts)))
     found.append(_clock(points.values()))
     found.append(Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)))
     return found + _caches(facts)
@@ -55,9 +59,9 @@ def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: H
 def points_of(runs: Sequence[KernelRun]) -> dict[int, Point]:
     """The sizes of all runs; of a size measured twice, the first."""
     points: dict[int, Point] = {}
-    for sample in (sample for run in runs for sample in run.samples):
-        point = _point(sample)
-        points.setdefault(point.size, point)
+    for run in runs:
+        for point in (_point(sample, run.end) for sample in run.samples):
+            points.setdefault(point.size, point)
     return points
 
 
@@ -81,18 +85,14 @@ def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
     )
 
 
-def _point(sample: Mapping[str, Any]) -> Point:
+def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> Point:
     found = chased(sample)
-    return Point(found.size, found.latency, found.cycles, found.clock_hz, found.lines, _sample_flags(found))
-
-
-def _sample_flags(found: Chased) -> tuple[str, ...]:
-    flags = {
-        "noisy": not found.settled,
+    marks = {
         "few-lines": found.lines <= FEW_LINES,
         "switched": found.dropped > _MANY_DROPPED * (found.dropped + found.latency.n),
     }
-    return tuple(flag for flag, holds in flags.items() if holds)
+    flags = (*settled_flags(found.settled, end, found.dropped), *(flag for flag, holds in marks.items() if holds))
+    return Point(found.size, found.latency, found.cycles, found.clock_hz, found.lines, found.dropped, flags)
 
 
 def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
@@ -107,17 +107,17 @@ def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
     ]
 
 
-def _of_level(level: Level, points: Mapping[int, Point]) -> list[Measurement]:
-    at: dict[str, str | int | float | bool] = {"level": level.name}
+def _of_level(level: Level, points: Mapping[int, Point], end: Mapping[str, Any]) -> list[Measurement]:
     """The value is that of the level part; the statistics describe all sizes of the level, drift included."""
-    in_cycles = [points[size].cycles.median for size in level.sizes]
+    at: dict[str, str | int | float | bool] = {"level": level.name}
+    mine = [points[size] for size in level.sizes]
+    in_cycles = [point.cycles.median for point in mine]
     latency = _around(level.latency, stats_of(level.latencies))
     cycles = _around(shorth_median(in_cycles), stats_of(in_cycles))
-    marks = {
-        "noisy": max(level.scatter, median([_width(points[size].latency) for size in level.sizes])) > _NOISY_LEVEL,
-        "few-sizes": latency.ci95 is None,
-    }
-    flags = tuple(flag for flag, holds in marks.items() if holds)
+    settled = max(level.scatter, median([_width(point.latency) for point in mine])) <= _NOISY_LEVEL
+    flags = settled_flags(settled, end, sum(point.dropped for point in mine))
+    if latency.ci95 is None:
+        flags = (*flags, "few-sizes")
     return [
         Measurement("latency", level.latency, dict(at), latency, flags),
         Measurement("latency_cycles", shorth_median(in_cycles), dict(at), cycles, flags),
@@ -144,9 +144,10 @@ def _gap_flags(gap: float | None) -> tuple[str, ...]:
     return ("coarse-bound",) if gap is not None and gap > COARSE_BOUND else ()
 
 
-def _search_flags(params: LatencySweepParams, search: LevelSearch) -> tuple[str, ...]:
+def _search_flags(params: LatencySweepParams, search: LevelSearch, facts: HostFacts) -> tuple[str, ...]:
     found = [NO_LEVELS, search.cause] if search.cause else list(search.notes)
-    return tuple([*found, CYCLE_BASE] if params.cycle_base else found)
+    marks = {"smaller-memory": is_lowered(params, facts), CYCLE_BASE: params.cycle_base}
+    return (*found, *(flag for flag, holds in marks.items() if holds))
 
 
 def _clock(points: Iterable[Point]) -> Measurement:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from annotated_types import MultipleOf
 
-from asct.sdk.memory.settings import LISTED, PageKind, Share
+from asct.sdk.memory.settings import LISTED, AutoSize, PageKind, Share
 from asct.sdk.params import Duration, Params, Size, setting
 
 MAX_SIZE: Final = 1 << 40
@@ -15,10 +15,12 @@ MAX_SIZE: Final = 1 << 40
 class LatencySweepParams(Params):
     """What is swept, on which memory, how exactly."""
 
-    min_size: Size = setting(128, "Smallest working set", aliases=("min_data_size",), ge=128, le=MAX_SIZE)
-    max_size: Size = setting(
-        1 << 30,
-        "Largest working set; this much memory is mapped",
+    min_size: AutoSize = setting(
+        None, "Smallest working set; auto: two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
+    )
+    max_size: AutoSize = setting(
+        None,
+        "Largest working set, for which memory is mapped; auto: 1 GiB, less where that is not free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,

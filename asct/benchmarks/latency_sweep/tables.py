@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from asct.benchmarks.latency_sweep.findings import CYCLE_BASE, FLAGS, NO_LEVELS, NOTES, WAY_OUT
+from asct.benchmarks.latency_sweep.findings import FLAGS, NO_LEVELS, NOTES, WAY_OUT
 from asct.sdk.figure import Column, Table
-from asct.sdk.record import Record, Scalar
-from asct.statistics.robust import median
+from asct.sdk.memory.rows import (
+    at,
+    by_point,
+    flag_notes,
+    flags_of,
+    interval_text,
+    middle,
+    swept_cells,
+    swept_columns,
+)
+from asct.sdk.memory.settings import CYCLE_BASE
+from asct.sdk.record import Record, Scalar, doubtful
 
 NS = 1e-9
 _INTERVAL_HELP: Final = "Of the median over the sizes of the level: it spans the drift from size to size as well"
@@ -17,18 +27,16 @@ _INTERVAL_HELP: Final = "Of the median over the sizes of the level: it spans the
 def level_table(records: Sequence[Record]) -> Table:
     """One row per level and point; values are medians over the repeats."""
     cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "levels")
-    points = _points(records)
-    swept = list(dict.fromkeys(key for record in records for key in record.point))
+    swept = swept_columns(records)
     rows: list[dict[str, Scalar | None]] = []
-    for mine in points:
+    for mine in by_point(records):
         names = dict.fromkeys(str(r.coords["level"]) for r in mine if r.metric == "latency" and "level" in r.coords)
-        for name in sorted(names, key=lambda level: _value(mine, "lower_bound", level) or 0.0):
-            row: dict[str, Scalar | None] = {key: _text(mine[0].point.get(key)) for key in swept}
-            rows.append(row | _row(mine, name, cycles))
+        for name in sorted(names, key=lambda level: middle(at(mine, "lower_bound", level=level)) or 0.0):
+            rows.append(swept_cells(mine, swept) | _row(mine, name, cycles))
     return Table(
         slug="levels",
         title="Latencies at different levels of cache",
-        columns=(*(Column(key, key, format="text") for key in swept), *_columns(cycles)),
+        columns=(*swept, *_columns(cycles)),
         rows=tuple(rows),
         notes=_notes(records),
     )
@@ -49,38 +57,14 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
 
 
 def _row(mine: Sequence[Record], level: str, cycles: bool) -> dict[str, Scalar | None]:
-    flags = dict.fromkeys(flag for r in mine if r.coords.get("level") == level for flag in r.flags)
     keys = ("lower_bound", "upper_bound", "optimum_size", "latency", "latency_cycles")
-    row: dict[str, Scalar | None] = {"level": level, **{key: _value(mine, key, level) for key in keys}}
-    row["interval"] = _interval(mine, level, "latency_cycles" if cycles else "latency", 1.0 if cycles else NS)
-    row["flags"] = ", ".join(flags)
-    return row
-
-
-def _interval(mine: Sequence[Record], level: str, metric: str, unit: float) -> str | None:
-    """The interval of the only repeat; of several, the span of their values."""
-    found = [r for r in mine if r.metric == metric and r.coords.get("level") == level]
-    if len(found) == 1:
-        ci95 = found[0].stats.ci95 if found[0].stats else None
-        return None if ci95 is None else f"{ci95[0] / unit:.2f} .. {ci95[1] / unit:.2f}"
-    values = sorted(r.value / unit for r in found)
-    return f"{values[0]:.2f} .. {values[-1]:.2f} ({len(values)} repeats)"
-
-
-def _value(mine: Iterable[Record], metric: str, level: str) -> float | None:
-    values = [r.value for r in mine if r.metric == metric and r.coords.get("level") == level]
-    return median(values) if values else None
-
-
-def _points(records: Sequence[Record]) -> list[list[Record]]:
-    points: dict[str, list[Record]] = {}
-    for record in records:
-        points.setdefault(record.point_id, []).append(record)
-    return list(points.values())
-
-
-def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    metric, unit = ("latency_cycles", 1.0) if cycles else ("latency", NS)
+    return {
+        "level": level,
+        **{key: middle(at(mine, key, level=level)) for key in keys},
+        "interval": interval_text(at(mine, metric, level=level), unit, 2),
+        "flags": ", ".join(flags_of(r for r in mine if r.coords.get("level") == level)),
+    }
 
 
 def _notes(records: Sequence[Record]) -> tuple[str, ...]:
@@ -89,9 +73,7 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     if NO_LEVELS in searches:
         notes.insert(0, WAY_OUT)
     curve = [r for r in records if r.metric == "latency" and "size" in r.coords]
-    unsettled = sum("noisy" in r.flags for r in curve)
+    unsettled = sum(any(map(doubtful, r.flags)) for r in curve)
     if unsettled:
         notes.append(f"{unsettled} of {len(curve)} sizes on the curve did not reach target_interval within time_cap.")
-    at_levels = dict.fromkeys(flag for r in records if "level" in r.coords for flag in r.flags)
-    notes += [f"{word}: {FLAGS[word]}." for word in at_levels if word in FLAGS]
-    return tuple(notes)
+    return (*notes, *flag_notes((r for r in records if "level" in r.coords or r.metric == "page_size"), FLAGS))
