@@ -126,6 +126,8 @@ def test_arguments_carry_every_setting() -> None:
         "seed": "4",
     }  # fmt: skip
     assert {name: option(step, name) for name in expected} == expected
+    assert option(steps(machine(), duration="100ms")["sweep"], "time-cap-ms") == "20"
+    assert option(steps(machine(), sizes="4K", duration="100ms")["sweep"], "time-cap-ms") == "100"
     assert numbers(steps(machine(), min_size="4K", max_size="16K", points_per_octave=1)["sweep"], "sizes") == [
         4096, 8192, 16384,
     ]  # fmt: skip

@@ -20,6 +20,8 @@ SWEEP: Final = "sweep"
 _GRANULE: Final = 1024
 """Of sizes: two kinds of traffic at one size, one with three arrays, stay close to it in whole lines."""
 _LEVELS: Final = 4
+_CURVE_PART: Final = 0.2
+"""Of the time of a level: the curve has many sizes, and what sums them up is measured by itself."""
 _TRIALS_S: Final = 0.01
 
 
@@ -40,12 +42,13 @@ def sweep_steps(params: BandwidthSweepParams, context: Context) -> list[Step]:
     """
     cpus = measuring_cpus(params, context.facts)
     if params.sizes:
-        return [_step(SWEEP, params, context.facts, cpus, params.sizes)]
+        return [_step(SWEEP, params, context.facts, cpus, params.sizes, params.duration)]
     levels = level_sizes(context, context.facts, cpus)
     if not levels:
         raise LookupError(f"{CACHE.benchmark} shows no levels on this host; set `sizes`")
-    steps = [_step(name, params, context.facts, cpus, (size,)) for name, size in levels.items()]
-    return [*steps, _step(SWEEP, params, context.facts, cpus, curve_sizes(params, context.facts, cpus))]
+    steps = [_step(name, params, context.facts, cpus, (size,), params.duration) for name, size in levels.items()]
+    curve = curve_sizes(params, context.facts, cpus)
+    return [*steps, _step(SWEEP, params, context.facts, cpus, curve, params.duration * _CURVE_PART)]
 
 
 def curve_sizes(params: BandwidthSweepParams, facts: HostFacts, cpus: Sequence[int]) -> list[int]:
@@ -65,10 +68,12 @@ def demanded_bytes(params: BandwidthSweepParams, facts: HostFacts | None) -> int
 
 def estimated_seconds(params: BandwidthSweepParams, facts: HostFacts | None) -> float:
     """Each size of each kind of traffic to its time cap, beside trials; mapping the memory once a process."""
-    sizes = len(params.sizes) or len(curve_sizes(params, facts, ()) if facts else _grid(params)) + _LEVELS
-    each = (params.duration + _TRIALS_S) * len(params.traffic)
-    processes = 1 if params.sizes else 1 + _LEVELS
-    return sizes * each + processes * mapping_seconds(0) + 2 * mapping_seconds(demanded_bytes(params, facts))
+    memory = mapping_seconds(demanded_bytes(params, facts))
+    if params.sizes:
+        return memory + len(params.traffic) * len(params.sizes) * (params.duration + _TRIALS_S)
+    curve = curve_sizes(params, facts, ()) if facts else _grid(params)
+    each = _LEVELS * (params.duration + _TRIALS_S) + len(curve) * (params.duration * _CURVE_PART + _TRIALS_S)
+    return len(params.traffic) * each + _LEVELS * mapping_seconds(0) + 2 * memory
 
 
 def _grid(params: BandwidthSweepParams) -> list[int]:
@@ -83,7 +88,12 @@ def _fitted(params: BandwidthSweepParams, facts: HostFacts, cpus: Sequence[int],
 
 
 def _step(
-    name: str, params: BandwidthSweepParams, facts: HostFacts, cpus: tuple[int, ...], sizes: Sequence[int]
+    name: str,
+    params: BandwidthSweepParams,
+    facts: HostFacts,
+    cpus: tuple[int, ...],
+    sizes: Sequence[int],
+    cap_s: float,
 ) -> Step:
     nodes = (params.memory_node,) if params.memory_node is not None else local_nodes(facts, cpus)
-    return Call(cpus, sizes, params.traffic, params.duration, params.width, nodes or (UNBOUND,)).step(name, params)
+    return Call(cpus, sizes, params.traffic, cap_s, params.width, nodes or (UNBOUND,)).step(name, params)

@@ -47,8 +47,8 @@ class BandwidthSweepParams(OneWidthParams):
     )
     points_per_octave: int = setting(2, "Sizes of the curve per doubling", ge=1, le=16)
     duration: Duration = setting(
-        0.03,
-        "Longest time for one size and kind of traffic when the interval is not reached",
+        0.2,
+        "Longest time for a level, or a size that is given, and one kind of traffic; sizes of the curve have a fifth",
         aliases=("time_cap",),
         ge=1e-3,
         le=60,
