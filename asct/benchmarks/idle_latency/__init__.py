@@ -13,13 +13,13 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.memory.matrix import LEFT_OUT, PAIR
 from asct.sdk.memory.needed import CACHE, optimum_size
+from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Kernel, Output, Step
 
 _USUAL_SIZE = 512 << 20
-_POOLS = {"2m": "2 MiB", "1g": "1 GiB"}
 
 
 class IdleLatency(Benchmark[IdleLatencyParams]):
@@ -55,12 +55,11 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         """One process after the other, each with a working set on one node."""
         size = params.data_size or _USUAL_SIZE
         count = 1 if facts is None else sum(1 for _ in pairs(facts))
-        pool = _POOLS.get(params.pages)
         return Needs(
             kernels=("chase",),
             memory_bytes=needed_bytes(params.data_size or 0),
             seconds=estimated_seconds(params, size, max(count, 1)),
-            privileges=(f"root: reserves {pool} pages if the pool has too few free ones",) if pool else (),
+            privileges=page_privileges(params.pages),
         )
 
     def steps(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
