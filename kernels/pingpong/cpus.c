@@ -3,6 +3,8 @@
 #include "kit/affinity.h"
 #include "kit/sysfile.h"
 
+#define CACHES_MAX 16 /* indexes that are asked for */
+
 static bool may_use(const cpu_set_t *mask, size_t size, int64_t cpu)
 {
     return CPU_ISSET_S((size_t)cpu, size, mask);
@@ -53,6 +55,29 @@ static int64_t core_of(int64_t cpu)
     char siblings[256];
     sysfile_text(siblings, sizeof siblings, "/sys/devices/system/cpu/cpu%lld/topology/thread_siblings_list", (long long)cpu);
     return *siblings ? strtoll(siblings, NULL, 10) : cpu;
+}
+
+/* The first CPU that shares the cache of the highest level; -1 if the system knows of no cache. */
+static int64_t cluster_of(int64_t cpu)
+{
+    int64_t first = -1, highest = 0;
+    char text[256];
+    for (int index = 0; index < CACHES_MAX; index++) {
+        sysfile_text(text, sizeof text, "/sys/devices/system/cpu/cpu%lld/cache/index%d/level", (long long)cpu, index);
+        int64_t level = strtoll(text, NULL, 10);
+        if (level <= highest)
+            continue;
+        highest = level;
+        sysfile_text(text, sizeof text, "/sys/devices/system/cpu/cpu%lld/cache/index%d/shared_cpu_list", (long long)cpu, index);
+        first = *text ? strtoll(text, NULL, 10) : -1;
+    }
+    return first;
+}
+
+void cpus_clusters(const struct opt_list *cpus, int64_t *clusters)
+{
+    for (size_t i = 0; i < cpus->count; i++)
+        clusters[i] = cluster_of(cpus->values[i]);
 }
 
 void cpus_settle(struct opt_list *cpus, struct opt_list *groups, bool usable)

@@ -11,4 +11,7 @@
  * 3. */
 void cpus_settle(struct opt_list *cpus, struct opt_list *groups, bool usable);
 
+/* The first of the CPUs that share the last cache of each CPU; -1 where the system does not tell. */
+void cpus_clusters(const struct opt_list *cpus, int64_t *clusters);
+
 #endif

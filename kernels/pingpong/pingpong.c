@@ -19,7 +19,7 @@
 
 static struct asked {
     int64_t node, turns, batches, addresses, chain_bytes, parallel, check_pairs, target_interval, time_cap_ms, patience_ms, seed;
-    int64_t list_schedule;
+    int64_t list_batches, list_schedule;
     const char *pages;
     struct opt_list cpus, groups;
     struct opt_words methods;
@@ -50,6 +50,8 @@ static struct opt table[] = {
     {"patience-ms", "ms", "10000", "beyond any plan, until a pair that does not answer ends the program",
      OPT_INTEGER, 100, 3600000, NULL, &asked.patience_ms, false},
     {"seed", "", "1", "of places, orders and checks", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"list-batches", "", "1", "0: no single batches in the samples, for thousands of pairs",
+     OPT_INTEGER, 0, 1, NULL, &asked.list_batches, false},
     {"list-schedule", "", "0", "1: print the rounds and measure nothing", OPT_INTEGER, 0, 1, NULL, &asked.list_schedule, false},
 };
 
@@ -80,7 +82,7 @@ static uint64_t least(int64_t wanted)
 static struct rules make_rules(const struct timer *timer)
 {
     uint64_t line = cpu_line_bytes(), lines = 1;
-    struct rules rules = {.timer = timer, .turns = (uint64_t)asked.turns};
+    struct rules rules = {.timer = timer, .turns = (uint64_t)asked.turns, .listing = asked.list_batches == 1};
     settle_methods(&rules);
     while (2 * lines * line <= (uint64_t)asked.chain_bytes)
         lines *= 2;
@@ -153,7 +155,10 @@ static void report_meta(const struct schedule *schedule, size_t checks, const st
                         const struct rounds *rounds)
 {
     const struct timer *timer = rules->timer;
+    int64_t clusters[OPTS_LIST_MAX];
     struct out out = begin_meta(schedule, checks);
+    cpus_clusters(&asked.cpus, clusters);
+    out_integers(&out, "clusters", clusters, asked.cpus.count);
     out_integer(&out, "line_bytes", (int64_t)cpu_line_bytes());
     out_text(&out, "swap", line_swap_name());
     out_integer(&out, "chain_lines", (int64_t)rules->ring.lines);

@@ -22,6 +22,7 @@ struct rules {
     const struct timer *timer;
     enum method methods[PLAY_METHODS];
     size_t method_count;
+    bool listing;   /* of single batches in the output */
     uint64_t turns; /* of a batch of exchanges */
     uint64_t steps; /* of a batch of a walk */
     struct effort effort, chain_effort;

@@ -31,7 +31,7 @@ static void print_statistics(struct out *out, const struct figures *figures)
     out_integer(out, "effective", 0);
 }
 
-static void print_result(const struct result *result, const struct occasion *occasion)
+static void print_result(const struct result *result, const struct occasion *occasion, bool listing)
 {
     const struct figures *figures = &result->figures;
     struct out out = out_begin("sample");
@@ -48,7 +48,7 @@ static void print_result(const struct result *result, const struct occasion *occ
     out_integer(&out, "dropped", (int64_t)figures->dropped);
     out_bool(&out, "capped", figures->capped);
     out_text(&out, "order", figures->ordered ? "sorted" : "time");
-    out_integers(&out, "ns", figures->ns, figures->listed);
+    out_integers(&out, "ns", figures->ns, listing ? figures->listed : 0);
     print_statistics(&out, figures);
     out_integer(&out, "cycle_fs", result->cycle_fs);
     out_integer(&out, "elapsed_ns", figures->elapsed_ns);
@@ -67,6 +67,6 @@ size_t record_print(const struct game *game, const struct occasion *occasion)
     for (size_t i = 0; i < game->rules->method_count; i++)
         count += play_results(game->rules->methods[i]);
     for (size_t i = 0; i < count; i++)
-        print_result(&game->results[i], occasion);
+        print_result(&game->results[i], occasion, game->rules->listing);
     return count;
 }
