@@ -29,6 +29,25 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "default": {},
         "cycles": {"data_size": 67108864, "pages": "4k", "stride": 128, "duration": 0.5, "cycle_base": True},
     },
+    "core-to-core-latency": {
+        "default": {},
+        "cycles": {"methods": ["chain", "cas"], "iterations": 400, "pages": "4k", "cycle_base": True},
+    },
+    "loaded-latency": {
+        "default": {},
+        "writes": {
+            "traffic": "2:1",
+            "width": "16",
+            "touch": 128,
+            "injected_nops": [200, 0],
+            "target_bandwidth": ["4GB/s", "1TB/s"],
+            "load_size": 67108864,
+            "cycle_base": True,
+            "theoretical_bandwidth": "300GB/s",
+        },
+        "bandwidth": {"phase": "bandwidth", "injected_nops": [100, 0], "load_size": 536870912, "pages": "thp"},
+        "workload": {"workload_cmd": "sleep 0.05", "injected_nops": [100, 0], "load_size": 67108864},
+    },
     "noop": {"one": {"index": 3}},
 }
 

@@ -1,0 +1,114 @@
+"""core-to-core-latency: how long a cache line takes from one CPU to another, for every two CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from asct.benchmarks.core_to_core_latency.cells import DATA
+from asct.benchmarks.core_to_core_latency.command import (
+    arguments,
+    chosen_cpus,
+    chosen_places,
+    estimated_seconds,
+    memory_bytes,
+    step_name,
+)
+from asct.benchmarks.core_to_core_latency.figures import all_figures
+from asct.benchmarks.core_to_core_latency.measure import measurements
+from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLatencyParams
+from asct.benchmarks.core_to_core_latency.tables import all_tables
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Kernel, Output, Step
+
+Coords = dict[str, tuple[str, ...] | None]
+
+_METHOD: Coords = {"method": METHODS}
+_NODES: Coords = {"node_a": None, "node_b": None, "data": DATA}
+_PAIR: Coords = {"cpu_a": None, "cpu_b": None, "memory_node": None}
+_CPU: Coords = {"cpu_a": None}
+_RUN: Coords = {**_METHOD, "memory_node": None}
+_ANYWHERE: Coords = {**_METHOD, **_NODES, **_PAIR}
+
+
+class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
+    """Messages and dependent loads between two CPUs, for rounds of disjoint pairs, one process a memory node."""
+
+    name = "core-to-core-latency"
+    title = "Core-to-core latency"
+    version = "1"
+    summary = "Latency of a cache line from one CPU to another, for every two CPUs and memory node"
+    aliases = ("c2c", "c2c-latency", "ccl")
+    keywords = ("memory", "latency", "long-runtime")
+    default = True
+    params_model = CoreToCoreLatencyParams
+    metrics = (
+        Metric("latency", "s", "lower", "chain: time of one line that CPU A reads after CPU B wrote it", _ANYWHERE),
+        Metric("one_way", "s", "lower", "token, cas: half a round trip of a message", _ANYWHERE),
+        Metric("round_trip", "s", "lower", "token, cas: a message there and one back", {**_METHOD, **_NODES}),
+        Metric("latency_cycles", "cycles", "lower", "latency in core cycles, with cycle_base", _ANYWHERE),
+        Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles, with cycle_base", _ANYWHERE),
+        Metric("interference", "1", "lower", "Time of pairs among others over their time alone", _RUN, False),
+        Metric("missing", "1", "lower", "Pairs without a value: no batch of theirs was left alone", _RUN, False),
+        Metric("address_spread", "1", "neither", "Slowest over fastest place in memory, of a pair", _RUN, False),
+        Metric("core_clock", "Hz", "neither", "Clock of the cores while measuring", {"memory_node": None}),
+        Metric("page_size", "B", "neither", "Size of the pages that were used", {"memory_node": None}, False),
+        Metric("core", "1", "neither", "The first CPU of the core that a CPU belongs to", _CPU, False),
+        Metric("cluster", "1", "neither", "The first CPU that shares the last-level cache", _CPU, False),
+        Metric("hist_bins", "1", "neither", "Bars of the histogram, as set", comparable=False),
+        Metric("heatmap_vmax", "s", "neither", "Where the colours of the heat map end, as set", comparable=False),
+    )
+
+    def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
+        """CPUs that make no pair, and methods or CPUs named twice."""
+        if params.cpus and params.all_cpus:
+            yield "all_cpus", "`cpus` names the CPUs; leave one of the two out"
+        if len(params.cpus) == 1:
+            yield "cpus", f"two CPUs are needed for a pair; there is CPU {params.cpus[0]} alone"
+        for setting, values in (("cpus", params.cpus), ("methods", params.methods)):
+            if len(set(values)) < len(values):
+                yield setting, f"one is named twice: {', '.join(map(str, values))}"
+
+    def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
+        """The kernel, lines for the pairs, and the time of all rounds for each memory node."""
+        pools = {"2m": "2 MiB", "1g": "1 GiB"}
+        wanted = pools.get(params.pages)
+        return Needs(
+            kernels=("pingpong",),
+            memory_bytes=memory_bytes(params, facts),
+            seconds=estimated_seconds(params, facts),
+            privileges=(f"root: reserves {wanted} pages if the pool has too few free ones",) if wanted else (),
+        )
+
+    def steps(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
+        """One process for each memory node; the kernel refuses one CPU, and CPUs and nodes that cannot be used."""
+        done = {output.step.name for output in context.done}
+        cpus = chosen_cpus(params, context.facts)
+        return [
+            Step(step_name(place), Kernel("pingpong"), arguments(params, cpus, place))
+            for place in chosen_places(params, context.facts)
+            if step_name(place) not in done
+        ]
+
+    def parse(
+        self, params: CoreToCoreLatencyParams, outputs: Sequence[Output], facts: HostFacts
+    ) -> Sequence[Measurement]:
+        """Medians over all pairs and between nodes, the checks, and every pair as a detail."""
+        if not outputs:
+            raise ValueError("the kernel pingpong was not run")
+        return measurements(params, outputs, facts)
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """Matrix, statistics, slowest and most uneven pairs; every pair for the exports."""
+        return all_tables(records)
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Heat maps and histograms of three CPUs and more."""
+        return all_figures(records)
+
+
+BENCHMARK = CoreToCoreLatency()

@@ -1,0 +1,97 @@
+"""What was measured between two CPUs, turned both ways, and its data placed at the local or a remote node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from asct.sdk.record import Stats
+
+LOCAL: Final = "local"
+REMOTE: Final = "remote"
+DATA: Final = (LOCAL, REMOTE)
+CHAIN: Final = "chain"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """CPU A with CPU B by one method, data in the memory of one node: the median in seconds or cycles.
+
+    `chain` is directed: A reads what B wrote. For the methods that are not, a `turned` cell is the same seen from B.
+    """
+
+    cpu_a: int
+    cpu_b: int
+    node_a: int
+    node_b: int
+    method: str
+    memory_node: int
+    value: float
+    stats: Stats | None = None
+    flags: tuple[str, ...] = ()
+    turned: bool = False
+
+    @property
+    def data(self) -> str:
+        """Where the data lie, as CPU A sees it."""
+        return LOCAL if self.memory_node == self.node_a else REMOTE
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the cell says nothing that the one it was turned from does not."""
+        return self.turned and self.node_a == self.node_b
+
+
+def both_ways(cells: Iterable[Cell]) -> list[Cell]:
+    """Every ordered pair: what is not directed stands for B and A as well."""
+    found: list[Cell] = []
+    for cell in cells:
+        found.append(cell)
+        if cell.method != CHAIN:
+            found.append(
+                replace(cell, cpu_a=cell.cpu_b, cpu_b=cell.cpu_a, node_a=cell.node_b, node_b=cell.node_a, turned=True)
+            )
+    return found
+
+
+def scaled(stats: Stats | None, factor: float) -> Stats | None:
+    """The same spread in another unit."""
+    if stats is None:
+        return None
+    return Stats(
+        n=stats.n,
+        median=stats.median * factor,
+        mad=stats.mad * factor,
+        ci95=None if stats.ci95 is None else (stats.ci95[0] * factor, stats.ci95[1] * factor),
+        min=stats.min * factor,
+        max=stats.max * factor,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The CPUs of the host as the topology puts them. `core` and `cluster` name the first CPU of the core, and of those
+    that share the last-level cache; empty where the host does not tell."""
+
+    nodes: Mapping[int, int] = field(default_factory=dict)
+    core: Mapping[int, int] = field(default_factory=dict)
+    cluster: Mapping[int, int] = field(default_factory=dict)
+
+    def sorted(self, cpus: Iterable[int]) -> list[int]:
+        """By node, last-level cache, core, number."""
+        return sorted(cpus, key=lambda cpu: (*self._block(cpu), self.core.get(cpu, cpu), cpu))
+
+    def breaks(self, cpus: list[int]) -> list[int]:
+        """The places in a sorted list at which a node begins or, where these are not single cores, a cache."""
+        blocks = [self._block(cpu) for cpu in cpus]
+        if len(set(blocks)) > len({self.core.get(cpu, cpu) for cpu in cpus}) // 2:
+            blocks = [(node, 0) for node, _ in blocks]
+        return [at for at in range(1, len(blocks)) if blocks[at] != blocks[at - 1]]
+
+    def siblings(self, one: int, other: int) -> bool:
+        """Whether two CPUs are known to be threads of one core."""
+        return one in self.core and self.core[one] == self.core.get(other)
+
+    def _block(self, cpu: int) -> tuple[int, int]:
+        return self.nodes.get(cpu, 0), self.cluster.get(cpu, 0)

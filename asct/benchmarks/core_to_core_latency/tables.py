@@ -1,0 +1,227 @@
+"""The tables that users of ASCT know: by method, for data at the local node and, with several nodes, at remote ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from asct.benchmarks.core_to_core_latency.cells import CHAIN, DATA, Cell
+from asct.benchmarks.core_to_core_latency.findings import FLAGS
+from asct.benchmarks.core_to_core_latency.readback import Measured, points_of
+from asct.sdk.figure import Column, Table
+from asct.sdk.memory.rows import flag_notes, swept_cells, swept_columns
+from asct.sdk.record import Record, Scalar
+from asct.statistics.robust import median
+
+Row = dict[str, Scalar | None]
+
+TOP: Final = 10
+_UNEVEN: Final = 1.0
+"""Percent of difference from which two directions are listed: less is the scatter of the medians."""
+_METHOD: Final = Column(
+    "method",
+    "Method",
+    format="text",
+    help="token and cas: one message, half a round trip; chain: one line read by CPU A",
+)
+_FOUR: Final = (("min", "Min"), ("max", "Max"), ("mean", "Mean"), ("median", "Median"))
+
+
+def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """Every pair for the exports first, then what sums them up."""
+    points = points_of(records)
+    if not points:
+        return ()
+    swept = swept_columns(records)
+    tables = [_pair_table(points, swept)]
+    for data in DATA:
+        if any(cell.data == data for point in points for cell in point.cells):
+            tables += [make(points, swept, data) for make in (_node_matrix, _statistics, _top_pairs, _node_statistics)]
+            tables.append(_asymmetry(points, swept, data))
+    tables[1] = _noted(tables[1], records)
+    return tuple(table for table in tables if table.rows)
+
+
+def _pair_table(points: Sequence[Measured], swept: tuple[Column, ...]) -> Table:
+    """One row a measured value, columns as in ASCT and three more."""
+    columns = (
+        *swept,
+        Column("cpu_a", "CPUA", format="integer"),
+        Column("cpu_b", "CPUB", format="integer"),
+        Column("value", "LATENCY", points[0].scale, 2, help=f"Median over the repeats in {points[0].unit}"),
+        Column("node_a", "CPUA_NODE", format="integer"),
+        Column("memory_node", "MEMBIND_NODE", format="integer"),
+        Column("method", "METHOD", format="text"),
+        Column("node_b", "CPUB_NODE", format="integer"),
+        Column("flags", "FLAGS", format="text", kept=True),
+    )
+    rows: list[Row] = []
+    for point in points:
+        common = swept_cells(point.records, swept)
+        for cell in point.cells:
+            if not cell.turned:
+                rows.append({**common, **_ends(cell), "memory_node": cell.memory_node, "value": cell.value})
+    return Table("pairs", f"All pairs ({points[0].unit})", columns, tuple(rows), bulk=True)
+
+
+def _ends(cell: Cell) -> Row:
+    return {
+        "cpu_a": cell.cpu_a,
+        "cpu_b": cell.cpu_b,
+        "node_a": cell.node_a,
+        "node_b": cell.node_b,
+        "method": cell.method,
+        "flags": ", ".join(cell.flags),
+    }
+
+
+def _node_matrix(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+    """A row for each method and node of CPU A, a column for each node of CPU B."""
+    nodes = sorted({cell.node_b for point in points for cell in point.cells})
+    columns = (
+        *swept,
+        _METHOD,
+        Column("node", "CPU A in", format="text", help="Rows are the node of CPU A, columns that of CPU B"),
+        *(Column(f"node{node}", f"Node{node}", points[0].scale, 2, kept=True) for node in nodes),
+    )
+    rows: list[Row] = []
+    for point in points:
+        for method, mine in _by_method(point, data).items():
+            ways = _by_nodes(mine)
+            for node in sorted({a for a, _ in ways}):
+                row: Row = {**swept_cells(point.records, swept), "method": method, "node": f"Node{node}"}
+                for other in nodes:
+                    row[f"node{other}"] = median(ways[node, other]) if (node, other) in ways else None
+                rows.append(row)
+    title = f"Node-to-Node Median Latency Matrix ({points[0].unit}): {_where(data)}"
+    return Table(f"nodes-{data}", title, columns, tuple(rows))
+
+
+def _statistics(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+    rows: list[Row] = []
+    for point in points:
+        for method, mine in _by_method(point, data).items():
+            row: Row = {**swept_cells(point.records, swept), "method": method}
+            rows.append(row | _four([cell.value for cell in mine]))
+    columns = (*swept, _METHOD, *_four_columns(points[0]))
+    return Table(f"statistics-{data}", f"Latency Statistics ({points[0].unit}): {_where(data)}", columns, tuple(rows))
+
+
+def _node_statistics(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+    """By node of CPU A and B; without rows where there is one node."""
+    rows: list[Row] = []
+    for point in points:
+        for method, mine in _by_method(point, data).items():
+            ways = _by_nodes(mine)
+            for (a, b), values in sorted(ways.items()) if len(ways) > 1 else ():
+                way = f"Node{a} \N{RIGHTWARDS ARROW} Node{b}"
+                rows.append({**swept_cells(point.records, swept), "method": method, "way": way} | _four(values))
+    columns = (*swept, _METHOD, Column("way", "Nodes", format="text"), *_four_columns(points[0]))
+    title = f"Node-to-Node Latency Statistics ({points[0].unit}): {_where(data)}"
+    return Table(f"node-statistics-{data}", title, columns, tuple(rows))
+
+
+def _top_pairs(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+    """The slowest pairs of each method."""
+    unit, scale = points[0].unit, points[0].scale
+    columns = (
+        *swept,
+        _METHOD,
+        Column("cpu_a", "CPUA", format="integer"),
+        Column("cpu_b", "CPUB", format="integer"),
+        Column("value", f"Latency ({unit})", scale, 2),
+        Column("node_a", "CPUA node", format="integer"),
+        Column("node_b", "CPUB node", format="integer"),
+        Column("memory_node", "Memory node", format="integer"),
+        Column("flags", "Flags", format="text"),
+    )
+    rows: list[Row] = []
+    for point in points:
+        for mine in _by_method(point, data).values():
+            slowest = sorted((cell for cell in mine if not cell.repeated), key=lambda cell: -cell.value)[:TOP]
+            common = swept_cells(point.records, swept)
+            rows += [
+                {**common, **_ends(cell), "memory_node": cell.memory_node, "value": cell.value} for cell in slowest
+            ]
+    title = f"Top Latency Core Pairs with Median Latency: {_where(data)}"
+    return Table(f"top-{data}", title, columns, tuple(rows))
+
+
+def _asymmetry(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+    """The pairs whose two directions differ most, if they do; only chain has any."""
+    unit, scale = points[0].unit, points[0].scale
+    columns = (
+        *swept,
+        Column("cpu_a", "CPUA", format="integer"),
+        Column("cpu_b", "CPUB", format="integer"),
+        Column("forth", f"A reads B's ({unit})", scale, 2),
+        Column("back", f"B reads A's ({unit})", scale, 2),
+        Column("difference", f"Difference ({unit})", scale, 2),
+        Column("share", "Difference (%)", digits=1, help="Of the smaller one"),
+    )
+    rows: list[Row] = []
+    for point in points:
+        values: dict[tuple[int, int], list[float]] = {}
+        for cell in point.cells:
+            if cell.method == CHAIN and cell.data == data:
+                values.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
+        ways = {pair: median(found) for pair, found in values.items()}
+        rows += [{**swept_cells(point.records, swept), **row} for row in _most_uneven(ways)]
+    title = f"Largest Differences between Directions, chain: {_where(data)}"
+    return Table(f"asymmetry-{data}", title, columns, tuple(rows))
+
+
+def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
+    rows: list[Row] = []
+    for (a, b), forth in ways.items():
+        back = ways.get((b, a))
+        if back is not None and a < b:
+            difference = abs(forth - back)
+            share = 100 * difference / min(forth, back)
+            row: Row = {"forth": forth, "back": back, "difference": difference, "share": share}
+            if share >= _UNEVEN:
+                rows.append({"cpu_a": a, "cpu_b": b, **row})
+    return sorted(rows, key=lambda row: -float(row["difference"] or 0.0))[:TOP]
+
+
+def _by_method(point: Measured, data: str) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in point.cells:
+        if cell.data == data:
+            found.setdefault(cell.method, []).append(cell)
+    return found
+
+
+def _by_nodes(cells: Sequence[Cell]) -> dict[tuple[int, int], list[float]]:
+    """The values by node of CPU A and node of CPU B."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for cell in cells:
+        found.setdefault((cell.node_a, cell.node_b), []).append(cell.value)
+    return found
+
+
+def _four(values: Sequence[float]) -> Row:
+    return {"min": min(values), "max": max(values), "mean": sum(values) / len(values), "median": median(values)}
+
+
+def _four_columns(point: Measured) -> tuple[Column, ...]:
+    return tuple(Column(key, title, point.scale, 2) for key, title in _FOUR)
+
+
+def _where(data: str) -> str:
+    return f"Data Address @ {data.capitalize()} Numa Node"
+
+
+def _noted(table: Table, records: Sequence[Record]) -> Table:
+    """The first table that people read says what the flags mean, what the checks found and what the methods are."""
+    notes = [
+        "token and cas are one way (half a round trip); chain is the time of one line that CPU A reads after CPU B "
+        "wrote it. They are three different quantities.",
+        *flag_notes(records, FLAGS),
+    ]
+    ratios = [record.value for record in records if record.metric == "interference"]
+    if ratios:
+        notes.append(
+            f"Pairs measured alone again: with others beside them they took {median(ratios):.2f} times as long."
+        )
+    return Table(table.slug, table.title, table.columns, table.rows, tuple(notes))

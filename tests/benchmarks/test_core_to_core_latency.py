@@ -1,0 +1,480 @@
+"""core-to-core-latency: settings, the command line, cells and what sums them up, tables, figures, the real kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from asct.analysis.overlay import figure_grid
+from asct.benchmarks.core_to_core_latency import BENCHMARK
+from asct.benchmarks.core_to_core_latency.cells import Order
+from asct.benchmarks.core_to_core_latency.command import rounds
+from asct.benchmarks.core_to_core_latency.findings import FLAGS, INTERFERENCE, MISSING, SIBLINGS
+from asct.sdk import Bars, Context, Heatmap, HostFacts, Measurement, Output, Table
+from asct.sdk.facts import Cpu, Node
+from tests.benchmarks.kernels import facts_here, run_all, run_step
+from tests.benchmarks.pingpong_streams import Machine, option, played, sample, stream
+from tests.benchmarks.test_contract import bare_facts, folder_of, records_of
+
+TWO = Machine()
+
+
+def params(**settings: Any) -> Any:
+    return BENCHMARK.params_model(**settings)
+
+
+def steps(facts: HostFacts, **settings: Any) -> Sequence[Any]:
+    return BENCHMARK.steps(params(**settings), Context(facts, "/work"))
+
+
+def measured(machine: Machine, change: Any = None, **settings: Any) -> Sequence[Measurement]:
+    chosen = params(all_cpus=True, **settings)
+    return BENCHMARK.parse(chosen, played(BENCHMARK, chosen, machine, change or (lambda line: line)), machine.facts())
+
+
+def tables(machine: Machine, change: Any = None, **settings: Any) -> dict[str, Table]:
+    found = BENCHMARK.tables(records_of(BENCHMARK, measured(machine, change, **settings)))
+    return {table.slug: table for table in found}
+
+
+def at(found: Sequence[Measurement], metric: str, **coords: Any) -> Measurement:
+    [item] = [one for one in found if one.metric == metric and one.coords == coords]
+    return item
+
+
+# ---- settings ----
+
+
+def test_settings_are_read_as_people_write_them() -> None:
+    assert params(cpus="0-3,8").cpus == (0, 1, 2, 3, 8)
+    assert params(cpus=[4, 2]).cpus == (4, 2)
+    assert params(methods="cas,chain").methods == ("cas", "chain")
+    assert params(memory_nodes="Local").memory_nodes == "local"
+    assert params(memory_nodes="ALL").memory_nodes == "all"
+    assert params(memory_nodes="0,8").memory_nodes == (0, 8)
+    assert params(memory_nodes=3).memory_nodes == (3,)
+    assert BENCHMARK.params_model.aliases()["data_size"] == "chain_size"
+
+
+@pytest.mark.parametrize(("written", "ns"), [(200, 200), ("150", 150), (99.5, 99.5), ("0.3us", 300), ("250 ns", 250)])
+def test_the_end_of_the_colours_is_nanoseconds_or_a_duration(written: object, ns: float) -> None:
+    chosen = params(heatmap_vmax=written)
+    assert chosen.heatmap_vmax == pytest.approx(ns)
+    assert params(heatmap_vmax=chosen.heatmap_vmax) == chosen
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"methods": []},
+        {"methods": ["mutex"]},
+        {"cpus": "3-1"},
+        {"cpus": [-1]},
+        {"cpus": [70_000]},
+        {"memory_nodes": "remote"},
+        {"memory_nodes": [5000]},
+        {"heatmap_vmax": 0},
+        {"heatmap_vmax": "200 parsecs"},
+        {"heatmap_vmax": -5},
+        {"hist_bins": 0},
+        {"iterations": 1},
+        {"time_cap": 0},
+        {"check_pairs": -1},
+        {"all_cpu": True},
+    ],
+)
+def test_impossible_settings(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        params(**settings)
+
+
+def test_contradictions_name_the_setting() -> None:
+    def named(**settings: Any) -> list[str]:
+        return [name for name, _ in BENCHMARK.check(params(**settings))]
+
+    assert named(cpus=[3]) == ["cpus"]
+    assert named(cpus=[3, 4, 3]) == ["cpus"]
+    assert named(methods=["cas", "cas"]) == ["methods"]
+    assert named(cpus=[3, 4], all_cpus=True) == ["all_cpus"]
+    assert named(cpus=[3, 4], methods=["cas"]) == []
+
+
+# ---- the command line ----
+
+
+def test_arguments_carry_every_setting() -> None:
+    (step,) = steps(
+        TWO.facts(), cpus=[1, 5, 6], methods=["cas", "token"], iterations=400, turns=50, addresses=3, chain_size="64K",
+        memory_nodes=[1], parallel=False, check_pairs=2, target_interval="2 %", time_cap="25ms", pages="THP", seed=9,
+    )  # fmt: skip
+    assert step.name == "memory1"
+    expected = {
+        "cpus": "1,5,6", "methods": "cas,token", "batches": "400", "turns": "50", "addresses": "3", "node": "1",
+        "chain-bytes": "65536", "parallel": "0", "check-pairs": "2", "target-interval": "20", "time-cap-ms": "25",
+        "pages": "thp", "seed": "9", "list-batches": None,
+    }  # fmt: skip
+    assert {name: option(step, name) for name in expected} == expected
+
+
+def test_the_last_two_usable_cpus_of_each_node_unless_told_otherwise() -> None:
+    facts = Machine(node_ids=(0, 4), per_node=4, memory_only=(9,)).facts()
+    masked = facts.model_copy(update={"cpu": Cpu(online=list(range(8)), allowed=[0, 1, 2, 5])})
+    assert {option(step, "cpus") for step in steps(facts)} == {"2,3,6,7"}
+    assert {option(step, "cpus") for step in steps(masked)} == {"1,2,5"}
+    assert {option(step, "cpus") for step in steps(masked, all_cpus=True)} == {"0,1,2,5"}
+    assert {option(step, "cpus") for step in steps(facts, cpus=[0, 1])} == {"0,1"}
+
+
+def test_one_process_for_the_memory_of_each_node() -> None:
+    facts = Machine(node_ids=(0, 4), memory_only=(9,)).facts()
+
+    def nodes(**settings: Any) -> list[str | None]:
+        return [option(step, "node") for step in steps(facts, **settings)]
+
+    assert nodes() == ["0", "4"]
+    assert nodes(cpus=[0, 1]) == ["0"]
+    assert nodes(memory_nodes="all") == ["0", "4", "9"]
+    assert nodes(memory_nodes=[9, 0]) == ["9", "0"]
+    assert nodes(memory_nodes=[7]) == ["7"]
+    (unbound,) = steps(bare_facts())
+    assert option(unbound, "node") is None
+    assert option(unbound, "cpus") is None
+    first = steps(facts)[0]
+    assert [step.name for step in BENCHMARK.steps(params(), Context(facts, "/w", (Output(first, 0, {}),)))] == [
+        "memory4"
+    ]
+
+
+def test_single_batches_are_not_kept_of_thousands_of_pairs() -> None:
+    few, many = Machine(per_node=30).facts(), Machine(per_node=40).facts()
+    assert option(steps(few, all_cpus=True)[0], "list-batches") is None
+    assert option(steps(many, all_cpus=True)[0], "list-batches") == "0"
+
+
+# ---- time and memory ----
+
+
+@pytest.mark.parametrize(
+    ("cpus", "threads", "expected"),
+    [(2, 1, 1), (3, 1, 3), (4, 1, 3), (192, 1, 191), (576, 1, 575), (577, 1, 577), (2, 2, 1), (4, 2, 5), (192, 2, 381)],
+)
+def test_rounds_of_the_schedule(cpus: int, threads: int, expected: int) -> None:
+    assert rounds(cpus, threads, True) == expected
+    assert rounds(cpus, threads, False) == cpus * (cpus - 1) // 2
+
+
+@pytest.mark.parametrize(("per_node", "low", "high"), [(96, 40, 60), (288, 120, 180)])
+def test_the_planned_time_grows_with_the_cpus_and_not_with_the_pairs(per_node: int, low: float, high: float) -> None:
+    facts = Machine(per_node=per_node).facts()
+    needs = BENCHMARK.needs(params(all_cpus=True), facts)
+    assert needs.kernels == ("pingpong",)
+    assert low <= needs.seconds <= high  # two nodes, N - 1 rounds of three methods each
+    serial = BENCHMARK.needs(params(all_cpus=True, parallel=False), facts).seconds
+    assert serial > 90 * needs.seconds
+    assert BENCHMARK.needs(params(all_cpus=True, methods=["cas"]), facts).seconds < 0.4 * needs.seconds
+    assert BENCHMARK.needs(params(), facts).seconds < 2
+    assert 256 << 20 <= needs.memory_bytes <= 512 << 20
+    assert BENCHMARK.needs(params(), facts).memory_bytes < 64 << 20
+
+
+# ---- values ----
+
+
+def test_pairs_are_details_and_nodes_are_results() -> None:
+    found = measured(TWO)
+    pair = at(found, "one_way", cpu_a=0, cpu_b=5, node_a=0, node_b=1, method="cas", memory_node=1)
+    assert pair.value == pytest.approx(TWO.ps(0, 5, "cas", 1) * 1e-12)
+    assert pair.detail and pair.stats is not None and pair.stats.n == 11
+    forth = at(found, "latency", cpu_a=0, cpu_b=5, node_a=0, node_b=1, method="chain", memory_node=0)
+    back = at(found, "latency", cpu_a=5, cpu_b=0, node_a=1, node_b=0, method="chain", memory_node=0)
+    assert forth.value != back.value
+    local = at(found, "one_way", method="cas", data="local", node_a=0, node_b=1)
+    remote = at(found, "one_way", method="cas", data="remote", node_a=0, node_b=1)
+    assert local.value == pytest.approx(150e-9, rel=1e-3)
+    assert remote.value == pytest.approx(159e-9, rel=1e-3)
+    assert not local.detail and local.stats is not None and local.stats.ci95 is None
+    assert at(found, "round_trip", method="cas", data="local", node_a=0, node_b=1).value == 2 * local.value
+    assert len([item for item in found if item.detail and "cpu_b" in item.coords]) == 2 * 28 * 4
+
+
+def test_the_medians_are_those_of_the_ordered_pairs() -> None:
+    found = measured(TWO, methods=["chain"])
+    between = [TWO.ps(a, b, "chain", 0) for a in range(4) for b in range(4, 8)]
+    item = at(found, "latency", method="chain", data="local", node_a=0, node_b=1)
+    assert item.value == pytest.approx(sorted(between)[7] * 0.5e-12 + sorted(between)[8] * 0.5e-12)
+    assert item.stats is not None and (item.stats.n, item.stats.min) == (16, pytest.approx(min(between) * 1e-12))
+
+
+def test_one_pair_keeps_its_own_interval_and_flags() -> None:
+    found = measured(Machine(node_ids=(0,), per_node=2))
+    item = at(found, "one_way", method="token", data="local")
+    assert item.stats is not None and item.stats.ci95 is not None and item.stats.n == 11
+    wide = measured(
+        Machine(node_ids=(0,), per_node=2),
+        lambda line: {**line, "ci_high_ps": line["median_ps"] * 2, "dropped": 3},
+        methods=["cas"],
+    )
+    assert at(wide, "one_way", method="cas", data="local").flags == ("noisy",)
+
+
+def test_several_pairs_are_noisy_when_most_of_them_are() -> None:
+    def wide(cpus: int) -> Any:
+        return lambda line: (
+            {**line, "ci_low_ps": None, "ci_high_ps": None} if max(line["cpu_a"], line["cpu_b"]) >= cpus else line
+        )
+
+    few = measured(Machine(node_ids=(0,), per_node=8), wide(7), methods=["cas"])
+    most = measured(Machine(node_ids=(0,), per_node=8), wide(4), methods=["cas"])
+    assert at(few, "one_way", method="cas", data="local").flags == ()
+    assert at(most, "one_way", method="cas", data="local").flags == ("noisy",)
+    assert sum("noisy" in item.flags for item in few if item.detail) == 7
+
+
+def test_pairs_that_disturb_one_another_are_told() -> None:
+    def checked(factor: float) -> Sequence[Measurement]:
+        chosen = params(all_cpus=True, methods=["cas", "chain"])
+        machine = Machine(node_ids=(0,), per_node=4)
+        (step,) = BENCHMARK.steps(chosen, Context(machine.facts(), "/work"))
+        lines = [sample(machine, a, b, method, 0) for a, b in combinations(range(4), 2) for method in ("cas", "chain")]
+        alone = sample(machine, 0, 1, "cas", 0, phase="alone")
+        alone["median_ps"] = round(alone["median_ps"] / factor)
+        output = Output(step, 0, {"stdout": stream(machine, range(4), 0, lines=[*lines, alone])})
+        return BENCHMARK.parse(chosen, [output], machine.facts())
+
+    fine, bad = checked(1.05), checked(1.3)
+    assert at(fine, "interference", method="cas", memory_node=0).flags == ()
+    assert at(bad, "interference", method="cas", memory_node=0).value == pytest.approx(1.3, rel=1e-3)
+    assert INTERFERENCE in at(bad, "one_way", method="cas", data="local").flags
+    assert at(bad, "latency", method="chain", data="local").flags == ()
+    assert not any(INTERFERENCE in item.flags for item in fine)
+    assert "parallel: false" in FLAGS[INTERFERENCE]
+
+
+def test_pairs_without_a_value_are_counted() -> None:
+    def lost(line: dict[str, Any]) -> dict[str, Any]:
+        nothing = dict.fromkeys(("median_ps", "p25_ps", "ci_low_ps", "ci_high_ps", "min_ps", "max_ps"))
+        gone = line["method"] == "cas" or (line["cpu_a"], line["cpu_b"], line["method"]) == (0, 1, "token")
+        return {**line, **nothing, "batches": 0, "ns": []} if gone else line
+
+    found = measured(Machine(node_ids=(0,), per_node=3), lost)
+    assert at(found, "missing", method="cas", memory_node=0).value == 3
+    assert at(found, "missing", method="token", memory_node=0).flags == (MISSING,)
+    assert {item.coords["method"] for item in found if item.metric == "one_way"} == {"token"}
+    with pytest.raises(ValueError, match="idle machine"):
+        measured(Machine(node_ids=(0,), per_node=3), lost, methods=["cas"])
+
+
+def test_threads_of_one_core_are_labelled() -> None:
+    found = measured(Machine(node_ids=(0,), per_node=4, siblings=True), methods=["cas"])
+    flagged = {(item.coords["cpu_a"], item.coords["cpu_b"]) for item in found if SIBLINGS in item.flags}
+    assert flagged == {(0, 1), (2, 3)}
+
+
+def test_cycles_are_those_of_the_core_that_measured() -> None:
+    found = measured(TWO, cycle_base=True, methods=["chain"])
+    at_pair = {"cpu_a": 0, "cpu_b": 1, "node_a": 0, "node_b": 0, "method": "chain", "memory_node": 0}
+    seconds, cycles = at(found, "latency", **at_pair), at(found, "latency_cycles", **at_pair)
+    assert cycles.value == pytest.approx(seconds.value / 333e-12)
+    assert cycles.stats is not None and cycles.stats.median == cycles.value
+    assert at(found, "core_clock", memory_node=0).value == pytest.approx(3.003e9, rel=1e-3)
+    matrix = next(t for t in BENCHMARK.tables(records_of(BENCHMARK, found)) if t.slug == "nodes-local")
+    assert "(cycles)" in matrix.title
+
+
+def test_without_nodes_all_cpus_are_in_node_0() -> None:
+    facts = bare_facts().model_copy(update={"cpu": Cpu(online=[0, 1, 2], allowed=[0, 1, 2])})
+    chosen = params(all_cpus=True, methods=["cas"])
+    (step,) = BENCHMARK.steps(chosen, Context(facts, "/work"))
+    machine = Machine(node_ids=(0,), per_node=3)
+    lines = [sample(machine, a, b, "cas", -1) for a, b in combinations(range(3), 2)]
+    output = Output(step, 0, {"stdout": stream(machine, range(3), -1, lines=lines)})
+    found = BENCHMARK.parse(chosen, [output], facts)
+    assert at(found, "one_way", method="cas", data="local", node_a=0, node_b=0).stats is not None
+
+
+# ---- tables and figures ----
+
+
+def test_tables_are_those_of_the_documents() -> None:
+    found = tables(TWO)
+    pairs = found["pairs"]
+    assert next(iter(found)) == "pairs"
+    assert pairs.bulk
+    titles = [column.title for column in pairs.columns]
+    assert titles[:5] == ["CPUA", "CPUB", "LATENCY", "CPUA_NODE", "MEMBIND_NODE"]
+    assert len(pairs.rows) == 2 * 28 * 4
+    matrix = found["nodes-local"]
+    assert matrix.title == "Node-to-Node Median Latency Matrix (ns): Data Address @ Local Numa Node"
+    assert [column.title for column in matrix.columns] == ["Method", "CPU A in", "Node0", "Node1"]
+    assert [(row["method"], row["node"]) for row in matrix.rows[:2]] == [("token", "Node0"), ("token", "Node1")]
+    assert [row["method"] for row in found["statistics-local"].rows] == ["token", "cas", "chain"]
+    assert {row["way"] for row in found["node-statistics-remote"].rows} == {
+        f"Node{a} → Node{b}" for a in (0, 1) for b in (0, 1)
+    }  # fmt: skip
+    assert [table.notes for table in found.values() if table.notes] == [matrix.notes]
+
+
+def test_the_slowest_pairs_come_first_and_once() -> None:
+    rows = tables(Machine(slow={(2, 5): 40.0}), methods=["cas"])["top-local"].rows
+    assert len(rows) == 10
+    assert {rows[0]["cpu_a"], rows[0]["cpu_b"]} == {2, 5}
+    values = [float(row["value"] or 0) for row in rows]
+    assert values == sorted(values, reverse=True)
+    only = tables(Machine(node_ids=(0,), per_node=3), methods=["token"])["top-local"].rows
+    assert [(row["cpu_a"], row["cpu_b"]) for row in only] in ([(0, 2), (1, 2), (0, 1)], [(1, 2), (0, 2), (0, 1)])
+
+
+def test_directions_that_differ_are_listed() -> None:
+    rows = tables(Machine(slow={(6, 1): 30.0, (3, 2): 4.0}))["asymmetry-local"].rows
+    assert [(row["cpu_a"], row["cpu_b"]) for row in rows[:2]] == [(1, 6), (2, 3)]
+    assert rows[0]["difference"] == pytest.approx(30e-9, rel=0.01)
+    assert rows[1]["share"] == pytest.approx(100 * 4 / 18, rel=0.01)
+    assert "asymmetry-local" not in tables(TWO)
+    assert "asymmetry-local" not in tables(Machine(slow={(6, 1): 30.0}), methods=["cas"])
+
+
+def test_one_node_has_no_statistics_by_node_and_nothing_remote() -> None:
+    found = tables(Machine(node_ids=(5,), per_node=4))
+    assert set(found) == {"pairs", "nodes-local", "statistics-local", "top-local"}
+    remote = tables(Machine(node_ids=(0,), memory_only=(2,)), memory_nodes=[2])
+    assert set(remote) == {"pairs", "nodes-remote", "statistics-remote", "top-remote"}
+
+
+def test_repeats_and_points_are_kept_apart() -> None:
+    once = records_of(BENCHMARK, measured(TWO, methods=["cas"]))
+    again = [one.model_copy(update={"repeat": 2, "value": one.value * 3}) for one in once]
+    other = [one.model_copy(update={"point": {"turns": 10}, "point_id": "f" * 12}) for one in once]
+    first = [one.model_copy(update={"point": {"turns": 100}}) for one in once]
+    [matrix] = [table for table in BENCHMARK.tables([*once, *again]) if table.slug == "nodes-local"]
+    assert matrix.rows[0]["node0"] == pytest.approx(2 * 34e-9, rel=1e-3)
+    [swept] = [table for table in BENCHMARK.tables([*first, *other]) if table.slug == "nodes-local"]
+    assert [row["turns"] for row in swept.rows] == ["100", "100", "10", "10"]
+    slugs = [figure.slug for figure in BENCHMARK.figures([*first, *other])]
+    assert "heatmap-cas-local" in slugs and "heatmap-cas-local-2" in slugs
+
+
+def heatmaps(found: Sequence[Measurement]) -> dict[str, Heatmap]:
+    figures = BENCHMARK.figures(records_of(BENCHMARK, found))
+    return {figure.slug: figure for figure in figures if isinstance(figure, Heatmap)}
+
+
+def test_maps_follow_the_topology_and_both_triangles_are_filled() -> None:
+    found = heatmaps(measured(Machine(per_node=8, per_cluster=4)))
+    assert set(found) == {f"heatmap-{m}-{d}" for m in ("token", "cas", "chain") for d in ("local", "remote")}
+    local = found["heatmap-cas-local"]
+    assert local.rows == tuple(str(cpu) for cpu in range(16))
+    assert local.groups == (4, 8, 12)
+    assert all((value is None) == (a == b) for a, row in enumerate(local.values) for b, value in enumerate(row))
+    assert local.values[0][9] == pytest.approx(150e-9, rel=1e-3)
+    assert local.values[9][0] == pytest.approx(159e-9, rel=1e-3), "from CPU 9 the memory of its own node is local"
+    assert local.ceiling == pytest.approx(200e-9)
+    assert figure_grid(local) is not None
+
+
+def test_threads_stand_side_by_side_in_the_map() -> None:
+    order = Order({0: 0, 1: 0, 4: 0, 5: 0, 2: 1, 3: 1}, {0: 0, 4: 0, 1: 1, 5: 1}, {})
+    assert order.sorted([5, 4, 3, 2, 1, 0]) == [0, 4, 1, 5, 2, 3]
+    assert order.breaks([0, 4, 1, 5, 2, 3]) == [4]
+    single = Order({}, {}, {0: 0, 1: 1, 2: 2, 3: 3})
+    assert single.breaks([0, 1, 2, 3]) == []
+
+
+def test_the_end_of_the_colours_follows_the_clock_in_cycles() -> None:
+    found = heatmaps(measured(TWO, cycle_base=True, heatmap_vmax=100))
+    assert found["heatmap-cas-local"].ceiling == pytest.approx(100e-9 * 3.003e9, rel=1e-3)
+    assert found["heatmap-cas-local"].unit == "cycles"
+
+
+def test_the_histogram_counts_every_pair_once() -> None:
+    figures = BENCHMARK.figures(records_of(BENCHMARK, measured(TWO, hist_bins=5)))
+    bars = next(figure for figure in figures if figure.slug == "histogram-local")
+    assert isinstance(bars, Bars)
+    counts = {series.name: sum(value or 0 for value in series.y) for series in bars.series}
+    assert counts == {"token": 12 + 32, "cas": 12 + 32, "chain": 56}
+    assert all(len(series.x) == 5 for series in bars.series)
+    same = measured(Machine(node_ids=(0,), per_node=3), lambda line: {**line, "median_ps": 5000}, methods=["cas"])
+    [flat] = [f for f in BENCHMARK.figures(records_of(BENCHMARK, same)) if isinstance(f, Bars)]
+    assert flat.series[0].y == (3.0,)
+
+
+def test_two_cpus_need_no_figure() -> None:
+    assert BENCHMARK.figures(records_of(BENCHMARK, measured(Machine(node_ids=(0,), per_node=2)))) == ()
+
+
+def test_every_flag_is_explained() -> None:
+    readme = (folder_of(BENCHMARK) / "README.md").read_text(encoding="utf-8")
+    for flag in FLAGS:
+        assert f"`{flag}`" in readme, flag
+    found = tables(Machine(node_ids=(0,), per_node=4, siblings=True), methods=["cas"])
+    assert any(FLAGS[SIBLINGS] in note for note in found["nodes-local"].notes)
+
+
+# ---- bad outputs and the real kernel ----
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"method": "mutex"}, "unknown"), ({"cpu_a": None}, "cpu_a"), ({"cycle_fs": "x"}, "cycle_fs")],
+)
+def test_odd_samples_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measured(TWO, lambda line: {**line, **change})
+
+
+two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+
+
+@pytest.mark.kernels
+@two_cpus
+def test_the_real_kernel_gives_all_methods() -> None:
+    chosen = params(time_cap="10ms", target_interval="5 %")
+    outputs = run_all(BENCHMARK, chosen, facts_here())
+    found = BENCHMARK.parse(chosen, outputs, facts_here())
+    methods = {item.coords.get("method") for item in found}
+    assert {"token", "cas", "chain"} <= methods
+    for item in found:
+        if item.metric in ("latency", "one_way"):
+            assert 1e-9 < item.value < 1e-3
+    assert BENCHMARK.tables(records_of(BENCHMARK, found))
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"cpus": [0, 4000]}, "cpu 4000 is not in the affinity mask"),
+        ({"memory_nodes": [999]}, "memory cannot be bound to node 999"),
+    ],
+)
+@two_cpus
+def test_what_cannot_be_used_is_refused_by_name(settings: dict[str, Any], message: str) -> None:
+    output = run_step(steps(facts_here(), **settings)[0])
+    assert output.status == 3
+    with pytest.raises(ValueError, match=message):
+        BENCHMARK.parse(params(), [output], facts_here())
+
+
+@pytest.mark.kernels
+def test_one_cpu_is_refused() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    facts = HostFacts(
+        host="h",
+        collected_at="2026-11-21T00:00:00Z",
+        cpu=Cpu(online=[cpu], allowed=[cpu]),
+        nodes=[Node(id=0, cpus=[cpu])],
+    )
+    output = run_step(steps(facts)[0])
+    assert output.status == 3
+    with pytest.raises(ValueError, match="two CPUs"):
+        BENCHMARK.parse(params(), [output], facts)
+
+
+def test_made_up_testdata_says_so() -> None:
+    for path in (folder_of(BENCHMARK) / "testdata").glob("*.json"):
+        assert ("synthetic" in json.loads(path.read_text())) == path.stem.startswith("synthetic"), path
