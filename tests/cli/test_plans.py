@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import jsonschema
+import pytest
 import yaml
 
 from asct.cli.commands.init import plan_for
@@ -52,6 +53,24 @@ def test_check_says_what_a_plan_has_and_everything_that_is_wrong(asct: Asct, pla
     assert [item["line"] for item in document["diagnostics"]] == [4, 5]
     lines = asct("check", "bad.yaml", "--format", "github").out.splitlines()
     assert lines[0].startswith("::error file=bad.yaml,line=4,col=5,title=E")
+
+
+PLANS = sorted((Path(__file__).parents[2] / "plans").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=[path.stem for path in PLANS])
+def test_plans_that_come_with_asct_hold(asct: Asct, plan: Path) -> None:
+    assert asct("check", str(plan)).code == 0
+    ended = asct("plan", str(plan), "--json")
+    assert ended.code == 0, ended.err
+
+
+def test_the_study_of_mlc_is_19_delays_for_six_kinds_of_load(asct: Asct) -> None:
+    (plan,) = [path for path in PLANS if path.stem == "mlc-study"]
+    ended = asct("plan", str(plan))
+    assert "loaded: 6 points" in ended.out
+    assert "traffic: all-reads, 2:1, nt-write" in ended.out
+    assert "width: 16, 32" in ended.out
 
 
 def test_plan_previews_points_repeats_and_values(asct: Asct, plan_file: Path, tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""loaded-latency: latency of memory while other CPUs load it, and the bandwidth they get, at rising levels of load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
+from asct.benchmarks.loaded_latency.figures import load_curve
+from asct.benchmarks.loaded_latency.measure import measurements
+from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
+from asct.benchmarks.loaded_latency.tables import all_tables
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.memory.needed import CACHE, optimum_size
+from asct.sdk.memory.stream import CIRCUMSTANCES
+from asct.sdk.memory.stream_sizes import page_privileges
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs
+from asct.sdk.record import Measurement, Record
+from asct.sdk.samples import read_kernel
+from asct.sdk.step import Kernel, Output, Step
+
+_USUAL_SIZE = 512 << 20
+_AT: dict[str, tuple[str, ...] | None] = {"delay": None, "target_bandwidth": None}
+_TARGET: dict[str, tuple[str, ...] | None] = {"target_bandwidth": None}
+
+
+class LoadedLatency(Benchmark[LoadedLatencyParams]):
+    """One process: a chain of dependent loads on one CPU, a load thread on each other one, NOPs changed on the fly."""
+
+    name = "loaded-latency"
+    title = "Loaded memory latency"
+    version = "1"
+    summary = "Memory latency and bandwidth while other CPUs load the memory, level by level; knee and peak"
+    aliases = ("ll",)
+    keywords = ("memory", "latency", "uses-huge-pages", "long-runtime")
+    default = False
+    params_model = LoadedLatencyParams
+    dependencies = (CACHE,)
+    metrics = (
+        Metric("latency", "s", "lower", "Time of one dependent load under load", _AT),
+        Metric("latency_cycles", "cycles", "lower", "The same in core cycles", _AT),
+        Metric("bandwidth", "B/s", "higher", "Bytes that the load threads load and store", _AT),
+        Metric("bus_bandwidth", "B/s", "higher", "The same and lines read for ownership before a store", _AT),
+        Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes of the load threads per core cycle", _AT),
+        Metric("share_of_theoretical", "%", "higher", "Bytes on the bus as a share of the theoretical peak", _AT),
+        Metric("workload_time", "s", "lower", "Time of the command under load", _AT),
+        Metric("idle_workload_time", "s", "lower", "Time of the command with the load threads parked"),
+        Metric("nops", "1", "neither", "NOPs that the search for a bandwidth ended with", _TARGET, comparable=False),
+        Metric("idle_latency", "s", "lower", "Time of one dependent load with the load threads parked"),
+        Metric("idle_latency_cycles", "cycles", "lower", "The same in core cycles"),
+        Metric("peak_bandwidth", "B/s", "higher", "Most bytes on the bus of any level"),
+        Metric("knee_bandwidth", "B/s", "higher", "Bytes on the bus where bandwidth over latency is greatest"),
+        Metric("knee_latency", "s", "lower", "Latency where bandwidth over latency is greatest"),
+        Metric("latency_at_80", "s", "lower", "Latency at 80 % of the peak bandwidth, between levels"),
+        Metric("bandwidth_at_115", "B/s", "higher", "Bandwidth at which the latency is 115 % of the idle one"),
+        Metric("theoretical_bandwidth", "B/s", "neither", "Peak of all memory channels together", comparable=False),
+        Metric("threads", "1", "neither", "Load threads, one a CPU", comparable=False),
+        Metric("data_size", "B", "neither", "Working set whose latency was measured", comparable=False),
+        Metric("load_size", "B", "neither", "Memory that each load thread walked", comparable=False),
+        *CIRCUMSTANCES,
+    )
+
+    def check(self, params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
+        """Nothing to measure, a CPU for both, and a command that cannot be one."""
+        if not params.injected_nops and not params.target_bandwidth:
+            yield "injected_nops", "no level of load: give a number of NOPs, or a target_bandwidth"
+        yield from _check_cpus(params)
+        yield from _check_workload(params)
+
+    def needs(self, params: LoadedLatencyParams, facts: HostFacts | None) -> Needs:
+        """Two CPUs, unless only bandwidth is asked for; memory of the chain and of every load thread."""
+        alone = params.phase == "bandwidth" and params.workload_cmd is None
+        demanded = demanded_bytes(params, facts, params.data_size or _USUAL_SIZE)
+        return Needs(
+            kernels=(KERNEL,),
+            cpus=1 if alone else 2,
+            memory_bytes=demanded,
+            seconds=estimated_seconds(params, demanded),
+            privileges=page_privileges(params.pages),
+        )
+
+    def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
+        """One process for all levels. Raises LookupError when no size is given and none was found."""
+        if context.done:
+            return ()
+        chain = optimum_size(context, "dram") if params.data_size is None else params.data_size
+        return (Step("load", Kernel(KERNEL), arguments(params, context.facts, chain)),)
+
+    def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """Every level, every target, the curve as a whole, clock and pages."""
+        if not outputs:
+            raise ValueError("the kernel load was not run")
+        return measurements(params, read_kernel(outputs[0]), facts)
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """The levels, the curve as a whole, and the targets."""
+        return all_tables(records)
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Latency over bandwidth."""
+        curve = load_curve(records)
+        return () if curve is None else (curve,)
+
+
+def _check_cpus(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
+    if params.latency_cpu_id is not None and params.latency_cpu_id in params.load_cpus:
+        yield "load_cpus", f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id) and cannot make load as well"
+    both = sorted(set(params.load_cpus) & set(params.bw_cpu_blocklist))
+    if both:
+        yield "load_cpus", f"CPU {both[0]} is in bw_cpu_blocklist as well"
+    if len(set(params.load_cpus)) < len(params.load_cpus):
+        yield "load_cpus", "a CPU is named twice"
+
+
+def _check_workload(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
+    if params.workload_cmd is None:
+        return
+    if params.phase == "bandwidth":
+        yield "workload_cmd", "phase bandwidth runs nothing beside the load: leave one of the two out"
+    try:
+        words = params.workload()
+    except ValueError as error:
+        yield "workload_cmd", f"not a command: {str(error).lower()}"
+        return
+    if not words or "\0" in params.workload_cmd:
+        yield "workload_cmd", "not a command: it has no words, or a NUL in them"
+
+
+BENCHMARK = LoadedLatency()

@@ -1,0 +1,62 @@
+"""The curve of latency over bandwidth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asct.benchmarks.loaded_latency.tables import Shown
+from asct.sdk.figure import Axis, Line, Marker, Series
+from asct.sdk.memory.rows import at, by_point, interval, middle, point_label
+from asct.sdk.record import Record
+from asct.values.quantity import format_quantity
+
+
+def load_curve(records: Sequence[Record]) -> Line | None:
+    """One line a point, from the lowest load to the highest; None unless latency and bandwidth were both measured."""
+    shown = Shown.of(records)
+    metric = f"latency{shown.suffix}"
+    points = by_point(records)
+    series = [one for mine in points if (one := _series(mine, metric)) is not None]
+    if not series:
+        return None
+    return Line(
+        slug="loaded-latency",
+        title="Latency under load",
+        caption=(
+            "Time of one dependent load while other CPUs load the memory, over what they move on the memory bus: one "
+            "mark for each number of injected NOPs, medians with 95 % intervals. The knee is where bandwidth over "
+            "latency is greatest."
+        ),
+        x=Axis("Bandwidth", "B/s"),
+        y=Axis("Latency", "cycles" if shown.suffix else "s"),
+        series=tuple(series),
+        markers=_knee(records) if len(points) == 1 else (),
+        better="lower",
+    )
+
+
+def _series(mine: Sequence[Record], metric: str) -> Series | None:
+    """In the order of rising load: past saturation more load may bring less bandwidth."""
+    delays = sorted(
+        {int(record.coords["delay"]) for record in at(mine, metric) if "delay" in record.coords}, reverse=True
+    )
+    rungs = [(at(mine, "bus_bandwidth", delay=delay), at(mine, metric, delay=delay)) for delay in delays]
+    both = [(bandwidth, latency) for bandwidth, latency in rungs if bandwidth and latency]
+    if not both:
+        return None
+    ends = [interval(latency) or (None, None) for _, latency in both]
+    return Series(
+        name=point_label(mine[0], "latency"),
+        x=tuple(middle(bandwidth) or 0.0 for bandwidth, _ in both),
+        y=tuple(middle(latency) for _, latency in both),
+        low=tuple(low for low, _ in ends),
+        high=tuple(high for _, high in ends),
+        host=mine[0].host,
+    )
+
+
+def _knee(records: Sequence[Record]) -> tuple[Marker, ...]:
+    bandwidth, latency = middle(at(records, "knee_bandwidth")), middle(at(records, "knee_latency"))
+    if bandwidth is None or latency is None:
+        return ()
+    return (Marker(bandwidth, f"knee: {format_quantity(latency, 's')}"),)

@@ -1,0 +1,157 @@
+"""Tables: the levels as users of ASCT know them, the curve as a whole, and the bandwidths that were searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from asct.benchmarks.loaded_latency.findings import FLAGS
+from asct.sdk.figure import Column, Table
+from asct.sdk.memory.rows import (
+    at,
+    by_point,
+    flag_notes,
+    flags_of,
+    interval_text,
+    middle,
+    swept_cells,
+    swept_columns,
+)
+from asct.sdk.memory.settings import CYCLE_BASE
+from asct.sdk.memory.stream import shown_unit
+from asct.sdk.record import Record, Scalar
+
+COUNTING: Final = (
+    "Bandwidth is that of all load threads together on the memory bus: what they load and store, and the lines that a "
+    "normal store reads first (assumed; some cores avoid it). Useful BW leaves those out. The chain's own loads are in "
+    "neither."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Units of a table: the metric that stands for latency with its unit and scale, and the unit of bandwidth."""
+
+    suffix: str
+    unit: str
+    scale: float
+    rate: str
+    rate_scale: float
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Shown:
+        """Nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` was set."""
+        rate, rate_scale = shown_unit(records)
+        if any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock"):
+            return cls("_cycles", "cycle", 1.0, rate, rate_scale)
+        return cls("", "ns", 1e-9, rate, rate_scale)
+
+    def latency(self, key: str, title: str) -> Column:
+        """A column of latencies."""
+        return Column(key, f"{title} [{self.unit}]", self.scale)
+
+    def bandwidth(self, key: str, title: str) -> Column:
+        """A column of bandwidths."""
+        return Column(key, f"{title} [{self.rate}]", self.rate_scale)
+
+
+def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """The levels, the curve as a whole, and the targets where there are any; nothing without records."""
+    shown = Shown.of(records)
+    tables = (_levels(records, shown), _summary(records, shown), _targets(records, shown))
+    return tuple(table for table in tables if table.rows)
+
+
+def _levels(records: Sequence[Record], shown: Shown) -> Table:
+    swept = swept_columns(records)
+    rows: list[dict[str, Scalar | None]] = []
+    for mine in by_point(records):
+        cells = swept_cells(mine, swept)
+        delays = {int(record.coords["delay"]) for record in mine if "delay" in record.coords}
+        rows += [
+            {**cells, "delay": delay, **_row(mine, shown, "delay", delay)} for delay in sorted(delays, reverse=True)
+        ]
+    return Table(
+        slug="loaded-latency",
+        title="Loaded latency with background memory activity",
+        columns=(*swept, Column("delay", "Injected NOPs", format="integer"), *_columns(shown)),
+        rows=tuple(rows),
+        notes=(COUNTING, *flag_notes([record for record in records if "delay" in record.coords], FLAGS)),
+    )
+
+
+def _targets(records: Sequence[Record], shown: Shown) -> Table:
+    swept = swept_columns(records)
+    rows: list[dict[str, Scalar | None]] = []
+    for mine in by_point(records):
+        cells = swept_cells(mine, swept)
+        for target in sorted({r.coords["target_bandwidth"] for r in mine if r.metric == "nops"}, key=float):
+            nops = middle(at(mine, "nops", target_bandwidth=target))
+            rows.append({**cells, "target": target, "nops": nops, **_row(mine, shown, "target_bandwidth", target)})
+    columns = (
+        *swept,
+        Column("target", "Target BW [GB/s]", 1e9, help="Useful bytes of all load threads together"),
+        Column("nops", "Injected NOPs", digits=0, help="That the search ended with"),
+        *_columns(shown),
+    )
+    notes = flag_notes([record for record in records if "target_bandwidth" in record.coords], FLAGS)
+    return Table("targets", "Latency at target bandwidths", columns, tuple(rows), notes)
+
+
+def _columns(shown: Shown) -> tuple[Column, ...]:
+    return (
+        shown.latency("latency", "Loaded latency"),
+        shown.bandwidth("bandwidth", "Bandwidth"),
+        shown.bandwidth("useful", "Useful BW"),
+        Column("share", "% of Peak Theoretical BW"),
+        Column("workload", "Workload [s]", digits=3, help="Time of the command under this load"),
+        Column(
+            "interval", f"95 % interval [{shown.unit}]", format="text", help="Of the latency; of repeats their span"
+        ),
+        Column("flags", "Flags", format="text"),
+    )
+
+
+def _row(mine: Sequence[Record], shown: Shown, key: str, value: Scalar) -> dict[str, Scalar | None]:
+    here = {name: at(mine, name, **{key: value}) for name in _SHOWN_METRICS}
+    latency = here[f"latency{shown.suffix}"]
+    bus, useful = middle(here["bus_bandwidth"]), middle(here["bandwidth"])
+    return {
+        "latency": middle(latency),
+        "bandwidth": bus,
+        "useful": None if useful == bus else useful,
+        "share": middle(here["share_of_theoretical"]),
+        "workload": middle(here["workload_time"]),
+        "interval": interval_text(latency, shown.scale, 1),
+        "flags": ", ".join(flags_of(record for records in here.values() for record in records)),
+    }
+
+
+_SHOWN_METRICS: Final = (
+    "latency", "latency_cycles", "bandwidth", "bus_bandwidth", "share_of_theoretical", "workload_time",
+)  # fmt: skip
+
+
+def _summary(records: Sequence[Record], shown: Shown) -> Table:
+    swept = swept_columns(records)
+    names = ("idle_latency", "peak_bandwidth", "knee_bandwidth", "knee_latency", "latency_at_80", "bandwidth_at_115")
+    rows: list[dict[str, Scalar | None]] = []
+    for mine in by_point(records):
+        found = {name: at(mine, name) for name in names}
+        if any(found.values()):
+            values = {name: middle(repeats) for name, repeats in found.items()}
+            flags = flags_of(record for repeats in found.values() for record in repeats)
+            rows.append({**swept_cells(mine, swept), **values, "flags": ", ".join(flags)})
+    columns = (
+        *swept,
+        Column("idle_latency", "Idle latency [ns]", 1e-9, help="With the load threads parked"),
+        Column("peak_bandwidth", "Peak BW [GB/s]", 1e9, help="Of the level with the most, on the memory bus"),
+        Column("knee_bandwidth", "Knee BW [GB/s]", 1e9, help="Where bandwidth over latency is greatest"),
+        Column("knee_latency", "Latency at the knee [ns]", 1e-9),
+        Column("latency_at_80", "Latency at 80 % of peak [ns]", 1e-9, help="On the line between the levels beside it"),
+        Column("bandwidth_at_115", "BW at 115 % of idle latency [GB/s]", 1e9, help="Beyond it the latency stays above"),
+        Column("flags", "Flags", format="text"),
+    )
+    notes = flag_notes([record for record in records if record.metric in names], FLAGS)
+    return Table("summary", "Loaded latency as a whole", columns, tuple(rows), notes)
