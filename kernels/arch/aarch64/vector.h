@@ -51,7 +51,6 @@ static inline void vector_fence(void)
     __asm__ volatile("dsb st" : : : "memory");
 }
 
-#define VECTOR_EACH_UNIT(F, isa) F(isa, "0") F(isa, "1") F(isa, "2") F(isa, "3") F(isa, "4") F(isa, "5") F(isa, "6") F(isa, "7")
 #define VECTOR_MOVE(p) "add %[" p "], %[" p "], %[step]\n\t"
 #define VECTOR_AGAIN "subs %[n], %[n], #1\n\tb.ne 1b\n\t"
 
@@ -62,6 +61,7 @@ static inline void vector_fence(void)
 
 #define NEON_BEGIN "ld1r {v19.2d}, [%[constant]]\n\t"
 #define NEON_END ""
+#define NEON_PART ""
 #define NEON_LOAD(p, k) NEON_PAIRS("ldp", p, k)
 #define NEON_STORE(p, k) NEON_PAIRS("stp", p, k)
 #define NEON_STREAM(p, k) NEON_PAIRS("stnp", p, k)
@@ -85,6 +85,7 @@ static inline void vector_fence(void)
 
 #define SVE_AT(p, k) "[%[" p "], #" k ", mul vl]\n\t"
 #define SVE_BEGIN ".arch_extension sve\n\tptrue p0.d\n\tld1rd {z19.d}, p0/z, [%[constant]]\n\t"
+#define SVE_PART "whilelo p0.d, xzr, %[doubles]\n\t"
 #define SVE_END ".arch_extension nosve\n\t"
 #define SVE_LOAD(p, k) "ld1d {z0.d}, p0/z, " SVE_AT(p, k)
 #define SVE_STORE(p, k) "st1d {z0.d}, p0, " SVE_AT(p, k)

@@ -19,7 +19,7 @@
 #include <cpuid.h>
 #include <stdint.h>
 
-#define VECTOR_UNIT_BYTES(isa) 64u /* of one unit, whatever the registers */
+#define VECTOR_UNIT_BYTES(isa) ((void)(isa), 64u) /* of one unit, whatever the registers */
 #define VECTOR_UNITS 8             /* accumulators, and the units that a loop usually takes in a turn */
 #define VECTOR_AHEAD 2048
 #define VECTOR_EACH(X) X(SSE2) X(AVX2) X(AVX512)
@@ -72,8 +72,23 @@ static inline void vector_fence(void)
     __asm__ volatile("sfence" : : : "memory");
 }
 
-/* F(isa, "0") to F(isa, "7"). */
-#define VECTOR_EACH_UNIT(F, isa) F(isa, "0") F(isa, "1") F(isa, "2") F(isa, "3") F(isa, "4") F(isa, "5") F(isa, "6") F(isa, "7")
+/* Four lines a page apart can be named by one register: a displacement reaches that far. */
+#define VECTOR_PAGES
+
+/* Stores and copies by one instruction, whose steps the processor chooses (Intel Optimization Reference Manual, 3.7.6). */
+#define VECTOR_STRING
+
+static inline void vector_string_set(char *to, uint64_t bytes, double value)
+{
+    uint64_t count = bytes / sizeof value, bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    __asm__ volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(bits) : "memory");
+}
+
+static inline void vector_string_copy(char *to, const char *from, uint64_t bytes)
+{
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
 
 /* Text of a loop: [n] turns, each of which ends with pointers moved by [step] bytes. */
 #define VECTOR_MOVE(p) "add %[step], %[" p "]\n\t"
@@ -95,6 +110,7 @@ static inline void vector_fence(void)
 #define SSE2_XOR_1(p, k, o, r) "pxor " VECTOR_AT(p, k, o) ", %%xmm" k "\n\t"
 #define SSE2_MULTIPLY_1(p, k, o, r) "mulpd %%xmm15, %%" r "\n\t"
 
+#define SSE2_PART ""
 #define SSE2_BEGIN "movsd (%[constant]), %%xmm15\n\tunpcklpd %%xmm15, %%xmm15\n\t"
 #define SSE2_END ""
 #define SSE2_LOAD(p, k) VECTOR_4(SSE2_LOAD_1, p, k)
@@ -120,6 +136,7 @@ static inline void vector_fence(void)
 #define AVX2_XOR_1(p, k, o, r) "vpxor " VECTOR_AT(p, k, o) ", %%ymm" k ", %%ymm" k "\n\t"
 #define AVX2_MULTIPLY_1(p, k, o, r) "vmulpd %%ymm15, %%" r ", %%" r "\n\t"
 
+#define AVX2_PART ""
 #define AVX2_BEGIN "vbroadcastsd (%[constant]), %%ymm15\n\t"
 #define AVX2_END "vzeroupper\n\t"
 #define AVX2_LOAD(p, k) VECTOR_2(AVX2_LOAD_1, p, k)
@@ -145,6 +162,7 @@ static inline void vector_fence(void)
 #define AVX512_XOR_1(p, k, o, r) "vpxorq " VECTOR_AT(p, k, o) ", %%zmm" k ", %%zmm" k "\n\t"
 #define AVX512_MULTIPLY_1(p, k, o, r) "vmulpd %%zmm15, %%" r ", %%" r "\n\t"
 
+#define AVX512_PART ""
 #define AVX512_BEGIN "vbroadcastsd (%[constant]), %%zmm15\n\t"
 #define AVX512_END "vzeroupper\n\t"
 #define AVX512_LOAD(p, k) VECTOR_1(AVX512_LOAD_1, p, k)

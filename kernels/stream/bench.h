@@ -1,0 +1,46 @@
+/* One size and traffic: which loop is best, and how fast it is. */
+#ifndef STREAM_BENCH_H
+#define STREAM_BENCH_H
+
+#include "kit/stats.h"
+#include "stream/crew.h"
+
+#define BENCH_WINDOWS_MAX 4096
+
+enum effort { EFFORT_BEST, EFFORT_ALL, EFFORT_PLAIN }; /* which variants are measured in full */
+
+struct window {
+    double ns;
+    uint64_t bytes; /* useful, of all threads */
+};
+
+struct bench {
+    struct crew *crew;
+    struct noise *noise;
+    enum vector_isa isa;
+    const char *width;
+    enum effort effort;
+    double target;
+    uint64_t cap_ns;
+    uint64_t samples, checks;
+    uint64_t last_size;
+};
+
+/* What was seen of one loop. */
+struct sample {
+    const struct traffic *traffic;
+    struct loop loop;
+    uint64_t size, array_bytes;
+    struct window windows[BENCH_WINDOWS_MAX];
+    double cycle_ns[BENCH_WINDOWS_MAX]; /* median over the threads, before each window */
+    size_t count, dropped;
+    bool capped, best;
+    struct stats bps;
+    double core_ns; /* a core cycle */
+    uint64_t elapsed_ns;
+};
+
+/* Measures and prints one size and traffic; ends the program with 4 if a loop did not do what it should. */
+void bench_point(struct bench *bench, uint64_t size, const struct traffic *traffic);
+
+#endif

@@ -1,0 +1,164 @@
+/* stream: bandwidth of caches and memory by kind of traffic. README.md says how and why. */
+#include "cpu.h"
+#include "kit/affinity.h"
+#include "kit/opts.h"
+#include "kit/width.h"
+#include "stream/bench.h"
+
+#define SIZE_MAX_BYTES ((int64_t)1 << 46)
+#define DRIFT_MAX_PPM 2000
+
+static struct asked {
+    struct opt_list cpus, nodes, sizes;
+    struct opt_words traffic;
+    const char *width, *variants, *pages;
+    int64_t window_us, target_interval, time_cap_ms, seed;
+} asked;
+
+static struct opt table[] = {
+    {"cpus", "", "", "a thread on each of these CPUs; none: one on the CPU that this starts on",
+     OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
+    {"nodes", "", "-1", "NUMA node of the memory, one for all or one for each CPU; -1 for that of the CPU",
+     OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
+    {"sizes", "bytes", "32768,1048576,16777216,536870912", "working sets of a thread, all arrays together",
+     OPT_INTEGERS, 64, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
+    {"traffic", "", "all-reads,write,copy,triad", "what is done with the memory",
+     OPT_CHOICES, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
+    {"width", "", "auto", "bytes of a load or store; auto is the widest that the CPU has",
+     OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
+    {"variants", "", "best", "loops to measure in full: the best after a look at each, all, or the plain one alone",
+     OPT_CHOICE, 0, 0, "best all plain", &asked.variants, false},
+    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"window-us", "us", "100", "length of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
+    {"target-interval", "permille", "10", "stop when the 95 % interval of the median is this narrow",
+     OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
+    {"time-cap-ms", "ms", "50", "most time for a size and traffic", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
+    {"seed", "", "1", "of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
+};
+
+static const struct opts opts = {"stream", "1.0", "bandwidth of caches and memory by kind of traffic", table,
+                                 sizeof table / sizeof *table};
+
+static enum vector_isa isa;
+static int64_t nodes[OPTS_LIST_MAX];
+static struct noise noise;
+
+static void settle_cpus(void)
+{
+    for (size_t i = 0; i < asked.cpus.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (asked.cpus.values[i] == asked.cpus.values[k])
+                fail(EXIT_USAGE, "--cpus: %lld is named twice", (long long)asked.cpus.values[i]);
+    if (asked.cpus.count == 0)
+        asked.cpus.values[asked.cpus.count++] = affinity_bind(-1);
+    if (asked.nodes.count != 1 && asked.nodes.count != asked.cpus.count)
+        fail(EXIT_USAGE, "--nodes: %zu nodes for %zu CPUs; name one, or one for each CPU", asked.nodes.count, asked.cpus.count);
+    for (size_t i = 0; i < asked.cpus.count; i++) {
+        nodes[i] = asked.nodes.values[asked.nodes.count == 1 ? 0 : i];
+        node_require(nodes[i]);
+    }
+}
+
+static void require_grain(uint64_t size, const struct traffic *traffic, uint64_t grain)
+{
+    if (layout_of(size, traffic, grain).array_bytes == 0)
+        fail(EXIT_USAGE, "--sizes: %llu bytes are too few for traffic %s: %u arrays of %llu bytes at least", (unsigned long long)size,
+             traffic->word, traffic_arrays(traffic), (unsigned long long)grain);
+}
+
+/* Bytes of memory that a thread needs: of the largest size with the traffic that takes most. */
+static uint64_t settle_sizes(uint64_t grain)
+{
+    uint64_t most = 0;
+    if (asked.sizes.count == 0 || asked.traffic.count == 0)
+        fail(EXIT_USAGE, "--%s: nothing to measure", asked.sizes.count == 0 ? "sizes" : "traffic");
+    for (size_t i = 0; i < asked.sizes.count; i++) {
+        for (size_t k = 0; k < asked.traffic.count; k++) {
+            const struct traffic *traffic = traffic_find(asked.traffic.values[k]);
+            uint64_t size = (uint64_t)asked.sizes.values[i];
+            require_grain(size, traffic, grain);
+            uint64_t bytes = layout_of(size, traffic, grain).pitch * traffic_arrays(traffic);
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return most;
+}
+
+static void report_meta(struct crew *crew)
+{
+    int64_t found[OPTS_LIST_MAX];
+    struct out out = opts_begin_meta(&opts, CPU_ARCH);
+    for (size_t i = 0; i < crew->team.count; i++)
+        found[i] = crew->walkers[i].node;
+    out_integers(&out, "cpus", asked.cpus.values, asked.cpus.count);
+    out_integers(&out, "memory_nodes", found, crew->team.count);
+    out_text(&out, "isa", vector_name(isa));
+    out_integer(&out, "vector_bytes", vector_bytes(isa));
+    out_integer(&out, "line_bytes", (int64_t)cpu_line_bytes());
+    out_integer(&out, "grain_bytes", (int64_t)crew->work.grain);
+    out_integer(&out, "thread_bytes", (int64_t)crew->thread_bytes);
+    arena_report(&crew->least, asked.pages, &out);
+    out_integer(&out, "arenas", (int64_t)crew->arenas);
+    out_integer(&out, "arenas_bytes", (int64_t)crew->arena_bytes);
+    out_integer(&out, "tick_hz", (int64_t)(1e9 / crew->timer.ns_per_tick + 0.5));
+    out_integer(&out, "timer_overhead_ns", timer_ns(&crew->timer, crew->timer.overhead_ticks));
+    out_integer(&out, "skew_ns", team_skew_ns(&crew->team));
+    out_integer(&out, "map_ns", (int64_t)crew->map_ns);
+    opts_echo(&opts, &out);
+    out_end();
+}
+
+static void report_end(const struct bench *bench)
+{
+    const struct timer *timer = &bench->crew->timer;
+    int64_t drift = timer_drift_ppm(timer);
+    if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
+        fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
+    struct out out = out_begin("end");
+    out_bool(&out, "ok", true);
+    out_integer(&out, "samples", (int64_t)bench->samples);
+    out_integer(&out, "checks", (int64_t)bench->checks);
+    out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
+    out_integer(&out, "tick_drift_ppm", drift);
+    noise_report(&noise, &out);
+    out_end();
+}
+
+static enum effort effort_of(const char *word)
+{
+    return strcmp(word, "all") == 0 ? EFFORT_ALL : strcmp(word, "plain") == 0 ? EFFORT_PLAIN : EFFORT_BEST;
+}
+
+static void lead(struct crew *crew)
+{
+    struct bench bench = {.crew = crew, .noise = &noise, .isa = isa, .width = vector_word(isa), .effort = effort_of(asked.variants),
+                          .target = (double)asked.target_interval / 1000, .cap_ns = (uint64_t)asked.time_cap_ms * 1000000};
+    report_meta(crew);
+    noise_begin(&noise, asked.cpus.values, asked.cpus.count);
+    out_ready();
+    for (size_t i = 0; i < asked.sizes.count; i++)
+        for (size_t k = 0; k < asked.traffic.count; k++)
+            bench_point(&bench, (uint64_t)asked.sizes.values[i], traffic_find(asked.traffic.values[k]));
+    report_end(&bench);
+}
+
+int main(int argc, char **argv)
+{
+    static struct crew crew;
+    out_open();
+    opts_parse(&opts, argc, argv);
+    isa = width_pick(asked.width);
+    crew.work.grain = loops_grain(isa);
+    crew.thread_bytes = settle_sizes(crew.work.grain);
+    settle_cpus();
+    crew.cpus = &asked.cpus;
+    crew.nodes = nodes;
+    crew.pages = asked.pages;
+    crew.seed = (uint64_t)asked.seed;
+    crew.lead = lead;
+    timer_start(&crew.timer);
+    timer_calibrate(&crew.timer);
+    crew.work.window_ticks = (uint64_t)((double)asked.window_us * 1e3 / crew.timer.ns_per_tick);
+    crew_run(&crew);
+    return 0;
+}
