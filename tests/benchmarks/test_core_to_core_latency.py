@@ -397,10 +397,15 @@ def test_the_histogram_counts_every_pair_once() -> None:
     assert isinstance(bars, Bars)
     counts = {series.name: sum(value or 0 for value in series.y) for series in bars.series}
     assert counts == {"token": 12 + 32, "cas": 12 + 32, "chain": 56}
-    assert all(len(series.x) == 5 for series in bars.series)
+    assert all(len(set(series.x)) == 5 for series in bars.series)
     same = measured(Machine(node_ids=(0,), per_node=3), lambda line: {**line, "median_ps": 5000}, methods=["cas"])
     [flat] = [f for f in BENCHMARK.figures(records_of(BENCHMARK, same)) if isinstance(f, Bars)]
-    assert flat.series[0].y == (3.0,)
+    assert (flat.series[0].x, flat.series[0].y) == (("5.00 to 5.00",), (3.0,))
+    near = measured(TWO, lambda line: {**line, "median_ps": 150_000 + line["cpu_b"]}, methods=["cas"])
+    [narrow] = [f for f in BENCHMARK.figures(records_of(BENCHMARK, near)) if f.slug == "histogram-local"]
+    assert isinstance(narrow, Bars)
+    assert narrow.series[0].x[0] == "150.00100 to 150.00160"
+    assert len(set(narrow.series[0].x)) == 10
 
 
 def test_two_cpus_need_no_figure() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -77,7 +78,7 @@ def _ceiling(point: Measured) -> float | None:
 def _histogram(point: Measured, data: str, methods: tuple[str, ...], suffix: str) -> Bars:
     cells = [cell for cell in point.cells if cell.data == data and not cell.repeated]
     edges = _edges([cell.value for cell in cells], int(point.single("hist_bins") or 1))
-    labels = tuple(f"{low / point.scale:.4g} to {high / point.scale:.4g}" for low, high in pairwise(edges))
+    labels = _labels([edge / point.scale for edge in edges])
     series = []
     for method in methods:
         counts = [0] * len(labels)
@@ -101,6 +102,13 @@ def _edges(values: Sequence[float], bins: int) -> list[float]:
     if low == high:
         return [low, high]
     return [low + (high - low) * number / bins for number in range(bins)] + [high]
+
+
+def _labels(edges: Sequence[float]) -> tuple[str, ...]:
+    """`18 to 42`, with as many decimals as tell one range from the next."""
+    width = edges[1] - edges[0]
+    decimals = max(0, 1 - math.floor(math.log10(width))) if width > 0 else 2
+    return tuple(f"{low:.{decimals}f} to {high:.{decimals}f}" for low, high in pairwise(edges))
 
 
 def _bin_of(value: float, edges: Sequence[float]) -> int:

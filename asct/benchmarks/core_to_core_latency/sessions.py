@@ -60,12 +60,13 @@ def session_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> Sess
     """The cells of one run, flagged with what speaks against them."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
+    said = {(fine, some): settled_flags(fine, run.end, some) for fine in (True, False) for some in (0, 1)}
     cells, cycles = [], []
     missing: dict[str, int] = {}
     for sample in run.samples:
         if sample.get("phase") != "round":
             continue
-        cell = _cell(sample, node, run.end, order)
+        cell = _cell(sample, node, order, said)
         if cell is None:
             missing[str(sample["method"])] = missing.get(str(sample["method"]), 0) + 1
             continue
@@ -77,8 +78,11 @@ def session_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> Sess
     return Session(node, run, tuple(cells), tuple(cycles), checks, missing)
 
 
-def _cell(sample: Mapping[str, Any], node: int, end: Mapping[str, Any], order: Order) -> Cell | None:
-    """None where no batch was left alone."""
+def _cell(
+    sample: Mapping[str, Any], node: int, order: Order, said: Mapping[tuple[bool, int], tuple[str, ...]]
+) -> Cell | None:
+    """None where no batch was left alone. `said` are the flags by whether it settled and whether batches were dropped:
+    the same for all samples of a run."""
     method = sample.get("method")
     if method not in METRICS:
         raise ValueError(f"the kernel pingpong measured something unknown: {method!r}")
@@ -88,7 +92,7 @@ def _cell(sample: Mapping[str, Any], node: int, end: Mapping[str, Any], order: O
     ci95 = interval(sample, "ci_low_ps", "ci_high_ps", PS)
     a, b = int(number(sample, "cpu_a")), int(number(sample, "cpu_b"))
     settled = ci95 is not None and ci95[1] - ci95[0] <= _SETTLED * value
-    flags = settled_flags(settled, end, int(number(sample, "dropped")))
+    flags = said[settled, min(1, int(number(sample, "dropped")))]
     return Cell(
         cpu_a=a,
         cpu_b=b,
