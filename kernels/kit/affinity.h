@@ -8,8 +8,22 @@
 #include <string.h>
 
 #include "kit/fail.h"
+#include "kit/sysfile.h"
 
 #define AFFINITY_CPUS 8192
+
+/* Ends the program with 3 and says why the CPU cannot be used. */
+__attribute__((noreturn)) static inline void affinity_refuse(int64_t cpu, int usable)
+{
+    char online[16], present[128];
+    sysfile_text(online, sizeof online, "/sys/devices/system/cpu/cpu%lld/online", (long long)cpu);
+    sysfile_text(present, sizeof present, "/sys/devices/system/cpu/present");
+    if (strcmp(online, "0") == 0)
+        fail(EXIT_ENVIRONMENT, "cpu %lld is offline", (long long)cpu);
+    if (*present && !sysfile_lists(present, cpu))
+        fail(EXIT_ENVIRONMENT, "cpu %lld does not exist (there are %s)", (long long)cpu, present);
+    fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus)", (long long)cpu, usable);
+}
 
 /* Binds to `cpu`, or to the CPU it runs on if negative, and returns it. A CPU that the process may not use ends it with 3. */
 static inline int affinity_bind(int64_t cpu)
@@ -21,8 +35,7 @@ static inline int affinity_bind(int64_t cpu)
     if (cpu < 0)
         cpu = sched_getcpu();
     if (cpu < 0 || cpu >= AFFINITY_CPUS || !CPU_ISSET_S((size_t)cpu, size, set))
-        fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus)", (long long)cpu,
-             CPU_COUNT_S(size, set));
+        affinity_refuse(cpu, CPU_COUNT_S(size, set));
     CPU_ZERO_S(size, set);
     CPU_SET_S((size_t)cpu, size, set);
     if (sched_setaffinity(0, size, set) != 0)

@@ -1,4 +1,4 @@
-/* The control group (version 2) that a container, a service or a batch system put this process into, and its memory limit. */
+/* The control group that a container, a service or a batch system put this process into, and its memory limit. */
 #ifndef KIT_CGROUP_H
 #define KIT_CGROUP_H
 
@@ -12,35 +12,46 @@
 
 #define CGROUP_PATH_MAX 384 /* a longer path is taken as unknown */
 
-/* The group's path below /sys/fs/cgroup, empty for the root, into CGROUP_PATH_MAX bytes; false if version 2 is not in use.
- * Beside version 1 its line is the last of several. */
-static inline bool cgroup_own(char *group)
+/* Where a version keeps the memory of groups, and what it calls its files. */
+struct cgroup_version {
+    const char *line; /* in /proc/self/cgroup, before the path */
+    const char *root, *limit, *used, *active, *inactive;
+};
+
+#define CGROUP_2 {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "active_file ", "inactive_file "}
+#define CGROUP_1                                                                                                          \
+    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file ",         \
+     "total_inactive_file "}
+
+/* The group's path below the root, empty for the root itself, into CGROUP_PATH_MAX bytes; false if `line` is not in use. Beside
+ * version 1 the line of version 2 is the last of several. */
+static inline bool cgroup_own(const char *line, char *group)
 {
-    char line[CGROUP_PATH_MAX + 4];
-    bool found = false;
+    char text[CGROUP_PATH_MAX + 16], *path = NULL;
     FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && !found && fgets(line, sizeof line, file))
-        found = strncmp(line, "0::/", 4) == 0;
+    while (file && !path && fgets(text, sizeof text, file))
+        path = strstr(text, line);
     if (file)
         fclose(file);
-    char *end = found ? strchr(line, '\n') : NULL;
-    if (!end)
+    char *end = path ? strchr(path, '\n') : NULL;
+    if (!end || end - path >= CGROUP_PATH_MAX)
         return false;
     *end = '\0';
-    const char *path = strcmp(line + 3, "/") == 0 ? "" : line + 3;
-    memcpy(group, path, strlen(path) + 1);
+    path += strlen(line);
+    memcpy(group, strcmp(path, "/") == 0 ? "" : path, strlen(path) + 1);
     return true;
 }
 
 /* Bytes of page cache of a group, which make room when memory is needed. */
-static inline int64_t cgroup_cache_bytes(const char *group)
+static inline int64_t cgroup_cache_bytes(const struct cgroup_version *version, const char *group)
 {
     char path[512], line[128];
     int64_t bytes = 0;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.stat", group);
+    snprintf(path, sizeof path, "%s%s/memory.stat", version->root, group);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "active_file ", 12) == 0 || strncmp(line, "inactive_file ", 14) == 0)
+        if (strncmp(line, version->active, strlen(version->active)) == 0 ||
+            strncmp(line, version->inactive, strlen(version->inactive)) == 0)
             bytes += strtoll(strchr(line, ' '), NULL, 10);
     if (file)
         fclose(file);
@@ -48,32 +59,41 @@ static inline int64_t cgroup_cache_bytes(const char *group)
 }
 
 /* What one group still allows; -1 if it sets no limit. */
-static inline int64_t cgroup_room(const char *group)
+static inline int64_t cgroup_room(const struct cgroup_version *version, const char *group)
 {
     char limit[32], used[32];
-    sysfile_text(limit, sizeof limit, "/sys/fs/cgroup%s/memory.max", group);
-    sysfile_text(used, sizeof used, "/sys/fs/cgroup%s/memory.current", group);
+    sysfile_text(limit, sizeof limit, "%s%s/%s", version->root, group, version->limit);
+    sysfile_text(used, sizeof used, "%s%s/%s", version->root, group, version->used);
     if (*limit < '0' || *limit > '9' || *used == '\0')
         return -1;
-    int64_t room = strtoll(limit, NULL, 10) - strtoll(used, NULL, 10) + cgroup_cache_bytes(group);
+    int64_t room = strtoll(limit, NULL, 10) - strtoll(used, NULL, 10) + cgroup_cache_bytes(version, group);
     return room > 0 ? room : 0;
 }
 
-/* The least that this process's group and those above it allow; -1 if none sets a limit. */
-static inline int64_t cgroup_available_bytes(void)
+/* The least that this process's group and those above it allow; -1 if none sets a limit. In a container the path is often that of
+ * the host, and the container's own group is then the root. */
+static inline int64_t cgroup_least_room(const struct cgroup_version *version)
 {
     char group[CGROUP_PATH_MAX];
     int64_t least = -1;
-    if (!cgroup_own(group))
+    if (!cgroup_own(version->line, group))
         return -1;
     for (char *end = group + strlen(group);; end = strrchr(group, '/')) {
         *end = '\0';
-        int64_t room = cgroup_room(group);
+        int64_t room = cgroup_room(version, group);
         if (room >= 0 && (least < 0 || room < least))
             least = room;
         if (*group == '\0')
             return least;
     }
+}
+
+/* What the limits of both versions allow, which may be in use side by side; -1 without any. */
+static inline int64_t cgroup_available_bytes(void)
+{
+    static const struct cgroup_version versions[] = {CGROUP_2, CGROUP_1};
+    int64_t unified = cgroup_least_room(&versions[0]), classic = cgroup_least_room(&versions[1]);
+    return unified < 0 || (classic >= 0 && classic < unified) ? classic : unified;
 }
 
 #endif

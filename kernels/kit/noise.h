@@ -85,7 +85,7 @@ static inline void noise_read_pressure(struct noise_moment *now)
     char group[CGROUP_PATH_MAX], path[CGROUP_PATH_MAX + 64];
     now->pressure_us = noise_pressure("/proc/pressure/cpu");
     now->group_pressure_us = -1;
-    if (!cgroup_own(group))
+    if (!cgroup_own("0::", group))
         return;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.pressure", group);
     now->group_pressure_us = noise_pressure(path);

@@ -3,6 +3,7 @@
 #define KIT_SYSFILE_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,21 @@ static inline int64_t sysfile_scaled(const char *text)
     if (end == text)
         return -1;
     return *end == 'K' ? value << 10 : *end == 'M' ? value << 20 : value;
+}
+
+/* Whether `number` is in a list such as 0-3,8. */
+static inline bool sysfile_lists(const char *list, int64_t number)
+{
+    for (const char *at = list; *at;) {
+        char *end;
+        int64_t first = strtoll(at, &end, 10), last = *end == '-' ? strtoll(end + 1, &end, 10) : first;
+        if (number >= first && number <= last)
+            return true;
+        if (*end != ',')
+            return false;
+        at = end + 1;
+    }
+    return false;
 }
 
 /* The kB value of the line in `path` that has `key` (with its colon), in bytes; -1 if there is none. */

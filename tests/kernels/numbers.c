@@ -3,6 +3,7 @@
 
 #include "kit/numbers.h"
 #include "kit/stats.h"
+#include "kit/sysfile.h"
 
 static int failures;
 
@@ -84,6 +85,8 @@ int main(void)
     expect(sine_of_share(0), 0, 0, "sine of 0");
     expect(sine_of_share(1.0 / 3), 0.5, 1e-9, "sine of 30 degrees");
     expect(sine_of_share(1), 1, 1e-6, "sine of 90 degrees");
+    expect(sysfile_lists("0-3,8,10-11", 3) && sysfile_lists("0-3,8,10-11", 8) && sysfile_lists("0-3,8,10-11", 10), 1, 0, "in a list");
+    expect(sysfile_lists("0-3,8,10-11", 4) || sysfile_lists("0-3,8,10-11", 12) || sysfile_lists("", 0), 0, 0, "not in a list");
     double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
     stats_sort(odd, 3);
     stats_sort(even, 4);

@@ -12,6 +12,7 @@ from tests.kernels.building import NAMES, Builds, run
 
 pytestmark = pytest.mark.kernels
 
+CGROUP_MEMORY = Path("/sys/fs/cgroup/memory")
 WRONG_USE = {
     "unknown": (["--strid", "64"], "unknown option --strid, did you mean --stride?"),
     "unknown, nothing like it": (["--zzzzzz", "64"], "unknown option --zzzzzz, valid: --min-size"),
@@ -64,18 +65,36 @@ def test_more_memory_than_there_is_ends_with_3_and_names_need_and_rest(chase: Pa
     assert "not enough memory: " in ran.stderr and " bytes needed, " in ran.stderr and ran.stderr.endswith(" free\n")
 
 
+def test_a_cpu_that_does_not_exist_ends_with_3(chase: Path) -> None:
+    ran = run(chase, "--cpu", "8191")
+    assert (ran.status, ran.lines) == (3, [])
+    assert ran.stderr.startswith("chase: cpu 8191 does not exist (there are 0")
+
+
 def test_a_cpu_outside_of_the_mask_ends_with_3(chase: Path) -> None:
-    outside = max(os.sched_getaffinity(0)) + 1
-    ran = run(chase, "--cpu", str(outside))
-    assert ran.status == 3
-    assert f"cpu {outside} is not in the affinity mask" in ran.stderr
-
-
-def test_a_cpu_that_this_process_may_not_use_ends_with_3(chase: Path) -> None:
     mask = sorted(os.sched_getaffinity(0))
     assert len(mask) > 1, "needs two CPUs"
     ran = run(["taskset", "-c", str(mask[0]), str(chase)], "--cpu", str(mask[1]))
     assert ran.status == 3
+    assert f"cpu {mask[1]} is not in the affinity mask of this process (1 cpus)" in ran.stderr
+
+
+@pytest.mark.skipif(
+    not CGROUP_MEMORY.exists() or os.geteuid() != 0, reason="needs control groups of version 1, as root"
+)
+def test_the_memory_limit_of_the_control_group_holds(chase: Path) -> None:
+    group = CGROUP_MEMORY / f"asct-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text(f"{64 << 20}\n")
+        enter = ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$0" "$@"', str(chase)]
+        for pages in ("4k", "auto", "2m"):
+            ran = run(enter, "--sizes", str(128 << 20), "--pages", pages)
+            assert ran.status == 3, pages
+            assert "not enough memory: " in ran.stderr or "less than an eighth of the " in ran.stderr
+        assert run(enter, "--sizes", "8388608", "--pages", "4k", "--time-cap-ms", "5").status == 0
+    finally:
+        group.rmdir()
 
 
 def test_a_node_that_is_not_there_ends_with_3(chase: Path) -> None:
