@@ -1,0 +1,120 @@
+#include "load/asked.h"
+
+#include "cpu.h"
+#include "kit/affinity.h"
+#include "kit/node.h"
+#include "kit/width.h"
+
+#define SIZE_MAX_BYTES ((int64_t)1 << 46)
+#define CHAIN_MIN_BYTES 256 /* MiB; the default chain is so long at least, */
+#define CHAIN_MAX_BYTES 2048 /* and so long at most */
+#define CHAIN_LLC_FACTOR 4
+#define LOAD_MIN_BYTES 64   /* MiB; of a load thread by default, and so that all that share a cache exceed it twice */
+#define LOAD_LLC_FACTOR 2
+
+struct asked asked;
+
+static struct opt table[] = {
+    {"latency-cpu", "", "-1", "CPU of the chain or the workload; -1 for the one it starts on",
+     OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.latency_cpu, false},
+    {"latency-node", "", "-1", "NUMA node of the chain; -1 to leave it",
+     OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.latency_node, false},
+    {"cpus", "", "", "CPUs of the load threads; empty for all others it may use",
+     OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
+    {"nodes", "", "", "NUMA nodes of their memory, one for all or one each; -1 or empty for the CPU's own",
+     OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
+    {"size", "bytes", "0", "the chain's working set; 0 for four last-level caches",
+     OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.size, false},
+    {"load-size", "bytes", "0", "memory of each load thread; 0 for twice its last-level cache",
+     OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.load_size, false},
+    {"delays", "nops", "3000,900,500,180,100,80,70,50,40,30,20,10,0", "NOPs after each step, one level each",
+     OPT_INTEGERS, 0, CREW_DELAY_MAX, NULL, &asked.delays, false},
+    {"targets", "bytes/s", "", "bandwidths of all load threads together to find the delay for",
+     OPT_INTEGERS, 1, INT64_MAX, NULL, &asked.targets, false},
+    {"traffic", "", "all-reads", "what the load threads do", OPT_CHOICE, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
+    {"width", "", "auto", "bytes of a load or store; auto is the widest", OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
+    {"touch", "bytes", "64", "of each array in a step: 64, 128 or 256", OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
+    {"probe", "", "chain", "what is measured beside the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
+    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"level-ms", "ms", "80", "most time for a level", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
+    {"target-interval", "permille", "10", "stop a level when the 95 % interval is this narrow",
+     OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
+    {"seed", "", "1", "of the chain's order", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"llc-bytes", "bytes", "0", "last-level cache; 0 to ask the system",
+     OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.llc_bytes, false},
+};
+
+const struct opts asked_opts = {"load", "1.0", "latency and bandwidth of memory under load; -- and a command for --probe workload",
+                                 table, sizeof table / sizeof *table};
+
+/* Splits off what follows `--`: the workload's command, which ends with NULL as argv does; or NULL. */
+static char **split_command(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            *argc = i;
+            return argv + i + 1;
+        }
+    return NULL;
+}
+
+enum probe asked_probe(void)
+{
+    return strcmp(asked.probe, "chain") == 0 ? PROBE_CHAIN : strcmp(asked.probe, "none") == 0 ? PROBE_NONE : PROBE_WORKLOAD;
+}
+
+char **asked_parse(int argc, char **argv)
+{
+    char **command = split_command(&argc, argv);
+    opts_parse(&asked_opts, argc, argv);
+    enum probe probe = asked_probe();
+    if (probe == PROBE_WORKLOAD && (!command || !*command))
+        fail(EXIT_USAGE, "--probe workload needs a command behind --");
+    if (probe != PROBE_WORKLOAD && command)
+        fail(EXIT_USAGE, "a command behind -- needs --probe workload");
+    if (asked.touch != 64 && asked.touch != 128 && asked.touch != 256)
+        fail(EXIT_USAGE, "--touch: %lld is none of: 64 128 256", (long long)asked.touch);
+    if (asked.delays.count == 0 && asked.targets.count == 0)
+        fail(EXIT_USAGE, "--delays: no level is asked for, and no --targets");
+    return command;
+}
+
+static int64_t mib(int64_t count)
+{
+    return count << 20;
+}
+
+static int64_t within(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+void asked_settle_sizes(const struct cpus *cpus, const struct llc *llc)
+{
+    const struct traffic *traffic = traffic_find(asked.traffic);
+    int64_t line = (int64_t)cpu_line_bytes(), sharing = (int64_t)cpus_sharing_cache(cpus, cpus->load[0]);
+    if (asked.size == 0)
+        asked.size = within(CHAIN_LLC_FACTOR * llc->bytes, mib(CHAIN_MIN_BYTES), mib(CHAIN_MAX_BYTES)) / mib(2) * mib(2);
+    if (asked.load_size == 0)
+        asked.load_size = within(LOAD_LLC_FACTOR * llc->bytes / sharing, mib(LOAD_MIN_BYTES), SIZE_MAX_BYTES) / mib(2) * mib(2);
+    if (asked.size < 2 * line)
+        fail(EXIT_USAGE, "--size: %lld bytes are fewer than two lines of %lld", (long long)asked.size, (long long)line);
+    int64_t least = 4096 * (int64_t)traffic_arrays(traffic);
+    if (asked.load_size < least)
+        fail(EXIT_USAGE, "--load-size: %lld bytes are fewer than a page of 4096 for each of %u arrays", (long long)asked.load_size,
+             traffic_arrays(traffic));
+}
+
+struct crew_plan asked_plan(const struct cpus *cpus)
+{
+    return (struct crew_plan){
+        .traffic = traffic_find(asked.traffic),
+        .isa = width_pick(asked.width),
+        .touch = (uint64_t)asked.touch,
+        .bytes = (uint64_t)asked.load_size,
+        .pages = asked.pages,
+        .count = cpus->count,
+        .cpus = cpus->load,
+        .nodes = cpus->nodes,
+    };
+}

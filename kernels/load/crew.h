@@ -1,0 +1,80 @@
+/* The load threads: one on each of its CPUs, with memory of its own, all told what to do by one shared word.
+ *
+ * A thread walks linearly through its arrays, round and round. It reads the word once a chunk of about a microsecond, and tells
+ * after each chunk how many steps it has made and how often it lost its CPU. */
+#ifndef LOAD_CREW_H
+#define LOAD_CREW_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kit/arena.h"
+#include "kit/team.h"
+#include "kit/timer.h"
+#include "kit/traffic.h"
+#include "load/loops.h"
+
+#define CREW_DELAY_MAX 100000 /* NOPs: with more a window of the shortest kind holds no step at all on a slow core */
+
+/* What is asked of the crew. */
+struct crew_plan {
+    const struct traffic *traffic;
+    enum vector_isa isa;
+    uint64_t touch;          /* bytes of each array in a step */
+    uint64_t bytes;          /* of memory, each thread */
+    const char *pages;
+    size_t count;
+    const int64_t *cpus;
+    const int64_t *nodes;    /* of the memory, -1 for that of the CPU; `count` of them */
+};
+
+struct walker; /* one thread's state; crew.c */
+
+struct crew {
+    struct crew_plan plan;
+    struct team team;
+    struct walker *walkers;
+    struct loops loops;
+    uint64_t array_bytes;    /* of each array of a thread */
+    uint64_t gap_ticks;      /* a chunk longer than expected by so much lost the CPU */
+    size_t word;             /* as last sent */
+    atomic_size_t command __attribute__((aligned(TEAM_LINE)));
+    char apart[TEAM_LINE - sizeof(atomic_size_t)];
+};
+
+/* What all threads together have done so far. */
+struct crew_count {
+    uint64_t steps, lost;
+    bool stalled; /* since the count before a thread made no step */
+};
+
+/* Starts the threads, which hold still. Ends the program with 3 if a CPU cannot be had. */
+void crew_start(struct crew *crew, const struct crew_plan *plan, const struct timer *timer);
+
+/* Lets the threads map and fill their memory, and returns at once; crew_park waits until they are done. */
+void crew_fill(struct crew *crew);
+
+/* The threads step with `delay` NOPs after each step, or stand still. Returns when each has taken the order. */
+void crew_run(struct crew *crew, uint64_t delay);
+void crew_park(struct crew *crew);
+
+/* To be called by one thread only. */
+struct crew_count crew_read(struct crew *crew);
+
+/* Useful bytes of a step. */
+uint64_t crew_step_bytes(const struct crew *crew);
+
+/* The arena of the `index`-th thread if it is the one that mapped it, else NULL; `threads` share it. */
+const struct arena *crew_arena(const struct crew *crew, size_t index, size_t *threads);
+
+/* Has the threads check their memory and end; crew_check waits for them. */
+void crew_end(struct crew *crew);
+
+/* Ends the program with 4 if their memory is not what the traffic must have made of it. Returns the bytes checked. */
+uint64_t crew_check(struct crew *crew);
+
+/* Gives the memory back; false if pages that were added to a pool could not be taken out again. */
+bool crew_release(struct crew *crew);
+
+#endif

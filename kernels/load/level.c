@@ -1,0 +1,122 @@
+#include "load/level.h"
+
+#include "kit/fail.h"
+#include "kit/loop.h"
+
+#define LOOK_EVERY 7    /* windows between two looks at the interval */
+#define CAP_FACTOR 5   /* on a machine too busy for the least number of windows, this many caps do */
+#define GLANCE_WINDOWS 9
+#define GLANCE_TRIES 200
+
+typedef double window_value(const struct sampler *sampler, const struct window *window);
+
+static double chain_bps(const struct sampler *sampler, const struct window *window)
+{
+    double seconds = (double)window->span_ticks * sampler->timer->ns_per_tick / 1e9;
+    return (double)(windows_loads(sampler) * cpu_line_bytes()) / seconds;
+}
+
+static double cycle_ns(const struct sampler *sampler, const struct window *window)
+{
+    return (double)window->add_ticks * sampler->timer->ns_per_tick / (double)loop_probe_adds(sampler->timer);
+}
+
+static struct stats stats_by(const struct sampler *sampler, const struct windows *windows, window_value *value)
+{
+    static double values[WINDOWS_MAX];
+    for (uint64_t i = 0; i < windows->count; i++)
+        values[i] = value(sampler, &windows->list[i]);
+    return stats_of(values, windows->count);
+}
+
+/* Whether what the level is for is known well enough. */
+static bool settled(const struct levels *levels, const struct windows *windows)
+{
+    if (windows->count < LEVEL_WINDOWS_MIN)
+        return false;
+    struct stats stats = stats_by(&levels->sampler, windows, levels->sampler.chain ? windows_latency_ns : windows_bandwidth);
+    return stats_within(&stats, levels->target);
+}
+
+static bool spent(const struct levels *levels, const struct windows *windows, uint64_t elapsed_ns)
+{
+    bool enough = windows->count >= LEVEL_WINDOWS_MIN && elapsed_ns > levels->cap_ns;
+    return enough || windows->count == WINDOWS_MAX || elapsed_ns > CAP_FACTOR * levels->cap_ns;
+}
+
+/* Until the level is settled or the time is over. Standing threads have a bandwidth of zero, which is known at once. */
+static void collect(struct levels *levels, struct level *level)
+{
+    struct windows *windows = &level->windows;
+    uint64_t started = timer_monotonic_ns();
+    bool nothing = !levels->sampler.chain && level->delay < 0;
+    for (uint64_t i = 1; !nothing || windows->count < LEVEL_WINDOWS_MIN; i++) {
+        windows_take(&levels->sampler, windows);
+        if (i % LOOK_EVERY == 0 && settled(levels, windows))
+            return;
+        if (spent(levels, windows, timer_monotonic_ns() - started)) {
+            level->capped = !settled(levels, windows);
+            return;
+        }
+    }
+}
+
+/* Until the workload has ended. */
+static void accompany(struct levels *levels, struct level *level)
+{
+    uint64_t taken_ns = 0;
+    workload_start(levels->workload);
+    do
+        windows_take(&levels->sampler, &level->windows);
+    while (!workload_ended(levels->workload, &taken_ns));
+    level->workload_ns = (int64_t)taken_ns;
+}
+
+static void summarise(struct levels *levels, struct level *level)
+{
+    const struct sampler *sampler = &levels->sampler;
+    struct windows *windows = &level->windows;
+    level->disturbed = windows->count == 0;
+    if (level->disturbed)
+        windows_restore(windows);
+    level->capped = level->capped || level->disturbed;
+    level->bandwidth = stats_by(sampler, windows, windows_bandwidth);
+    if (!sampler->chain)
+        return;
+    if (!chain_holds(sampler->chain, sampler->at))
+        fail(EXIT_SELF_CHECK, "the walk over %llu lines ended outside of them", (unsigned long long)sampler->chain->lines);
+    level->latency_ns = stats_by(sampler, windows, windows_latency_ns);
+    level->chain_bps = stats_by(sampler, windows, chain_bps);
+    level->cycle_ns = stats_by(sampler, windows, cycle_ns).median;
+    noise_clock(levels->noise, stats_rounded(level->cycle_ns * 1e6));
+}
+
+void level_measure(struct levels *levels, struct level *level)
+{
+    uint64_t started = timer_monotonic_ns();
+    level->capped = false;
+    level->workload_ns = -1;
+    if (level->delay < 0)
+        crew_park(levels->sampler.crew);
+    else
+        crew_run(levels->sampler.crew, (uint64_t)level->delay);
+    windows_begin(&levels->sampler, &level->windows);
+    if (levels->workload)
+        accompany(levels, level);
+    else
+        collect(levels, level);
+    summarise(levels, level);
+    level->elapsed_ns = timer_monotonic_ns() - started;
+}
+
+double level_glance(struct levels *levels, uint64_t delay)
+{
+    static struct windows windows;
+    crew_run(levels->sampler.crew, delay);
+    windows_begin(&levels->sampler, &windows);
+    for (int i = 0; i < GLANCE_TRIES && windows.count < GLANCE_WINDOWS; i++)
+        windows_take(&levels->sampler, &windows);
+    if (windows.count == 0)
+        windows_restore(&windows);
+    return stats_by(&levels->sampler, &windows, windows_bandwidth).median;
+}

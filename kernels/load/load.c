@@ -1,0 +1,51 @@
+/* load: latency of memory and what bandwidth it is under, while other CPUs make traffic. README.md says how and why. */
+#include <signal.h>
+
+#include "load/report.h"
+#include "load/run.h"
+
+/* The CPUs at work, that of the chain first. */
+static size_t all_cpus(const struct cpus *cpus, int64_t *all)
+{
+    size_t count = 0;
+    if (cpus->latency >= 0)
+        all[count++] = cpus->latency;
+    memcpy(all + count, cpus->load, cpus->count * sizeof *all);
+    return count + cpus->count;
+}
+
+/* In all threads: the end of a workload is then waited for, and not missed. */
+static void block_child_signal(void)
+{
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static struct cpus cpus;
+    static struct run run;
+    static int64_t all[OPTS_LIST_MAX + 1];
+    struct timer timer;
+    struct noise noise;
+    out_open();
+    char **command = asked_parse(argc, argv);
+    run.probe = asked_probe();
+    run.timer = &timer;
+    cpus_settle(&cpus, run.probe != PROBE_NONE, asked.latency_cpu, &asked.cpus, &asked.nodes);
+    struct llc llc = llc_find((int)(cpus.latency < 0 ? cpus.load[0] : cpus.latency), asked.llc_bytes);
+    asked_settle_sizes(&cpus, &llc);
+    block_child_signal();
+    timer_start(&timer);
+    timer_calibrate(&timer);
+    run_prepare(&run, &cpus, &llc, command);
+    report_meta(&run, &cpus, &llc, command);
+    noise_begin(&noise, all, all_cpus(&cpus, all));
+    out_ready();
+    run_levels(&run, &noise);
+    uint64_t verified = run_finish(&run);
+    report_end(&run, &noise, verified, run_release(&run));
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* What a load thread does to its memory: for each traffic and each set of instructions a loop of steps with NOPs behind each, and
+ * one of long turns without. Kept apart from all else so that what the compiler made of them can be looked at. */
+#ifndef LOAD_LOOPS_H
+#define LOAD_LOOPS_H
+
+#include <stdint.h>
+
+#include "kit/traffic.h"
+#include "vector.h"
+
+/* A step: `units` of `part` bytes of each array, then `rounds` times NOPS_ROUND NOPs and `rest` more. Only sets of instructions with
+ * vectors of variable length take a part of other than the whole unit. */
+struct step {
+    uint64_t units, part, rounds, rest;
+};
+
+/* `steps` (one at least) steps from where a, b and c point in the arrays of the traffic: loaded ones first, the stored one last; those
+ * that it lacks are not touched. */
+typedef void loop_steps(char *a, char *b, char *c, uint64_t steps, const struct step *step);
+
+/* `turns` (one at least) turns of VECTOR_UNITS units, each of which moves by `bytes`. */
+typedef void loop_turns(char *a, char *b, char *c, uint64_t turns, uint64_t bytes);
+
+struct loops {
+    loop_steps *steps;
+    loop_turns *turns;
+};
+
+struct loops loops_of(const struct traffic *traffic, enum vector_isa isa);
+
+/* The factor of scale and triad, and what a store of a constant stores. */
+#define LOOPS_CONSTANT 3.0
+
+#endif

@@ -1,0 +1,133 @@
+#include "load/memory.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE 4096
+#define SKEW 1280 /* between the places of two arrays in their pages: loads and stores 4096 bytes apart wait for each other */
+#define BEFORE (-1.0)
+
+static uint64_t slice_bytes(const struct crew *crew)
+{
+    uint64_t arrays = traffic_arrays(crew->plan.traffic);
+    return arrays * crew->array_bytes + (arrays - 1) * SKEW / PAGE * PAGE + PAGE;
+}
+
+uint64_t memory_array_bytes(const struct crew_plan *plan)
+{
+    return plan->bytes / traffic_arrays(plan->traffic) / PAGE * PAGE;
+}
+
+/* What array `index` is filled with at place `i`: sums and products of such numbers are exact. */
+static inline double pattern(uint64_t i, unsigned index)
+{
+    return (double)(int32_t)((uint32_t)(i + index) * 2654435761u >> 16);
+}
+
+/* The node of the CPU that this thread is bound to; 0 if the system does not tell. */
+static int64_t own_node(void)
+{
+    unsigned cpu = 0, node = 0;
+    return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int64_t)node : 0;
+}
+
+/* Whether two threads share an arena: the same node was asked for, or none and their CPUs are of one. */
+static bool together(const struct crew *crew, size_t a, size_t b)
+{
+    return (crew->plan.nodes[a] < 0) == (crew->plan.nodes[b] < 0) && crew->walkers[a].node == crew->walkers[b].node;
+}
+
+/* The first thread that shares an arena with `index`, and how many of those that do come before `index`. */
+static size_t leader_of(const struct crew *crew, size_t index, size_t *before)
+{
+    size_t leader = index;
+    *before = 0;
+    for (size_t i = index; i-- > 0;)
+        if (together(crew, i, index)) {
+            leader = i;
+            ++*before;
+        }
+    return leader;
+}
+
+static void map(struct crew *crew, size_t index)
+{
+    struct walker *walker = &crew->walkers[index];
+    for (size_t i = index; i < crew->plan.count; i++)
+        walker->arena_threads += together(crew, i, index);
+    walker->arena = arena_map(crew->plan.pages, walker->arena_threads * slice_bytes(crew), crew->plan.nodes[index]);
+}
+
+static void fill(struct walker *walker)
+{
+    const struct crew *crew = walker->crew;
+    uint64_t count = crew->array_bytes / sizeof(double);
+    for (unsigned k = 0; k < traffic_arrays(crew->plan.traffic); k++) {
+        double *array = (double *)walker->array[k];
+        bool loaded = k < crew->plan.traffic->loads;
+        for (uint64_t i = 0; i < count; i++)
+            array[i] = loaded ? pattern(i, k) : BEFORE;
+    }
+}
+
+void memory_take(struct crew *crew, struct member *member)
+{
+    struct walker *walker = &crew->walkers[member->index];
+    size_t place;
+    walker->node = crew->plan.nodes[member->index] < 0 ? own_node() : crew->plan.nodes[member->index];
+    team_barrier(&crew->team);
+    size_t leader = leader_of(crew, member->index, &place);
+    if (leader == member->index)
+        map(crew, leader);
+    team_barrier(&crew->team);
+    char *slice = crew->walkers[leader].arena.start + place * slice_bytes(crew);
+    for (unsigned k = 0; k < TRAFFIC_ARRAYS_MAX; k++)
+        walker->array[k] = k < traffic_arrays(crew->plan.traffic) ? slice + k * (crew->array_bytes + SKEW) : slice;
+    fill(walker);
+}
+
+/* What the stored array holds at place `i` once the thread has been there. */
+static inline double stored(enum traffic_value value, uint64_t i)
+{
+    double a = pattern(i, 0), b = pattern(i, 1);
+    switch (value) {
+    case TRAFFIC_COPY:
+        return a;
+    case TRAFFIC_SCALE:
+        return LOOPS_CONSTANT * a;
+    case TRAFFIC_ADD:
+        return a + b;
+    case TRAFFIC_TRIAD:
+        return a + LOOPS_CONSTANT * b;
+    default:
+        return LOOPS_CONSTANT;
+    }
+}
+
+static uint64_t wrong_stored(const struct walker *walker, const double *array)
+{
+    uint64_t count = walker->crew->array_bytes / sizeof(double), reached = walker->at / sizeof(double), wrong = 0;
+    enum traffic_value value = walker->crew->plan.traffic->value;
+    reached = walker->rounds > 0 ? count : reached;
+    for (uint64_t i = 0; i < reached; i++)
+        wrong += array[i] != stored(value, i);
+    for (uint64_t i = reached; i < count; i++)
+        wrong += array[i] != BEFORE;
+    return wrong;
+}
+
+uint64_t memory_wrong(const struct walker *walker)
+{
+    const struct crew *crew = walker->crew;
+    uint64_t wrong = 0;
+    for (unsigned k = 0; k < traffic_arrays(crew->plan.traffic); k++) {
+        const double *array = (const double *)walker->array[k];
+        if (k >= crew->plan.traffic->loads) {
+            wrong += wrong_stored(walker, array);
+            continue;
+        }
+        for (uint64_t i = 0; i < crew->array_bytes / sizeof(double); i++)
+            wrong += array[i] != pattern(i, k);
+    }
+    return wrong;
+}

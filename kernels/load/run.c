@@ -1,0 +1,99 @@
+#include "load/run.h"
+
+#include "kit/affinity.h"
+#include "kit/chaincheck.h"
+#include "load/search.h"
+
+/* Maps the chain's memory from its own CPU, before the load threads take theirs. */
+static void map_chain(struct run *run, const struct llc *llc)
+{
+    run->arena = arena_map(asked.pages, (uint64_t)asked.size, asked.latency_node);
+    run->chain = (struct chain){
+        .start = run->arena.start,
+        .bytes = run->arena.bytes,
+        .stride = cpu_line_bytes(),
+        .max_lines = llc_dense_lines(llc, (int64_t)cpu_line_bytes()),
+        .seed = (uint64_t)asked.seed,
+    };
+}
+
+static void build_chain(struct run *run, const struct llc *llc)
+{
+    struct chain *chain = &run->chain;
+    struct extent extent = chain_extent(chain, (uint64_t)asked.size);
+    chain_init(chain);
+    if (!chain_resize(chain, extent) || !chain_check(chain))
+        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not one cycle through all of them", (unsigned long long)extent.lines);
+    run->chain_lines = extent.lines;
+    if (extent.cell > 1)
+        chain_flush(chain, (uint64_t)asked.size, (uint64_t)llc->bytes);
+}
+
+static struct levels levels_of(struct run *run)
+{
+    return (struct levels){
+        .sampler = {
+            .timer = run->timer,
+            .crew = &run->crew,
+            .chain = run->probe == PROBE_CHAIN ? &run->chain : NULL,
+            .at = run->probe == PROBE_CHAIN ? chain_line(&run->chain, 0) : NULL,
+        },
+        .workload = run->probe == PROBE_WORKLOAD ? &run->workload : NULL,
+        .target = (double)asked.target_interval / 1000,
+        .cap_ns = (uint64_t)asked.level_ms * 1000000,
+        .traffic = asked.traffic,
+        .width = asked.width,
+    };
+}
+
+void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc, char *const *command)
+{
+    struct crew_plan plan = asked_plan(cpus);
+    run->workload = (struct workload){.command = command, .cpu = cpus->latency};
+    crew_start(&run->crew, &plan, run->timer); /* before this thread is bound: threads inherit the mask */
+    if (run->probe == PROBE_CHAIN) {
+        affinity_bind(cpus->latency);
+        map_chain(run, llc);
+    } else {
+        cpus_stand_aside(cpus);
+    }
+    crew_fill(&run->crew);
+    if (run->probe == PROBE_CHAIN)
+        build_chain(run, llc);
+    crew_park(&run->crew);
+    run->levels = levels_of(run);
+}
+
+void run_levels(struct run *run, struct noise *noise)
+{
+    static struct level level;
+    run->levels.noise = noise;
+    if (run->probe != PROBE_NONE) {
+        level = (struct level){.phase = "idle", .delay = -1, .target_bps = -1};
+        level_measure(&run->levels, &level);
+        level_print(&run->levels, &level);
+    }
+    for (size_t i = 0; i < asked.delays.count; i++) {
+        level = (struct level){.phase = "level", .delay = asked.delays.values[i], .target_bps = -1};
+        level_measure(&run->levels, &level);
+        level_print(&run->levels, &level);
+    }
+    for (size_t i = 0; i < asked.targets.count; i++) {
+        search_measure(&run->levels, asked.targets.values[i], &level);
+        level_print(&run->levels, &level);
+    }
+}
+
+uint64_t run_finish(struct run *run)
+{
+    crew_end(&run->crew);
+    if (run->probe == PROBE_CHAIN && !chain_resize(&run->chain, (struct extent){1, run->chain.cell}))
+        fail(EXIT_SELF_CHECK, "the chain was changed while it was measured");
+    return crew_check(&run->crew);
+}
+
+bool run_release(struct run *run)
+{
+    bool restored = run->probe != PROBE_CHAIN || arena_release(&run->arena);
+    return crew_release(&run->crew) && restored;
+}

@@ -1,0 +1,163 @@
+#include "load/windows.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "kit/loop.h"
+
+#define SETTLE_NS 1500000     /* queues, prefetchers and the clock of the core follow the new load */
+#define SETTLE_WINDOWS 3      /* thrown away at least */
+#define SLICE_JUMP_FACTOR 4   /* a slice of loads so many times the fastest of its window ... */
+#define SLICE_JUMP_NS 20000   /* ... and so much longer lost the CPU */
+#define WARM_SHARE 16         /* of the loads of a window, untimed before it: reading counters displaced lines of near caches */
+
+static long switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* Slices of dependent loads, each timed from the end of the one before. True if one of them lost the CPU. */
+static bool chase(struct sampler *sampler, struct window *window)
+{
+    const struct timer *timer = sampler->timer;
+    uint64_t adds = loop_probe_adds(timer), fastest = UINT64_MAX, slowest = 0, before = cpu_ticks();
+    loop_adds(adds);
+    uint64_t start = cpu_ticks();
+    window->add_ticks = timer_net(timer, before, start);
+    sampler->at = loop_loads(sampler->at, sampler->turns * sampler->slices / WARM_SHARE + 1);
+    start = before = cpu_ticks();
+    for (uint64_t i = 0; i < sampler->slices; i++) {
+        sampler->at = loop_loads(sampler->at, sampler->turns);
+        uint64_t now = cpu_ticks(), ticks = now - before;
+        fastest = ticks < fastest ? ticks : fastest;
+        slowest = ticks > slowest ? ticks : slowest;
+        before = now;
+    }
+    uint64_t reading = timer->overhead_ticks * sampler->slices;
+    window->load_ticks = before - start > reading ? before - start - reading : 0;
+    return (double)slowest > (double)fastest * SLICE_JUMP_FACTOR + SLICE_JUMP_NS / timer->ns_per_tick;
+}
+
+/* Until the time is over or a child ends. The program blocks SIGCHLD, which is pending then. */
+static void sleep_ns(uint64_t ns)
+{
+    struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &time);
+}
+
+/* A window from the end of the one before to now. True if this thread was disturbed in it; a thread that sleeps cannot be. */
+static bool pass(struct sampler *sampler, struct window *window)
+{
+    if (!sampler->chain) {
+        sleep_ns(sampler->sleep_ns);
+        return false;
+    }
+    bool jumped = chase(sampler, window);
+    long now = switches();
+    bool switched = now != sampler->switches;
+    sampler->switches = now;
+    return jumped || switched;
+}
+
+static void mark(struct sampler *sampler)
+{
+    sampler->ticks = cpu_ticks();
+    sampler->count = crew_read(sampler->crew);
+}
+
+/* Makes one window of every two, so that sleeping goes on for as long as a workload takes. */
+static void join_pairs(struct sampler *sampler, struct windows *windows)
+{
+    windows->count /= 2;
+    for (uint64_t i = 0; i < windows->count; i++) {
+        struct window a = windows->list[2 * i], b = windows->list[2 * i + 1];
+        windows->list[i] = (struct window){0, 0, a.steps + b.steps, a.span_ticks + b.span_ticks};
+    }
+    sampler->sleep_ns *= 2;
+}
+
+static void drop(struct windows *windows, const struct window *window)
+{
+    if (windows->dropped < WINDOWS_SPARE_MAX)
+        windows->spare[windows->dropped] = *window;
+    windows->dropped++;
+}
+
+bool windows_take(struct sampler *sampler, struct windows *windows)
+{
+    struct window window = {0};
+    uint64_t ticks = sampler->ticks;
+    if (windows->count == WINDOWS_MAX)
+        join_pairs(sampler, windows);
+    struct crew_count before = sampler->count;
+    bool disturbed = pass(sampler, &window);
+    mark(sampler);
+    bool lost = sampler->count.lost != before.lost || sampler->count.stalled;
+    window.span_ticks = sampler->ticks - ticks;
+    window.steps = sampler->count.steps - before.steps;
+    /* A thread that lost its CPU tells when it has it back: the loss may have begun in the window before. */
+    if (lost && windows->kept_last)
+        drop(windows, &windows->list[--windows->count]);
+    windows->kept_last = !lost && !disturbed;
+    if (windows->kept_last)
+        windows->list[windows->count++] = window;
+    else
+        drop(windows, &window);
+    return windows->kept_last;
+}
+
+void windows_restore(struct windows *windows)
+{
+    windows->count = windows->dropped < WINDOWS_SPARE_MAX ? windows->dropped : WINDOWS_SPARE_MAX;
+    memcpy(windows->list, windows->spare, windows->count * sizeof *windows->list);
+    windows->dropped -= windows->count;
+}
+
+/* Turns and slices for a window of about the wanted length, from the time of the last one. */
+static void fit(struct sampler *sampler, const struct window *window)
+{
+    double turn_ns = (double)window->load_ticks * sampler->timer->ns_per_tick / (double)(sampler->turns * sampler->slices);
+    double turns = turn_ns > 0 ? WINDOWS_CHAIN_NS / turn_ns : 1;
+    sampler->slices = turns < 4 ? 4 : turns < WINDOWS_SLICES ? (uint64_t)turns : WINDOWS_SLICES;
+    sampler->turns = turns < WINDOWS_SLICES ? 1 : (uint64_t)(turns / WINDOWS_SLICES);
+}
+
+void windows_begin(struct sampler *sampler, struct windows *windows)
+{
+    uint64_t until = timer_monotonic_ns() + SETTLE_NS;
+    sampler->turns = 1;
+    sampler->slices = WINDOWS_SLICES;
+    sampler->sleep_ns = WINDOWS_SLEEP_NS;
+    for (unsigned i = 0; i < SETTLE_WINDOWS || timer_monotonic_ns() < until; i++) {
+        struct window window = {0};
+        if (!pass(sampler, &window) && sampler->chain)
+            fit(sampler, &window);
+    }
+    windows->count = windows->dropped = 0;
+    windows->kept_last = false;
+    crew_read(sampler->crew);
+    mark(sampler);
+}
+
+uint64_t windows_loads(const struct sampler *sampler)
+{
+    return sampler->chain ? sampler->turns * sampler->slices * LOOP_LOADS_PER_TURN : 0;
+}
+
+double windows_latency_ns(const struct sampler *sampler, const struct window *window)
+{
+    return (double)window->load_ticks * sampler->timer->ns_per_tick / (double)windows_loads(sampler);
+}
+
+double windows_bandwidth(const struct sampler *sampler, const struct window *window)
+{
+    double seconds = (double)window->span_ticks * sampler->timer->ns_per_tick / 1e9;
+    return (double)window->steps * (double)crew_step_bytes(sampler->crew) / seconds;
+}
