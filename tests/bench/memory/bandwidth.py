@@ -1,0 +1,74 @@
+"""Bandwidth: the caches in bytes a cycle against what is documented, memory against the best peer."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from tests.bench.memory import limits
+from tests.bench.memory.kernels import bandwidth_sample
+from tests.bench.memory.peers import bandwidth_peers, memory_peers
+from tests.bench.memory.table import Goal, Limit, best_peer, cpus, interleaved, row
+
+CACHE_TRAFFIC = ("all-reads", "write", "copy", "triad")
+DRAM_TRAFFIC = ("all-reads", "write", "copy", "triad", "nt-write", "nt-copy")
+DRAM_BYTES = 512 << 20
+GOALS = ("all-reads", "write")  # copy and triad have no documented sum in every level
+
+
+def cache(level: int) -> None:
+    """One thread, half of the cache."""
+    size = limits.caches()[level - 1] // 2
+    for traffic in CACHE_TRAFFIC:
+        samples: list[dict[str, Any]] = []
+
+        def ours(traffic: str = traffic, samples: list[dict[str, Any]] = samples) -> float:
+            samples.append(bandwidth_sample(size, traffic, cpus()[-1:]))
+            return float(samples[-1]["median_bps"]) / 1e9
+
+        name = f"l{level}-bandwidth {traffic}"
+        values = interleaved({"ours": ours, **bandwidth_peers(traffic, size, cpus()[-1:])})
+        per_cycle = [sample["median_bps"] * sample["cycle_fs"] * 1e-15 for sample in samples]
+        limit = limits.limit(level, traffic)
+        row(
+            name,
+            "B/cycle",
+            statistics.median(per_cycle),
+            max(per_cycle),
+            limit=limit,
+            goal=_share(limit, per_cycle, traffic),
+        )
+        best = max(sample["max_bps"] for sample in samples) / 1e9
+        row(f"{name}, GB/s", "GB/s", statistics.median(values["ours"]), best, peer=best_peer(values, max))
+
+
+def _share(limit: Limit | None, values: list[float], traffic: str) -> Goal | None:
+    if limit is None or traffic not in GOALS:
+        return None
+    return Goal("0.95 of the limit", statistics.median(values) >= 0.95 * limit.value)
+
+
+def memory(threads: list[int], name: str) -> None:
+    """512 MiB a thread."""
+    for traffic in DRAM_TRAFFIC:
+        samples: list[dict[str, Any]] = []
+
+        def ours(traffic: str = traffic, samples: list[dict[str, Any]] = samples) -> float:
+            samples.append(bandwidth_sample(DRAM_BYTES, traffic, threads))
+            return float(samples[-1]["median_bps"]) / 1e9
+
+        peers = {**bandwidth_peers(traffic, DRAM_BYTES, threads), **memory_peers(traffic, threads)}
+        values = interleaved({"ours": ours, **peers}, rounds=3)
+        middle, best = statistics.median(values["ours"]), max(sample["max_bps"] for sample in samples) / 1e9
+        peer = best_peer(values, max)
+        goal = Goal("at least 1.00 of the best peer", middle >= peer[1]) if peer else None
+        row(f"{name} {traffic}", "GB/s", middle, best, peer=peer, goal=goal)
+
+
+ROWS: dict[str, Callable[[], None]] = {
+    "l1-bandwidth": lambda: cache(1),
+    "l2-bandwidth": lambda: cache(2),
+    "dram-bandwidth-one": lambda: memory(cpus()[-1:], "dram-bandwidth, one thread,"),
+    "dram-bandwidth-all": lambda: memory(cpus(), "dram-bandwidth, all CPUs,"),
+}

@@ -1,0 +1,64 @@
+"""What the processor could reach at most, where its manufacturer documents it; sizes of its caches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.memory.table import Limit, cpus
+
+INTEL = "Intel, Optimization Reference Manual, cache parameters of cores with AVX-512"
+ZEN5 = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture, load-store unit and L2"
+ZEN4 = "AMD, Software Optimization Guide for the Zen 4 Microarchitecture, load-store unit and L2"
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Bytes a cycle of one core: loads from and stores to the first level, and between first and second level."""
+
+    load: int
+    store: int
+    second: int
+    source: str
+
+
+def paths() -> Paths | None:
+    """Those of this processor; None when no document is known for it."""
+    found = _identity()
+    family, wide = int(found.get("cpu family", "0")), "avx512f" in found.get("flags", "").split()
+    if found.get("vendor_id") == "GenuineIntel" and family == 6 and wide:
+        return Paths(128, 64, 64, INTEL)
+    if found.get("vendor_id") == "AuthenticAMD" and family == 26:
+        return Paths(128, 64, 64, ZEN5)
+    if found.get("vendor_id") == "AuthenticAMD" and family == 25 and wide:
+        return Paths(64, 32, 32, ZEN4)
+    return None
+
+
+def limit(level: int, traffic: str) -> Limit | None:
+    """Bytes loaded and stored in a cycle. In the first level loads and stores go side by side; the path to the second
+    is shared by what comes in and, on a write-back, goes out: at most its width counts in either direction."""
+    known = paths()
+    if known is None:
+        return None
+    if level == 2:
+        return Limit(known.second, known.source)
+    width = {"all-reads": known.load, "write": known.store, "copy": 2 * known.store, "triad": 3 * known.store}[traffic]
+    return Limit(width, known.source)
+
+
+def caches() -> tuple[int, int]:
+    """Bytes of the first-level data cache and of the second level."""
+    sizes: dict[int, int] = {}
+    for folder in Path(f"/sys/devices/system/cpu/cpu{cpus()[-1]}/cache").glob("index*"):
+        if (folder / "type").read_text().strip() != "Instruction":
+            level, text = int((folder / "level").read_text()), (folder / "size").read_text().strip()
+            sizes[level] = int(text.removesuffix("K")) * 1024
+    if not {1, 2} <= sizes.keys():
+        raise LookupError("the system does not tell the sizes of the caches")
+    return sizes[1], sizes[2]
+
+
+def _identity() -> dict[str, str]:
+    lines = [line.partition(":") for line in Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()]
+    return {name.strip(): value.strip() for name, _, value in lines}

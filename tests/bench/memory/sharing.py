@@ -1,0 +1,66 @@
+"""Time of the loaded levels and of a pair of CPUs; what 192 CPUs are planned to take."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+from tests.bench.memory.kernels import kernel
+from tests.bench.memory.table import ROUNDS, Goal, cpus, row
+
+DELAYS = "3000,1500,1000,700,500,300,200,100,50,20,10,5,0"
+METHODS = "token,cas,chain"
+LARGE = 192
+
+
+def loaded() -> None:
+    """Thirteen levels on two CPUs: what the levels take, without building chain and buffers, and the whole process."""
+    here = cpus()
+    seconds, whole = [], []
+    for _ in range(ROUNDS):
+        taken = kernel(
+            "load", "--latency-cpu", str(here[-1]), "--cpus", ",".join(map(str, here[:-1])), "--delays", DELAYS
+        )
+        levels = [sample for sample in taken.samples if sample["phase"] == "level"]
+        if len(levels) != DELAYS.count(",") + 1:
+            raise RuntimeError(f"{len(levels)} of 13 levels came back")
+        seconds.append(sum(sample["elapsed_ns"] for sample in levels) / 1e9)
+        whole.append(taken.seconds)
+    middle = statistics.median(seconds)
+    row("loaded-latency, 13 levels", "s", middle, min(seconds), goal=Goal("under 3 s", middle < 3))
+    row("loaded-latency, the whole process", "s", statistics.median(whole), min(whole))
+
+
+def pair() -> None:
+    """One pair of CPUs by three methods."""
+    if len(cpus()) < 2:
+        raise RuntimeError("one CPU has no pair")
+    two = ",".join(map(str, cpus()[:2]))
+    totals = []
+    for _ in range(ROUNDS):
+        taken = kernel("pingpong", "--cpus", two, "--methods", METHODS)
+        totals.append(sum(sample["elapsed_ns"] for sample in taken.samples) / 1e6)
+    middle = statistics.median(totals)
+    row("core-to-core, one pair, three methods", "ms", middle, min(totals), goal=Goal("under 150 ms", middle < 150))
+
+
+def planned() -> None:
+    """The schedule of 192 CPUs: every pair once, and its rounds at the time that a pair takes here."""
+    names = ",".join(map(str, range(LARGE)))
+    taken = kernel("pingpong", "--cpus", names, "--groups", names, "--list-schedule", "1")
+    rounds = [line for line in taken.lines if line["t"] == "round"]
+    pairs = {tuple(sorted(one)) for line in rounds for one in line["pairs"]}
+    if len(pairs) != LARGE * (LARGE - 1) // 2:
+        raise RuntimeError(f"{len(pairs)} pairs in the schedule of {LARGE} CPUs")
+    two = ",".join(map(str, cpus()[:2]))
+    one = kernel("pingpong", "--cpus", two, "--methods", METHODS)
+    seconds = len(rounds) * sum(sample["elapsed_ns"] for sample in one.samples) / 1e9
+    row(f"core-to-core, {LARGE} CPUs, rounds", "rounds", len(rounds), len(rounds))
+    row(f"core-to-core, {LARGE} CPUs, planned", "s", seconds, seconds)
+
+
+ROWS: dict[str, Callable[[], None]] = {
+    "loaded-latency": loaded,
+    "core-to-core-pair": pair,
+    "core-to-core-plan": planned,
+}

@@ -1,0 +1,93 @@
+"""Lines of the table: our value, the limit, the best peer, and the ratios."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROUNDS = 5
+Subject = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the hardware could reach at most, in the unit of the row, and who says so."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What to reach: `text`, and whether it was."""
+
+    text: str
+    reached: bool
+
+
+def note(text: str) -> None:
+    """A line beside the table."""
+    print(f"# {text}", flush=True)
+
+
+def machine() -> str:
+    """Model, CPUs that may be used, load of the last minute."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor"
+    )
+    return f"{model}, CPUs {','.join(map(str, cpus()))}, load {os.getloadavg()[0]:.2f}"
+
+
+def cpus() -> list[int]:
+    """CPUs that this process may use."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def interleaved(subjects: Mapping[str, Subject], rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Each subject once a round. A subject that fails is left out with a note; one called `ours` must not."""
+    values: dict[str, list[float]] = {name: [] for name in subjects}
+    for _ in range(rounds):
+        for name in list(values):
+            try:
+                values[name].append(subjects[name]())
+            except (RuntimeError, OSError, LookupError) as problem:
+                if name.startswith("ours"):
+                    raise
+                del values[name]
+                note(f"{name}: {problem}")
+    return values
+
+
+def row(
+    name: str,
+    unit: str,
+    middle: float,
+    best: float,
+    *,
+    limit: Limit | None = None,
+    peer: tuple[str, float, float] | None = None,
+    goal: Goal | None = None,
+) -> None:
+    """One line. `peer` is its name, its median and its best; ratios are ours over theirs, medians then bests."""
+    parts = [f"{name:<34} median {middle:9.3f}  best {best:9.3f} {unit:<8}"]
+    if limit is not None:
+        parts.append(f"limit {limit.value:g} ({limit.source}), ratio {middle / limit.value:.3f}")
+    if peer is not None:
+        parts.append(f"{peer[0]} {peer[1]:.3f} / {peer[2]:.3f}, ratio {middle / peer[1]:.3f} / {best / peer[2]:.3f}")
+    if goal is not None:
+        parts.append(f"goal {goal.text}: {'reached' if goal.reached else 'MISSED'}")
+    print("  ".join(parts), flush=True)
+
+
+def best_peer(values: Mapping[str, Sequence[float]], better: Callable[..., float]) -> tuple[str, float, float] | None:
+    """The peer with the best median (`better` is max or min): name, median, best."""
+    peers = {name: series for name, series in values.items() if not name.startswith("ours") and series}
+    if not peers:
+        return None
+    middles = {name: statistics.median(series) for name, series in peers.items()}
+    name = next(name for name, middle in middles.items() if middle == better(middles.values()))
+    return name, middles[name], better(peers[name])

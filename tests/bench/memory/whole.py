@@ -1,0 +1,93 @@
+"""The whole memory set as a user runs it, and the levels of a sweep while other programs hold every CPU."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.bench.harness import asct, scratch
+from tests.bench.measure import command
+from tests.bench.memory.table import Goal, cpus, row
+
+SWEEPS = 3
+BENCHMARKS = (
+    "latency-sweep", "idle-latency", "loaded-latency", "core-to-core-latency", "bandwidth-sweep",
+    "cross-numa-bandwidth", "peak-bandwidth", "memory-profile",
+)  # fmt: skip
+
+
+def memory_set() -> None:
+    """Every memory benchmark at its defaults, with start, build, report and all."""
+    folder = scratch()
+    (folder / "plan.yaml").write_text(f"plan: 1\nname: set\nbenchmarks: [{', '.join(BENCHMARKS)}]\n")
+    cost = command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+    run = folder / "results" / "set" / "latest"
+    measured = {record["benchmark"] for record in _lines(run / "records.jsonl")}
+    if measured != set(BENCHMARKS):
+        raise RuntimeError(f"not measured: {', '.join(sorted(set(BENCHMARKS) - measured))}")
+    goal = Goal("under 60 s on 2 CPUs", cost.wall_s < 60) if len(cpus()) == 2 else None
+    row("memory set, all included", "s", cost.wall_s, cost.wall_s, goal=goal)
+    for event in _lines(run / "journal.jsonl"):
+        if event["t"] == "point-ended":
+            row(f"  {event['job']}", "s", event["elapsed_s"], event["elapsed_s"])
+
+
+def busy() -> None:
+    """Levels of the latency sweep with a loop on every CPU against those without: near, or flagged."""
+    idle: dict[str, list[tuple[float, bool]]] = {}
+    loaded: dict[str, list[tuple[float, bool]]] = {}
+    for _ in range(SWEEPS):
+        _gather(idle)
+        with loops_everywhere():
+            _gather(loaded)
+    for level in idle:
+        if level not in loaded:
+            raise RuntimeError(f"the level {level} was not found on the busy machine")
+        quiet = statistics.median(value for value, _ in idle[level])
+        for value, flagged in loaded[level]:
+            off = abs(value - quiet) / quiet * 100
+            told = ", flagged" if flagged else ""
+            row(
+                f"busy machine, {level}{told}, off idle",
+                "%",
+                off,
+                off,
+                goal=Goal("10 % or flagged", off <= 10 or flagged),
+            )
+
+
+@contextmanager
+def loops_everywhere() -> Iterator[None]:
+    """A program that never waits on each CPU."""
+    running = [subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) for cpu in cpus()]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def _gather(levels: dict[str, list[tuple[float, bool]]]) -> None:
+    """Adds one sweep's value of each cache level, and whether it was flagged as not to be trusted."""
+    folder = scratch()
+    plan = "plan: 1\nname: sweep\nbenchmarks:\n  - uses: latency-sweep\n"
+    (folder / "plan.yaml").write_text(plan)
+    command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+    for record in _lines(folder / "results" / "sweep" / "latest" / "records.jsonl"):
+        level = record["coords"].get("level")
+        if record["metric"] == "latency" and level in ("L1", "L2", "L3"):
+            told = any(flag.startswith(("noisy", "invalid")) for flag in record["flags"])
+            levels.setdefault(level, []).append((record["value"], told))
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.open()]
+
+
+ROWS: dict[str, Callable[[], None]] = {"memory-set": memory_set, "busy-machine": busy}
