@@ -22,6 +22,7 @@ from asct.analysis.grid import Cell, Grid, Head
 from asct.diagnostics.codes_export import CODES
 from asct.errors import UsageError
 from asct.export import formats, get, markdown, render, text, write, write_all
+from asct.sdk.figure import Column, Table
 from tests.export.conftest import Viewer
 
 ONE_FILE = ["github", "html", "json", "jsonl", "junit", "markdown", "stdout"]
@@ -255,6 +256,22 @@ def test_text_columns_line_up(rows: list[tuple[str, str, float]]) -> None:
     assert all(text.display_width(line) <= 80 for line in lines)
     numbers = [line for line in lines if re.search(r"-?\d+\.\d$", line)]
     assert len({text.display_width(line) for line in numbers}) == 1 or not numbers
+
+
+def test_tables_too_long_to_read_stand_in_the_exports_alone(view: Viewer, tmp_path: Path) -> None:
+    run = view()
+    job = run.jobs[0]
+    rows = tuple({"cpu": f"pair-{number}", "value": number * 1e-9} for number in range(3000))
+    long = Table("pairs", "All pairs", (Column("cpu", "CPU"), Column("value", "LATENCY", 1e-9)), rows, bulk=True)
+    object.__setattr__(job, "tables", (long, *job.tables))
+    for name in ("html", "markdown", "stdout"):
+        text_of = str(render(run, name))
+        assert "pair-2999" not in text_of
+        assert "24.99M" in text_of, name
+    assert "pair-2999" in str(render(run, "json"))
+    write(run, "csv", tmp_path)
+    lines = (tmp_path / "latency-sweep.csv").read_text().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("CPU,LATENCY", "pair-2999,2999.0", 3001)
 
 
 # ---- html ----
