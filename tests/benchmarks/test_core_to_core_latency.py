@@ -16,7 +16,7 @@ from asct.benchmarks.core_to_core_latency import BENCHMARK
 from asct.benchmarks.core_to_core_latency.cells import Order
 from asct.benchmarks.core_to_core_latency.command import rounds
 from asct.benchmarks.core_to_core_latency.findings import FLAGS, INTERFERENCE, MISSING, SIBLINGS
-from asct.sdk import Bars, Context, Heatmap, HostFacts, Measurement, Output, Table
+from asct.sdk import Bars, Context, Heatmap, HostFacts, Measurement, Output, Step, Table
 from asct.sdk.facts import Cpu, Node
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.pingpong_streams import Machine, option, played, sample, stream
@@ -287,6 +287,20 @@ def test_cycles_are_those_of_the_core_that_measured() -> None:
     assert "(cycles)" in matrix.title
 
 
+def test_points_with_and_without_cycles_are_shown_in_time() -> None:
+    some = [
+        one.model_copy(update={"point": {"cycle_base": True}})
+        for one in records_of(BENCHMARK, measured(TWO, cycle_base=True, methods=["cas"]))
+    ]
+    other = [
+        one.model_copy(update={"point": {"cycle_base": False}, "point_id": "f" * 12})
+        for one in records_of(BENCHMARK, measured(TWO, methods=["cas"]))
+    ]
+    [matrix] = [table for table in BENCHMARK.tables([*some, *other]) if table.slug == "nodes-local"]
+    assert "(ns)" in matrix.title
+    assert [row["node0"] for row in matrix.rows[::2]] == [pytest.approx(34e-9, rel=1e-3)] * 2
+
+
 def test_without_nodes_all_cpus_are_in_node_0() -> None:
     facts = bare_facts().model_copy(update={"cpu": Cpu(online=[0, 1, 2], allowed=[0, 1, 2])})
     chosen = params(all_cpus=True, methods=["cas"])
@@ -447,6 +461,20 @@ def test_the_real_kernel_gives_all_methods() -> None:
         if item.metric in ("latency", "one_way"):
             assert 1e-9 < item.value < 1e-3
     assert BENCHMARK.tables(records_of(BENCHMARK, found))
+
+
+@pytest.mark.kernels
+@two_cpus
+def test_the_real_kernel_without_single_batches() -> None:
+    chosen = params(time_cap="5ms", target_interval="10 %")
+    (step,) = steps(facts_here(), time_cap="5ms", target_interval="10 %")
+    output = run_step(Step(step.name, step.program, (*step.arguments, "--list-batches", "0")))
+    found = BENCHMARK.parse(chosen, [output], facts_here())
+    pairs = [item for item in found if "cpu_b" in item.coords]
+    assert pairs and all(item.stats is None and item.detail for item in pairs)
+    meta = json.loads(output.stdout.splitlines()[0])
+    assert len(meta["clusters"]) == len(meta["cpus"]) == 2
+    assert all(cluster == -1 or cluster <= cpu for cluster, cpu in zip(meta["clusters"], meta["cpus"], strict=True))
 
 
 @pytest.mark.kernels

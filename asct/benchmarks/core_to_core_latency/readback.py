@@ -49,13 +49,14 @@ class Measured:
 
 
 def points_of(records: Sequence[Record]) -> list[Measured]:
-    """The points in order of appearance; those without a pair are left out."""
-    points = [_measured(mine) for mine in by_point(records)]
+    """The points in order of appearance; those without a pair are left out. In cycles if all of them have cycles."""
+    groups = by_point(records)
+    in_cycles = all(any(record.metric.endswith("_cycles") for record in mine) for mine in groups)
+    points = [_measured(mine, in_cycles) for mine in groups]
     return [point for point in points if point.cells]
 
 
-def _measured(mine: Sequence[Record]) -> Measured:
-    in_cycles = any(record.metric.endswith("_cycles") for record in mine)
+def _measured(mine: Sequence[Record], in_cycles: bool) -> Measured:
     found: dict[tuple[Scalar, ...], list[Record]] = {}
     for record in mine:
         if "cpu_b" in record.coords and record.metric.endswith("_cycles") == in_cycles:
