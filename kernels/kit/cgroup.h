@@ -38,7 +38,8 @@ static inline bool cgroup_own(const char *line, char *group)
         return false;
     *end = '\0';
     path += strlen(line);
-    memcpy(group, strcmp(path, "/") == 0 ? "" : path, strlen(path) + 1);
+    path += strcmp(path, "/") == 0; /* the root */
+    memcpy(group, path, strlen(path) + 1);
     return true;
 }
 
