@@ -190,6 +190,17 @@ def test_every_value_lies_within_its_interval(case: str) -> None:
         assert low <= item["value"] <= high, (item["metric"], item["coords"])
 
 
+def test_on_a_busy_machine_each_level_is_right_or_flagged() -> None:
+    """`busy` was recorded on the same machine while other jobs kept both CPUs busy three times over."""
+    quiet, busy = at_level(measured("default"), "latency"), measured("busy")
+    doubted = {level for level in results_in_doubt(busy) if level}
+    assert {level for level in at_level(busy, "latency") if level not in doubted} >= {"L1", "L2"}
+    for level, latency in at_level(busy, "latency").items():
+        assert level in doubted or latency == pytest.approx(quiet[level], rel=0.1)
+    flags = {flag for item in busy if "level" in item.coords for flag in item.flags}
+    assert {"disturbed-pressure", "disturbed-switches", "noisy-pressure", "noisy-switches"} <= flags
+
+
 def test_wrong_or_missing_cache_sizes_change_no_level() -> None:
     settings, facts, outputs = recorded("default")
     right = at_level(BENCHMARK.parse(settings, outputs, facts), "latency")
@@ -357,6 +368,18 @@ def test_without_levels_every_size_counts() -> None:
     found = altered("sizes", unsettled)
     assert not any(item.detail for item in found)
     assert results_in_doubt(found) == {None}
+
+
+def test_what_is_shared_with_others_is_in_doubt_while_they_run() -> None:
+    settings, facts, outputs = recorded("default")
+    for share, doubted in ((0.01, set()), (0.5, {"LLC", "DRAM"})):
+        noise = {"cpus": 1, "elapsed_ns": 10**10, "own_ns": 10**10, "others_ns": int(share * 10**10)}
+        for output in outputs:
+            lines = [json.loads(line) for line in output.stdout.splitlines()]
+            lines[-1]["noise"] = noise
+            output.files["stdout"] = "\n".join(map(json.dumps, lines)) + "\n"
+        found = BENCHMARK.parse(settings, outputs, facts)
+        assert {level for level in results_in_doubt(found) if level} == doubted
 
 
 @pytest.mark.parametrize("case", ["default", "base-pages", "sizes"])

@@ -13,7 +13,7 @@ from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.sizes import is_lowered
 from asct.sdk.facts import HostFacts
 from asct.sdk.memory.chase import chased
-from asct.sdk.memory.noise import settled_flags
+from asct.sdk.memory.noise import noise_flags, settled_flags
 from asct.sdk.memory.pages import page_flags
 from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Measurement, Stats
@@ -26,6 +26,9 @@ FEW_LINES: Final = 8
 _NOISY_LEVEL: Final = 0.05
 """A level is noisy if it scatters by more from size to size, or if most of its sizes are known less well than that."""
 _MANY_DROPPED: Final = 0.25
+_PRIVATE: Final = ("L1", "L2")
+"""Levels that other programs do not slow down while they are off the CPU. Of the others they use a part all the time,
+so that a steady latency may still be 10 % above that of an idle host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ def _of_level(level: Level, points: Mapping[int, Point], end: Mapping[str, Any])
     in_cycles = [point.cycles.median for point in mine]
     latency = _around(level.latency, stats_of(level.latencies))
     cycles = _around(shorth_median(in_cycles), stats_of(in_cycles))
-    settled = max(level.scatter, median([_width(point.latency) for point in mine])) <= _NOISY_LEVEL
+    crowded = level.name not in _PRIVATE and "noisy-pressure" in noise_flags(end)
+    settled = not crowded and max(level.scatter, median([_width(point.latency) for point in mine])) <= _NOISY_LEVEL
     flags = settled_flags(settled, end, sum(point.dropped for point in mine))
     if latency.ci95 is None:
         flags = (*flags, "few-sizes")
