@@ -21,24 +21,11 @@ static void take_all(struct opt_list *cpus, const cpu_set_t *mask, size_t size)
     }
 }
 
-/* Ends the program with the reason why a CPU may not be used. */
-__attribute__((noreturn)) static void refuse(int64_t cpu, int allowed)
-{
-    char present[256], online[256], state[8];
-    sysfile_text(present, sizeof present, "/sys/devices/system/cpu/present");
-    sysfile_text(online, sizeof online, "/sys/devices/system/cpu/online");
-    sysfile_text(state, sizeof state, "/sys/devices/system/cpu/cpu%lld/online", (long long)cpu);
-    if (*state == '0')
-        fail(EXIT_ENVIRONMENT, "cpu %lld is offline (online: %s)", (long long)cpu, online);
-    fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus; present: %s)", (long long)cpu, allowed,
-         *present ? present : "unknown");
-}
-
 static void check_usable(const struct opt_list *cpus, const cpu_set_t *mask, size_t size)
 {
     for (size_t i = 0; i < cpus->count; i++)
         if (!may_use(mask, size, cpus->values[i]))
-            refuse(cpus->values[i], CPU_COUNT_S(size, mask));
+            affinity_refuse(cpus->values[i], CPU_COUNT_S(size, mask));
 }
 
 static void check_once(const struct opt_list *cpus)
@@ -99,4 +86,3 @@ void cpus_settle(struct opt_list *cpus, struct opt_list *groups, bool usable)
         groups->values[groups->count++] = core_of(cpus->values[i]);
     CPU_FREE(mask);
 }
-

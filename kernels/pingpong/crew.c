@@ -41,6 +41,7 @@ static void serve(struct member *member)
 {
     struct crew *crew = member->context;
     struct seat *seat = &crew->seats[member->index];
+    report_done(crew, seat); /* it is there */
     for (wait_for_go(seat); seat->player.game; wait_for_go(seat)) {
         if (seat->player.leads) {
             slot_prepare(&seat->player.game->slot);
@@ -51,38 +52,6 @@ static void serve(struct member *member)
         seat->found_on = now < 0 ? seat->cpu : now; /* the system does not tell */
         report_done(crew, seat);
     }
-}
-
-void crew_start(struct crew *crew, const struct rules *rules, const int64_t *cpus, size_t count, size_t batches,
-                uint64_t patience_ns)
-{
-    pthread_condattr_t monotonic;
-    memset(crew, 0, sizeof *crew);
-    crew->patience_ns = patience_ns;
-    crew->seats = zeroed(count, sizeof *crew->seats);
-    crew->games = zeroed(count / 2, sizeof *crew->games);
-    pthread_mutex_init(&crew->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&crew->changed, &monotonic);
-    for (size_t i = 0; i < count; i++) {
-        sem_init(&crew->seats[i].go, 0, 0);
-        crew->seats[i].cpu = cpus[i];
-        series_open(&crew->seats[i].player.series, batches);
-    }
-    team_start(&crew->team, rules->timer, cpus, count, serve, crew);
-}
-
-static void seat_pair(struct crew *crew, const struct rules *rules, struct duo pair, struct game *game)
-{
-    struct seat *leader = &crew->seats[pair.a], *follower = &crew->seats[pair.b];
-    game->rules = rules;
-    leader->player.game = follower->player.game = game;
-    leader->player.leads = true;
-    follower->player.leads = false;
-    leader->partner = follower;
-    follower->partner = leader;
-    leader->playing = follower->playing = true;
 }
 
 static struct timespec moment_in(uint64_t ns)
@@ -105,15 +74,18 @@ __attribute__((noreturn)) static void fail_by(const struct seat *seat)
          (long long)seat->found_on);
 }
 
-/* Ends the program with the first of the threads that did not finish. */
+/* Ends the program with the first of the threads that are not done. */
 __attribute__((noreturn)) static void fail_by_time(const struct crew *crew)
 {
     const struct seat *seat = crew->seats;
+    unsigned long long ms = crew->patience_ns / 1000000;
     while (!seat->playing)
         seat++;
+    if (!seat->partner)
+        fail(EXIT_ENVIRONMENT, "the thread on cpu %lld did not start within %llu ms", (long long)seat->cpu, ms);
     fail(EXIT_ENVIRONMENT, "cpu %lld and cpu %lld are not done after %llu ms (%zu threads are not): was a CPU taken away, or does a "
          "task of higher priority keep one busy?", (long long)seat->cpu, (long long)seat->partner->cpu,
-         (unsigned long long)(crew->patience_ns / 1000000), crew->playing);
+         ms, crew->playing);
 }
 
 static void wait_until_done(struct crew *crew)
@@ -128,6 +100,41 @@ static void wait_until_done(struct crew *crew)
     if (crew->playing > 0)
         fail_by_time(crew);
     pthread_mutex_unlock(&crew->mutex);
+}
+
+void crew_start(struct crew *crew, const struct rules *rules, const int64_t *cpus, size_t count, size_t batches,
+                uint64_t patience_ns)
+{
+    pthread_condattr_t monotonic;
+    memset(crew, 0, sizeof *crew);
+    crew->patience_ns = patience_ns;
+    crew->seats = zeroed(count, sizeof *crew->seats);
+    crew->games = zeroed(count / 2, sizeof *crew->games);
+    pthread_mutex_init(&crew->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&crew->changed, &monotonic);
+    for (size_t i = 0; i < count; i++) {
+        sem_init(&crew->seats[i].go, 0, 0);
+        crew->seats[i].cpu = crew->seats[i].found_on = cpus[i];
+        crew->seats[i].playing = true;
+        series_open(&crew->seats[i].player.series, batches);
+    }
+    crew->playing = count;
+    team_start(&crew->team, rules->timer, cpus, count, serve, crew);
+    wait_until_done(crew);
+}
+
+static void seat_pair(struct crew *crew, const struct rules *rules, struct duo pair, struct game *game)
+{
+    struct seat *leader = &crew->seats[pair.a], *follower = &crew->seats[pair.b];
+    game->rules = rules;
+    leader->player.game = follower->player.game = game;
+    leader->player.leads = true;
+    follower->player.leads = false;
+    leader->partner = follower;
+    follower->partner = leader;
+    leader->playing = follower->playing = true;
 }
 
 void crew_play(struct crew *crew, const struct rules *rules, const struct duo *pairs, size_t count)

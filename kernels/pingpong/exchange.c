@@ -2,8 +2,8 @@
 
 #include <time.h>
 
-#define POLLS 65536 /* tens of microseconds or more; messages take less than two */
-#define SWAPS 4096  /* each takes longer */
+#define POLLS_MOST 65536 /* tens of microseconds or more; messages take less than two */
+#define SWAPS_MOST 4096 /* each takes longer */
 #define NAP_NS 50000
 
 __attribute__((noinline, cold)) void exchange_nap(void)
@@ -11,18 +11,26 @@ __attribute__((noinline, cold)) void exchange_nap(void)
     nanosleep(&(struct timespec){0, NAP_NS}, NULL);
 }
 
-#define LOOK                                                                                                                      \
-    if ((seen = atomic_load_explicit(word, memory_order_acquire)) != old)                                                         \
+/* Naps; the count that begins anew. */
+static unsigned nap_for(unsigned count)
+{
+    exchange_nap();
+    return count;
+}
+
+/* One poll of `word`, and out of the function with what was seen if it is not `old` any more. */
+#define POLL \
+    if ((seen = atomic_load_explicit(word, memory_order_acquire)) != old) \
         return seen;
 
-/* Waits until the word is no longer `old`. Looks are counted by eights: a count beside each one lengthens the latency by 3 ns. */
+/* Waits until the word is no longer `old`. Polls are counted by eights: a count beside each one lengthens the latency by 3 ns. */
 static inline uint64_t poll(exchange_word *word, uint64_t old)
 {
     uint64_t seen;
-    for (unsigned left = POLLS / 8;; left--) {
-        LOOK LOOK LOOK LOOK LOOK LOOK LOOK LOOK
+    for (unsigned left = POLLS_MOST / 8;; left--) {
+        POLL POLL POLL POLL POLL POLL POLL POLL
         if (left == 0)
-            exchange_nap();
+            left = nap_for(POLLS_MOST / 8);
     }
 }
 
@@ -51,14 +59,14 @@ __attribute__((noinline)) uint64_t exchange_token_follow(exchange_word *word, ui
 /* Swaps `from` for the next number as soon as it is there; until then the word holds the number before. */
 static inline uint64_t swap(exchange_word *word, uint64_t from)
 {
-    for (unsigned left = SWAPS;; left--) {
+    for (unsigned left = SWAPS_MOST;; left--) {
         uint64_t seen = from;
         if (atomic_compare_exchange_strong_explicit(word, &seen, from + 1, memory_order_acq_rel, memory_order_acquire))
             return from + 1;
         if (seen != from - 1)
             return seen;
         if (left == 0)
-            exchange_nap();
+            left = nap_for(SWAPS_MOST);
     }
 }
 

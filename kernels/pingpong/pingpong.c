@@ -171,7 +171,7 @@ static void report_meta(const struct schedule *schedule, size_t checks, const st
     out_end();
 }
 
-static void report_end(const struct rounds *rounds, const struct timer *timer, struct checked checked)
+static void report_end(const struct rounds *rounds, const struct timer *timer, struct checked checked, bool restored)
 {
     int64_t drift = timer_drift_ppm(timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
@@ -181,11 +181,12 @@ static void report_end(const struct rounds *rounds, const struct timer *timer, s
     out_integer(&out, "samples", (int64_t)rounds->samples);
     out_integer(&out, "rounds", (int64_t)rounds->schedule->rounds);
     out_integer(&out, "pairs", (int64_t)rounds->schedule->pairs);
-    out_integer(&out, "reused_slots", (int64_t)(rounds->slots.taken > rounds->slots.count ? rounds->slots.taken - rounds->slots.count : 0));
+    out_integer(&out, "reused_slots", rounds->slots.taken > rounds->slots.count ? (int64_t)(rounds->slots.taken - rounds->slots.count) : 0);
     out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
     out_integer(&out, "tick_drift_ppm", drift);
     out_integer(&out, "verified_messages", (int64_t)checked.messages);
     out_integer(&out, "verified_lines", (int64_t)checked.lines);
+    out_bool(&out, "pool_restored", restored);
     noise_report(rounds->noise, &out);
     out_end();
 }
@@ -218,7 +219,8 @@ static void measure(const struct schedule *schedule, size_t checks)
     out_ready();
     rounds_play(&rounds);
     rounds_check(&rounds, checks);
-    report_end(&rounds, &timer, crew_end(&crew));
+    struct checked checked = crew_end(&crew);
+    report_end(&rounds, &timer, checked, arena_release(&arena));
     ring_free(&rules.ring);
 }
 

@@ -1,0 +1,151 @@
+"""How pingpong ends when a thread, a CPU, its memory or its reader fails: bounded in time, with a reason."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from tests.kernels.building import Builds
+from tests.kernels.pingpong import BOTH, CPUS
+
+pytestmark = pytest.mark.kernels
+
+LONG = ("--cpus", BOTH, "--pages", "4k", "--batches", "65536", "--target-interval", "1")
+PTRACE_SEIZE, PTRACE_INTERRUPT, WALL = 0x4206, 0x4207, 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@pytest.fixture(scope="module")
+def pingpong(built: Builds) -> Path:
+    return built["pingpong"]
+
+
+def out_of(process: subprocess.Popen[str]) -> IO[str]:
+    assert process.stdout is not None
+    return process.stdout
+
+
+@contextmanager
+def started(program: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """A kernel that measures, and its meta line."""
+    command = [str(program), *LONG, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            meta = json.loads(out_of(process).readline())
+            assert json.loads(out_of(process).readline()) == {"t": "ready"}
+            yield process, meta
+        finally:
+            process.kill()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    _, stderr = process.communicate(timeout=30)
+    return process.returncode, stderr
+
+
+def thread_on(process: subprocess.Popen[str], cpu: int) -> int:
+    """The thread that is bound to a CPU."""
+    for task in Path(f"/proc/{process.pid}/task").iterdir():
+        if int(task.name) != process.pid and os.sched_getaffinity(int(task.name)) == {cpu}:
+            return int(task.name)
+    raise AssertionError(f"no thread on CPU {cpu}")
+
+
+def ptrace(request: int, thread: int) -> None:
+    LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    assert LIBC.ptrace(request, thread, None, None) == 0, os.strerror(ctypes.get_errno())
+
+
+def test_a_thread_that_never_answers_ends_the_run_with_3(pingpong: Path) -> None:
+    arguments = ("--time-cap-ms", "100", "--methods", "token", "--patience-ms", "200")
+    with started(pingpong, *arguments) as (process, _):
+        thread = thread_on(process, CPUS[1])
+        ptrace(PTRACE_SEIZE, thread)
+        ptrace(PTRACE_INTERRUPT, thread)
+        began = time.monotonic()
+        os.waitpid(thread, WALL)  # it stands still
+        os.waitpid(thread, WALL)  # it was killed with the others
+        code, stderr = ended(process)
+    assert code == 3 and time.monotonic() - began < 20
+    assert f"cpu {CPUS[0]} and cpu {CPUS[1]} are not done after 1000 ms (2 threads are not): was a CPU taken" in stderr
+
+
+def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
+    first, second = CPUS[:2]
+    with started(pingpong, "--time-cap-ms", "300", "--methods", "cas") as (process, _):
+        os.sched_setaffinity(thread_on(process, second), {first})
+        code, stderr = ended(process)
+    message = f"cpu {second} was taken away while it was measured: its thread is on cpu {first} now"
+    assert (code, stderr) == (3, f"pingpong: {message}\n")
+
+
+def arena_of(process: subprocess.Popen[str], bytes_: int) -> int:
+    """Where the mapping of that size begins."""
+    for line in Path(f"/proc/{process.pid}/maps").read_text().splitlines():
+        low, high = (int(number, 16) for number in line.split()[0].split("-"))
+        if high - low == bytes_:
+            return low
+    raise AssertionError(f"no mapping of {bytes_} bytes")
+
+
+@contextmanager
+def opened(memory: str) -> Iterator[int]:
+    """A process's memory, until the process ends: then it cannot be written any more."""
+    descriptor = os.open(memory, os.O_RDWR)
+    try:
+        yield descriptor
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def test_a_word_that_was_overwritten_fails_the_self_check(pingpong: Path) -> None:
+    with started(pingpong, "--time-cap-ms", "20000", "--methods", "token", "--addresses", "2") as (process, meta):
+        words = arena_of(process, meta["arena_bytes"]) + 4096
+        with opened(f"/proc/{process.pid}/mem") as memory:
+            while process.poll() is None:
+                os.pwrite(memory, b"\x55" * 8192, words)
+        code, stderr = ended(process)
+    assert code == 4 and stderr.endswith(": a message came out of order\n")
+
+
+def test_a_line_that_was_overwritten_fails_the_self_check(pingpong: Path) -> None:
+    """The stamps, which stand behind the addresses of the next lines; the two write them anew all the time."""
+    arguments = ("--time-cap-ms", "20000", "--methods", "chain", "--addresses", "1", "--chain-bytes", "4096")
+    with started(pingpong, *arguments) as (process, meta):
+        ring = arena_of(process, meta["arena_bytes"]) + 8192
+        with opened(f"/proc/{process.pid}/mem") as memory:
+            while process.poll() is None:
+                lines = os.pread(memory, meta["arena_bytes"] - 8192, ring)
+                for at in range(0, len(lines), meta["line_bytes"]):
+                    if any(lines[at : at + 8]):
+                        os.pwrite(memory, b"\x55" * 8, ring + at + 8)
+        code, stderr = ended(process)
+    assert code == 4 and stderr.endswith(": a walk did not see every line as it was written\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_killed_run_leaves_whole_lines_and_no_end(number: signal.Signals, pingpong: Path) -> None:
+    with started(pingpong, "--time-cap-ms", "5000") as (process, _):
+        process.send_signal(number)
+        lines = out_of(process).readlines()
+        assert process.wait(timeout=10) == -number
+    assert "end" not in [json.loads(line)["t"] for line in lines]
+
+
+def test_a_full_disk_ends_with_3(pingpong: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [str(pingpong), "--cpus", BOTH]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3 and "standard output cannot be written" in done.stderr
