@@ -48,7 +48,13 @@ class Machine:
         """qemu with its CPUs, nodes and distances; without disk and network."""
         accelerated = {
             "x86_64": ["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"],
-            "aarch64": ["qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "max,pauth-impdef=on"],
+            "aarch64": [
+                "qemu-system-aarch64",
+                "-machine",
+                "virt,gic-version=3",
+                "-cpu",
+                "max,pauth-impdef=on,sve-max-vq=2",
+            ],
         }[self.arch]
         memory = f"{sum(node.mib for node in self.nodes)}M"
         command = [*accelerated, "-accel", "tcg,thread=multi", "-smp", str(self.cpus), "-m", memory]

@@ -30,3 +30,37 @@ def test_idle_latency_is_taken_from_every_node_to_every_memory(guests: dict[str,
         assert {meta["node"] for meta in metas} == set(NODES[name][1])
     report = (run / "report.html").read_text()
     assert "three" in report
+
+
+def test_cross_numa_bandwidth_is_taken_from_every_node_to_every_memory(
+    guests: dict[str, Guest], tmp_path: Path
+) -> None:
+    config = "{data_size: 1M, duration: 30ms, target_interval: 10%, pages: 4K}"
+    run = applied(f"benchmarks:\n  - uses: cross-numa-bandwidth\n    config: {config}\n", [*guests.values()], tmp_path)
+    for name in guests:
+        found = [record["coords"] for record in of(run, "bandwidth") if record["host"] == name]
+        assert sorted((coords["run_node"], coords["memory_node"]) for coords in found) == sorted(pairs_of(name))
+
+
+def test_core_to_core_latency_is_taken_with_local_and_remote_memory(three: Guest, tmp_path: Path) -> None:
+    config = "{all_cpus: true, memory_nodes: all, iterations: 20, time_cap: 50ms, target_interval: 10%, addresses: 2}"
+    run = applied(f"benchmarks:\n  - uses: core-to-core-latency\n    config: {config}\n", [three], tmp_path)
+    pairs = {frozenset((a, b)) for a in range(4) for b in range(a)}
+    for method, metric, directions in (("token", "one_way", 1), ("cas", "one_way", 1), ("chain", "latency", 2)):
+        for node in (0, 1, 2):
+            at = [
+                record["coords"]
+                for record in of(run, metric)
+                if record["coords"]["method"] == method and record["coords"].get("memory_node") == node
+            ]
+            two = [(coords["cpu_a"], coords["cpu_b"]) for coords in at]
+            assert len(two) == len(set(two)) and {frozenset(one) for one in two} <= pairs
+            assert len(two) + missing(run, method, node) == len(pairs) * directions
+    metas = [lines[0] for lines in streams(run, "three", "core-to-core-latency")]
+    assert [meta["node"] for meta in metas] == [0, 1, 2]
+
+
+def missing(run: Path, method: str, node: int) -> int:
+    """Pairs that were played, and left without a value since the emulator put their CPUs off all the time."""
+    found = [record for record in of(run, "missing") if record["coords"] == {"method": method, "memory_node": node}]
+    return sum(int(record["value"]) for record in found)

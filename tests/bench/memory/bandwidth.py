@@ -46,7 +46,7 @@ def cache(level: int) -> None:
 def _share(limit: Limit | None, values: list[float], traffic: str) -> Goal | None:
     if limit is None or traffic not in GOALS:
         return None
-    return Goal("0.95 of the limit", statistics.median(values) >= 0.95 * limit.value)
+    return Goal("0.95 of what is sustained", statistics.median(values) >= 0.95 * limit.sustained)
 
 
 def memory(threads: list[int], name: str) -> None:

@@ -31,7 +31,7 @@ def l1() -> None:
     middle = statistics.median(cycles)
     off = abs(middle - round(middle)) / round(middle)
     goal = Goal("within 0.5 % of whole cycles", off <= 0.005)
-    limit = Limit(round(middle), "the next whole cycle")
+    limit = Limit(round(middle), "the next whole cycle", round(middle))
     row("l1-latency", "cycles", middle, min(cycles), limit=limit, goal=goal)
 
 

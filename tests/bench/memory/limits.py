@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench.memory.table import Limit, cpus
 
-INTEL = "Intel, Optimization Reference Manual, cache parameters of cores with AVX-512"
+INTEL = "Intel, Optimization Reference Manual, caches of Skylake Server"
 ZEN5 = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture, load-store unit and L2"
 ZEN4 = "AMD, Software Optimization Guide for the Zen 4 Microarchitecture, load-store unit and L2"
 
@@ -19,6 +19,7 @@ class Paths:
     load: int
     store: int
     second: int
+    sustained: int  # of the latter, what the document says can be kept up
     source: str
 
 
@@ -27,11 +28,11 @@ def paths() -> Paths | None:
     found = _identity()
     family, wide = int(found.get("cpu family", "0")), "avx512f" in found.get("flags", "").split()
     if found.get("vendor_id") == "GenuineIntel" and family == 6 and wide:
-        return Paths(128, 64, 64, INTEL)
+        return Paths(128, 64, 64, 52, INTEL)
     if found.get("vendor_id") == "AuthenticAMD" and family == 26:
-        return Paths(128, 64, 64, ZEN5)
+        return Paths(128, 64, 64, 64, ZEN5)
     if found.get("vendor_id") == "AuthenticAMD" and family == 25 and wide:
-        return Paths(64, 32, 32, ZEN4)
+        return Paths(64, 32, 32, 32, ZEN4)
     return None
 
 
@@ -42,9 +43,9 @@ def limit(level: int, traffic: str) -> Limit | None:
     if known is None:
         return None
     if level == 2:
-        return Limit(known.second, known.source)
+        return Limit(known.second, known.source, known.sustained)
     width = {"all-reads": known.load, "write": known.store, "copy": 2 * known.store, "triad": 3 * known.store}[traffic]
-    return Limit(width, known.source)
+    return Limit(width, known.source, width)
 
 
 def caches() -> tuple[int, int]:

@@ -14,10 +14,11 @@ Subject = Callable[[], float]
 
 @dataclass(frozen=True)
 class Limit:
-    """What the hardware could reach at most, in the unit of the row, and who says so."""
+    """What the hardware could reach at most, in the unit of the row, who says so, and what they say it keeps up."""
 
     value: float
     source: str
+    sustained: float
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def row(
     """One line. `peer` is its name, its median and its best; ratios are ours over theirs, medians then bests."""
     parts = [f"{name:<34} median {middle:9.3f}  best {best:9.3f} {unit:<8}"]
     if limit is not None:
-        parts.append(f"limit {limit.value:g} ({limit.source}), ratio {middle / limit.value:.3f}")
+        lasting = f", {limit.sustained:g} sustained" if limit.sustained != limit.value else ""
+        parts.append(f"limit {limit.value:g}{lasting} ({limit.source}), ratio {middle / limit.value:.3f}")
     if peer is not None:
         parts.append(f"{peer[0]} {peer[1]:.3f} / {peer[2]:.3f}, ratio {middle / peer[1]:.3f} / {best / peer[2]:.3f}")
     if goal is not None:
