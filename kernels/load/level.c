@@ -4,7 +4,8 @@
 #include "kit/loop.h"
 
 #define LOOK_EVERY 7    /* windows between two looks at the interval */
-#define CAP_FACTOR 5   /* on a machine too busy for the least number of windows, this many caps do */
+#define CAP_FACTOR 5    /* on a machine too busy for the least number of windows, this many caps do, */
+#define BUSY_NS 200000000 /* and not less than this: other programs' turns take milliseconds */
 #define GLANCE_WINDOWS 9
 #define GLANCE_TRIES 200
 
@@ -41,7 +42,8 @@ static bool settled(const struct levels *levels, const struct windows *windows)
 static bool spent(const struct levels *levels, const struct windows *windows, uint64_t elapsed_ns)
 {
     bool enough = windows->count >= LEVEL_WINDOWS_MIN && elapsed_ns > levels->cap_ns;
-    return enough || windows->count == WINDOWS_MAX || elapsed_ns > CAP_FACTOR * levels->cap_ns;
+    bool given_up = elapsed_ns > CAP_FACTOR * levels->cap_ns && elapsed_ns > BUSY_NS;
+    return enough || windows->count == WINDOWS_MAX || given_up;
 }
 
 /* Until the level is settled or the time is over. Standing threads have a bandwidth of zero, which is known at once. */

@@ -1,0 +1,163 @@
+"""load: exactly so many NOPs, true accesses in its loops, and self-checks that find a loop that does less."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.kernels.building import CHECKED, KERNELS, Builds, compile_sources, run, sources_of
+from tests.kernels.load import QUICK, TRAFFIC
+
+pytestmark = pytest.mark.kernels
+
+HERE = Path(__file__).parent
+X86, ARM = "x86_64", pytest.param("aarch64", marks=pytest.mark.arm)
+OBJDUMP = {"x86_64": "objdump", "aarch64": "aarch64-linux-gnu-objdump"}
+STORES = {
+    "AVX512": ("vmovdqa64", "vmovntdq"), "AVX2": ("vmovdqa", "vmovntdq"), "SSE2": ("movdqa", "movntdq"),
+    "NEON": ("stp", "stnp"), "SVE": ("st1d", "stnt1d"),
+}  # fmt: skip
+ISAS = {"x86_64": ("SSE2", "AVX2", "AVX512"), "aarch64": ("NEON", "SVE")}
+PER_LINE = {"SSE2": 4, "AVX2": 2, "AVX512": 1, "NEON": 2, "SVE": 1}
+
+
+@pytest.fixture(params=[X86, ARM])
+def program(request: pytest.FixtureRequest) -> tuple[str, Path]:
+    return request.param, request.getfixturevalue("built" if request.param == "x86_64" else "built_arm")["load"]
+
+
+def instructions(program: tuple[str, Path], function: str) -> list[tuple[int, str]]:
+    """Address and text of each instruction of a function."""
+    arch, path = program
+    command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(path)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^\s+([0-9a-f]+):\t(.+?)\s*(?:[#/].*)?$", text, re.MULTILINE)
+    assert found, function
+    return [(int(address, 16), re.sub(r"\s+", " ", line).strip()) for address, line in found]
+
+
+def sled(listing: list[tuple[int, str]]) -> list[int]:
+    """Addresses of the 64 NOPs that stand together at last."""
+    runs: list[list[int]] = [[]]
+    size = 1 if listing and any(text.startswith("jmp *") for _, text in listing) else 4
+    for address, text in listing:
+        if text == "nop":
+            if runs[-1] and address - runs[-1][-1] != size:
+                runs.append([])
+            runs[-1].append(address)
+    return max(runs, key=len)[-64:]
+
+
+def test_the_nops_executed_are_those_asked_for(tmp_path: Path) -> None:
+    """Counted by single steps: no other instruction depends on the number but two a round of 64."""
+    program = compile_sources([HERE / "nops_count.c"], tmp_path / "count")
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "ok\n")
+
+
+def test_behind_each_step_lies_a_sled_of_64_nops(program: tuple[str, Path]) -> None:
+    arch, _ = program
+    for isa in ISAS[arch]:
+        listing = instructions(program, f"steps_{isa}_TRIAD")
+        nops = sled(listing)
+        assert len(nops) == 64
+        assert next(text for address, text in listing if address == nops[-1] + nops[1] - nops[0]).startswith("sub")
+
+
+@pytest.mark.arm
+def test_on_arm_each_landing_pad_leaves_as_many_nops_as_its_number(built_arm: Builds) -> None:
+    listing = instructions(("aarch64", built_arm["load"]), "steps_NEON_TRIAD")
+    end = sled(listing)[-1] + 4
+    ways = [
+        int(after.split()[1], 16)
+        for (_, before), (_, after) in pairwise(listing)
+        if before in ("bti j", "hint #0x24") and after.startswith("b ")
+    ]
+    assert [(end - way) // 4 for way in ways] == list(range(64))
+
+
+@pytest.mark.parametrize("kind", ["steps", "turns"])
+def test_loops_store_whole_lines_in_the_way_named(kind: str, program: tuple[str, Path]) -> None:
+    """Copy: as many stores as a line has vectors, of the normal or of the non-temporal kind and of no other."""
+    units = 8 if kind == "turns" else 1
+    for isa in ISAS[program[0]]:
+        normal, streaming = STORES[isa]
+        for body, wanted, unwanted in (("COPY", normal, streaming), ("NT_COPY", streaming, normal)):
+            texts = [text for _, text in instructions(program, f"{kind}_{isa}_{body}")]
+            stores = [text for text in texts if stores_vector(text)]
+            assert len([text for text in stores if text.split()[0] == wanted]) == units * PER_LINE[isa], (isa, body)
+            assert not [text for text in stores if text.split()[0] == unwanted]
+
+
+def stores_vector(text: str) -> bool:
+    """Of a vector register, not of those that a function saves on the stack."""
+    if re.match(r"(stp|stnp) q", text) or text.startswith(("st1d", "stnt1d")):
+        return "sp" not in text
+    return re.match(r"v?mov(dqa|dqa64|ntdq) %[xyz]mm\d+,.*\(", text) is not None
+
+
+def test_reads_load_every_line_and_store_none(program: tuple[str, Path]) -> None:
+    load = {"SSE2": "movdqa", "AVX2": "vmovdqa", "AVX512": "vmovdqa64", "NEON": "ldp q", "SVE": "ld1d"}
+    for isa in ISAS[program[0]]:
+        texts = [text for _, text in instructions(program, f"turns_{isa}_ALL_READS")]
+        loads = [text for text in texts if text.startswith(f"{load[isa]}") and not stores_vector(text)]
+        assert len(loads) == 8 * PER_LINE[isa]
+        assert not [text for text in texts if stores_vector(text)]
+
+
+@pytest.mark.arm
+@pytest.mark.parametrize("cpu", ["max,sve=off", *(f"max,sve-max-vq={length}" for length in (1, 2, 3, 4, 8, 16))])
+def test_every_traffic_is_right_with_vectors_of_every_length(cpu: str, built_arm: Builds) -> None:
+    for traffic, touch in zip(TRAFFIC, ("64", "128", "256") * len(TRAFFIC), strict=False):
+        arguments = (*QUICK, "--traffic", traffic, "--touch", touch, "--delays", "3,0")
+        ran = run(["qemu-aarch64", "-cpu", cpu, str(built_arm["load"])], *arguments)
+        assert (ran.status, ran.stderr) == (0, ""), traffic
+        assert ran.meta["width"] == ("16" if cpu.endswith("off") else "sve")
+        assert cpu.endswith("off") or ran.meta["vector_bytes"] == 16 * int(cpu.rpartition("=")[2])
+
+
+@pytest.mark.arm
+@pytest.mark.parametrize(("width", "status"), [("16", 0), ("32", 0), ("64", 3), ("sve", 0)])
+def test_a_width_on_arm_is_a_vector_of_exactly_that_length(width: str, status: int, built_arm: Builds) -> None:
+    command = ["qemu-aarch64", "-cpu", "max,sve-max-vq=2", str(built_arm["load"])]
+    ran = run(command, *QUICK, "--width", width, "--delays", "0")
+    assert ran.status == status, ran.stderr
+    if status == 0:
+        assert ran.meta["vector_bytes"] == (16 if width == "16" else 32)
+
+
+def test_threads_share_nothing_unordered(tmp_path: Path) -> None:
+    program = compile_sources(sources_of("load"), tmp_path / "load", flags=("-g", "-fsanitize=thread"))
+    command = ["setarch", "-R", str(program)]
+    for probe in (("--probe", "chain", "--targets", "500000000"), ("--probe", "none")):
+        ran = run(command, *QUICK, *probe, "--delays", "5,0")
+        assert (ran.status, ran.stderr) == (0, "")
+
+
+BROKEN = {
+    "a store left out": ('X##_LOAD("a", "\\\\k") X##_STORE("b", "\\\\k")', 'X##_LOAD("a", "\\\\k")', "copy"),
+    "another value stored": ('X##_LOAD("a", "\\\\k") X##_MULTIPLY', 'X##_LOAD("a", "\\\\k")', "scale"),
+    "a loaded array overwritten": ("#define ALL_READS(X) X##_LOAD", "#define ALL_READS(X) X##_SET", "all-reads"),
+    "every second line left out": ("k,0,1,2,3,4,5,6,7", "k,0,2,4,6", "1:1"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_loop_that_does_something_else_ends_with_4(fault: str, tmp_path: Path) -> None:
+    right, wrong, traffic = BROKEN[fault]
+    shutil.copytree(KERNELS, tmp_path / "kernels")
+    loops = tmp_path / "kernels" / "load" / "loops.c"
+    text = loops.read_text()
+    assert right in text
+    loops.write_text(text.replace(right, wrong))
+    sources = sorted(str(path) for path in loops.parent.glob("*.c"))
+    command = ["gcc", *CHECKED, "-static", "-I.", "-Iarch/x86_64", *sources, "-o", str(tmp_path / "load")]
+    subprocess.run(command, cwd=tmp_path / "kernels", check=True)
+    ran = run(tmp_path / "load", *QUICK, "--traffic", traffic, "--delays", "0")
+    assert ran.status == 4
+    assert "are not what" in ran.stderr and not ran.of("end")
