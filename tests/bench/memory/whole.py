@@ -19,7 +19,7 @@ PLAN = Path(__file__).parents[3] / "plans" / "memory.yaml"
 
 
 def memory_set() -> None:
-    """plans/memory.yaml: every memory benchmark at its defaults, with start, report and all; kernels are built before."""
+    """plans/memory.yaml, every memory benchmark at its defaults, with start, kernels not built yet, and report."""
     folder = scratch()
     cost = command(asct("apply", str(PLAN), "--results", str(folder / "results"), "-q"))
     run = folder / "results" / "memory" / "latest"
