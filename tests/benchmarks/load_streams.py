@@ -34,7 +34,7 @@ def sample(phase: str, delay: int | None, **changes: Any) -> dict[str, Any]:
     made = {
         "t": "sample", "phase": phase, "delay": delay, "target_bps": None, "reached": None, "traffic": "all-reads",
         "width": "64", "vector_bytes": 64, "touch": 64, "threads": 0 if delay is None else 1, "windows": 300,
-        "dropped": 0, "capped": False, "loads": 2000, "order": "time", "latency_ps": windows,
+        "dropped": 0, "capped": False, "disturbed": False, "loads": 2000, "order": "time", "latency_ps": windows,
         "bandwidth_bps": [bps] * len(windows), "median_ps": ps, "ci_low_ps": ps - 150, "ci_high_ps": ps + 150,
         "min_ps": ps - 900, "max_ps": ps + 2000, "median_bps": bps, "ci_low_bps": bps, "ci_high_bps": bps,
         "min_bps": bps, "max_bps": bps, "effective": 250, "chain_bps": 640_000_000, "bus_permille": 1000,

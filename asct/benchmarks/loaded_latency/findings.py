@@ -6,17 +6,20 @@ from typing import Final
 
 from asct.sdk.memory.noise import NOISE_FLAGS
 from asct.sdk.memory.pages import PAGE_FLAGS
-from asct.sdk.memory.stream_sizes import SET_FLAGS
+from asct.sdk.memory.stream_sizes import SET_FLAG
 
 SMALL_CHAIN: Final = "small-working-set"
 NOT_REACHED: Final = "invalid-target"
+NO_LOAD: Final = "invalid-load"
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **PAGE_FLAGS,
-    **SET_FLAGS,
+    SET_FLAG: "a load thread walks less than twice its share of the caches, so a part of its traffic never reached "
+    "memory: free memory, or set a larger `load_size`",
     "switched": "more than a quarter of the windows were dropped since a thread lost its CPU",
     SMALL_CHAIN: "the chain is shorter than twice the last cache, so that some of its loads hit it",
     NOT_REACHED: "the load threads do not reach this bandwidth: the nearest level was measured instead",
+    NO_LOAD: "in every window a thread had lost its CPU to other programs: no value under the load that was asked for",
     "no-knee": "more load kept buying bandwidth in proportion: the memory was not saturated, so there is no knee",
     "no-latency-at-80": "no level lies below 80 % of the peak: add larger numbers of NOPs",
     "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle one",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from asct.benchmarks.loaded_latency.findings import NOT_REACHED
+from asct.benchmarks.loaded_latency.findings import NO_LOAD, NOT_REACHED
 from asct.sdk.memory.noise import settled_flags
 from asct.sdk.record import Stats
 from asct.sdk.samples import KernelRun, interval, number
@@ -101,6 +101,7 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
     flags = {
         "switched": dropped > _MANY_DROPPED * (number(sample, "windows") + dropped),
         NOT_REACHED: sample.get("reached") is False,
+        NO_LOAD: sample.get("disturbed") is True or (sample["phase"] != "idle" and number(sample, "median_bps") <= 0),
     }
     found = tuple(flag for flag, holds in flags.items() if holds)
     return (*settled_flags(sample.get("capped") is not True, run.end, dropped), *found)
