@@ -135,19 +135,25 @@ static void check_range(const struct walker *walker, const struct work *work, ui
         refuse(work, "memory", at + (uint64_t)wrong);
 }
 
+/* Nothing may have been stored behind the last line: in the rest of the array, or between arrays. */
+static void check_behind(const struct walker *walker, const struct work *work, uint64_t next)
+{
+    uint64_t array = work->layout.array_bytes, room = (next < array ? array : work->layout.pitch) - next;
+    uint64_t bytes = room < PAGE ? room : PAGE;
+    if (!pattern_holds(walker->start, walker->seed, range_of(work, next, bytes).stored, bytes))
+        refuse(work, "memory behind the last line", next);
+}
+
 void walker_check(struct walker *walker, const struct work *work)
 {
     uint64_t array = work->layout.array_bytes, end = walker->began + walker->covered;
     if (walker->covered >= array) {
         check_range(walker, work, 0, array);
+        check_behind(walker, work, array);
     } else {
         check_range(walker, work, walker->began, (end < array ? end : array) - walker->began);
         check_range(walker, work, 0, end > array ? end - array : 0);
-        uint64_t next = end % array, page = array - next < PAGE ? array - next : PAGE;
-        bool untouched = walker->covered + page > array || pattern_holds(walker->start, walker->seed,
-                                                                         range_of(work, next, page).stored, page);
-        if (!untouched)
-            refuse(work, "memory beyond the last line", next);
+        check_behind(walker, work, end % array);
     }
     walker->place = (double)walker->at / (double)array;
 }
