@@ -68,7 +68,7 @@ def test_each_level_is_a_process_and_the_curve_another() -> None:
         "L1": [24 << 10], "L2": [512 << 10], "LLC": [24 << 20], "DRAM": [600 << 20],
     }  # fmt: skip
     curve = numbers(found["sweep"], "sizes")
-    assert (curve[0], curve[-1], len(curve)) == (1024, 1 << 28, 36)
+    assert (curve[0], curve[-1], len(curve)) == (2048, 1 << 28, 35)
     assert {option(step, "cpus") for step in found.values()} == {"1"}
     assert {option(step, "nodes") for step in found.values()} == {"0"}
 
@@ -135,7 +135,9 @@ def test_arguments_carry_every_setting() -> None:
 
 def test_contradictions_name_the_setting() -> None:
     assert [name for name, _ in BENCHMARK.check(params(min_size="1M", max_size="64K"))] == ["min_size"]
-    assert [name for name, _ in BENCHMARK.check(params(sizes=[512]))] == ["sizes"]
+    assert [name for name, _ in BENCHMARK.check(params(sizes=[1024], traffic="triad"))] == ["sizes"]
+    assert [name for name, _ in BENCHMARK.check(params(min_size=512, traffic="copy,write"))] == ["min_size"]
+    assert not list(BENCHMARK.check(params(sizes=[1024], traffic="copy,write")))
     assert [name for name, _ in BENCHMARK.check(params(cpus=[1, 1]))] == ["cpus"]
     assert not list(BENCHMARK.check(params(sizes=["4K"], cpus="0-3")))
 
@@ -165,7 +167,7 @@ def test_levels_are_results_and_sizes_are_details() -> None:
     ]  # fmt: skip
     assert not any(item.detail for item in levels)
     assert all(item.detail for item in sizes)
-    assert {item.coords["size"] for item in sizes if "few-lines" in item.flags} == {1024, 2048, 3072}
+    assert {item.coords["size"] for item in sizes if "few-lines" in item.flags} == {2048, 3072}
     alone = measured(machine(), sizes="4K,1M")
     assert not any(item.detail for item in alone)
 

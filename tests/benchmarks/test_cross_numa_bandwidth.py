@@ -226,10 +226,10 @@ def test_nothing_measured_is_refused() -> None:
 
 @pytest.mark.kernels
 def test_the_real_kernel() -> None:
-    given, facts = params(data_size="1M", duration="5ms", pages="4k", traffic="copy"), facts_here()
+    given, facts = params(data_size="1M", duration="5ms", pages="4k", traffic="1:1"), facts_here()
     outputs = run_all(BENCHMARK, given, facts)
     assert [output.status for output in outputs] == [0], outputs[-1].stderr
     found = {item.metric: item for item in BENCHMARK.parse(given, outputs, facts)}
-    assert found["bus_bandwidth"].value == pytest.approx(1.5 * found["bandwidth"].value, rel=0.01)
+    assert found["bus_bandwidth"].value == pytest.approx(2.0 * found["bandwidth"].value, rel=0.01)
     assert found["data_size"].value <= 1 << 20
     assert json.loads(outputs[0].stdout.splitlines()[-1])["ok"] is True

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from asct.sdk import HostFacts, Params, setting
 from asct.sdk.facts import Cpu, System
 from asct.sdk.memory.settings import LISTED
-from asct.sdk.memory.traffic import TITLES, WORDS, Traffic, Width, width_title, widths_of
+from asct.sdk.memory.traffic import ARRAYS, TITLES, WORDS, Traffic, Width, width_title, widths_of
 
 
 class Some(Params):
@@ -23,6 +23,9 @@ class Some(Params):
 def test_words_and_titles_are_the_same_set() -> None:
     assert get_args(get_args(Traffic)[0]) == WORDS
     assert len(set(TITLES.values())) == len(WORDS)
+    assert {word: ARRAYS[word] for word in ("write", "2:1", "3:1", "nt-copy", "nt-triad")} == {
+        "write": 1, "2:1": 2, "3:1": 3, "nt-copy": 2, "nt-triad": 3,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from asct.sdk.figure import Figure, Table
 from asct.sdk.memory.needed import CACHE
 from asct.sdk.memory.stream import CIRCUMSTANCES, KERNEL, bandwidth_metrics
 from asct.sdk.memory.stream_sizes import CACHE_LEVELS, MEMORY_LEVEL, page_privileges
-from asct.sdk.memory.traffic import WORDS
+from asct.sdk.memory.traffic import ARRAYS, WORDS
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
@@ -23,7 +23,8 @@ from asct.sdk.samples import read_kernel
 from asct.sdk.step import Output, Step
 
 _LEVELS: Final = (*CACHE_LEVELS, MEMORY_LEVEL)
-_SMALLEST: Final = 1024
+_TURN: Final = 512
+"""Bytes of each array that a loop handles in a turn; more with vectors beyond 64 bytes, as the kernel then says."""
 
 
 class BandwidthSweep(Benchmark[BandwidthSweepParams]):
@@ -49,8 +50,10 @@ class BandwidthSweep(Benchmark[BandwidthSweepParams]):
         """Ranges that are empty, CPUs named twice."""
         if not params.sizes and params.min_size >= params.max_size:
             yield "min_size", f"min_size ({params.min_size} B) is not below max_size ({params.max_size} B)"
-        if params.sizes and min(params.sizes) < _SMALLEST:
-            yield "sizes", f"three arrays of whole lines need {_SMALLEST} B"
+        smallest = _TURN * max(ARRAYS[traffic] for traffic in params.traffic)
+        if min(params.sizes, default=params.min_size) < smallest:
+            name = "sizes" if params.sizes else "min_size"
+            yield name, f"the arrays of this traffic need {smallest} B together"
         if len(set(params.cpus)) < len(params.cpus):
             yield "cpus", "a CPU is named twice; there is one thread on each"
 
@@ -65,7 +68,7 @@ class BandwidthSweep(Benchmark[BandwidthSweepParams]):
 
     def steps(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
         """A process for each level and one for the curve; one for the sizes that are given."""
-        return () if context.done else sweep_steps(params, context)
+        return sweep_steps(params, context)[len(context.done) :]
 
     def parse(self, params: BandwidthSweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Bandwidths of levels and sizes, clock and pages."""

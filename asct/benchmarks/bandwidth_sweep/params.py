@@ -37,7 +37,14 @@ class BandwidthSweepParams(OneWidthParams):
         aliases=("data_size",),
         max_length=256,
     )
-    min_size: Size = setting(1024, "Smallest size of the curve", aliases=("min_data_size",), ge=1024, le=1 << 40)
+    min_size: Size = setting(
+        2048,
+        "Smallest size of the curve",
+        aliases=("min_data_size",),
+        ge=512,
+        le=1 << 40,
+        pitfalls="In a few lines a good part of the time goes into starting and ending the loop over them.",
+    )
     max_size: Size = setting(
         1 << 28,
         "Largest size of the curve; the level of memory is measured at its own size beside it",

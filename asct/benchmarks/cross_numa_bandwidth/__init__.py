@@ -70,13 +70,11 @@ class CrossNumaBandwidth(Benchmark[CrossNumaBandwidthParams]):
 
     def steps(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:
         """A process for each pair that has memory. Raises LookupError when no size is given and none was found."""
-        if context.done:
-            return ()
         possible = [pair for pair in pairs(params, context.facts) if pair.possible]
         if not possible:
             raise ValueError("no NUMA node has enough free memory for its threads; free some, or set `data_size`")
         optimum = params.data_size or optimum_size(context, "dram")
-        return [_step(params, context.facts, pair, optimum) for pair in possible]
+        return [_step(params, context.facts, pair, optimum) for pair in possible[len(context.done) :]]
 
     def parse(
         self, params: CrossNumaBandwidthParams, outputs: Sequence[Output], facts: HostFacts

@@ -56,7 +56,7 @@ class MemoryProfile(Benchmark[MemoryProfileParams]):
 
     def steps(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
         """A process for each width, then for each level of cache."""
-        return () if context.done else profile_steps(params, context)
+        return profile_steps(params, context)[len(context.done) :]
 
     def parse(self, params: MemoryProfileParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Bandwidths by traffic and width, of the caches, clock and pages."""

@@ -33,8 +33,8 @@ FLAGS: Final = {
 }
 COUNTING: Final = (
     "Peak BW is the median of the windows of the best variant, all threads together, in bytes on the memory bus: what "
-    "the program loads and stores, and lines that a normal store reads first (assumed; some cores avoid it). Useful BW "
-    "leaves those out. Max is the best window on the bus."
+    "the program loads and stores, and lines that a normal store reads first (assumed; some cores avoid it, and of "
+    "string instructions it is not assumed). Useful BW leaves those out. Max is the best window on the bus."
 )
 
 

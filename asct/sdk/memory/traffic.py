@@ -26,6 +26,10 @@ TITLES: Final[dict[str, str]] = {
 }
 """Every kind in the order of tables. Ratios are those on the bus, where a normal store of a line also reads it."""
 WORDS: Final = tuple(TITLES)
+_TWO: Final = ("2:1", "copy", "scale", "nt-copy")
+_ONE: Final = ("all-reads", "1:1", "write", "nt-write")
+ARRAYS: Final[dict[str, int]] = {word: 1 if word in _ONE else 2 if word in _TWO else 3 for word in WORDS}
+"""How many arrays each kind goes over."""
 WIDTHS: Final[dict[str, str]] = {"16": "128 bit", "32": "256 bit", "64": "512 bit"}
 """Bytes of one load or store as words, with their width in bits."""
 _X86: Final = {"16": "sse2", "32": "avx2", "64": "avx512f"}
