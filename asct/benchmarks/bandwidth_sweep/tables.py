@@ -20,7 +20,7 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.stream import STREAM_FLAGS, shown_unit
+from asct.sdk.memory.stream import IN_CYCLES, IN_TIME, STREAM_FLAGS, Shown, shown
 from asct.sdk.memory.stream_sizes import SET_FLAGS
 from asct.sdk.memory.traffic import TITLES
 from asct.sdk.record import Record, Scalar
@@ -39,17 +39,17 @@ COUNTING: Final = (
 def bandwidth_table(records: Sequence[Record]) -> Table:
     """A row for each level and kind of traffic; where no levels were measured, for each size."""
     swept = swept_columns(records)
-    unit, scale = shown_unit(records)
+    how = shown(records)
     place = "level" if any("level" in record.coords for record in records) else "size"
     values = [record for record in records if record.metric == "bandwidth" and place in record.coords]
     rows: list[dict[str, Scalar | None]] = []
     for mine in by_point(records):
         cells = swept_cells(mine, swept)
-        rows += [cells | _row(mine, place, where, traffic, scale) for where, traffic in _places(mine, place)]
+        rows += [cells | _row(mine, place, where, traffic, how) for where, traffic in _places(mine, place)]
     return Table(
         slug="levels",
         title="Bandwidth at different levels of cache",
-        columns=(*swept, *_columns(unit, scale)),
+        columns=(*swept, *_columns(how)),
         rows=tuple(rows),
         notes=(COUNTING, *flag_notes(values, FLAGS)) if rows else (),
     )
@@ -57,10 +57,9 @@ def bandwidth_table(records: Sequence[Record]) -> Table:
 
 def bandwidth_curve(records: Sequence[Record]) -> Line | None:
     """Bandwidth over the size of a thread, a line for each kind of traffic and point; None without a curve."""
-    unit, _ = shown_unit(records)
-    cycles = unit == "B/cycle"
+    how = shown(records)
     series = [
-        _series(mine, traffic, "bandwidth_cycles" if cycles else "bandwidth")
+        _series(mine, traffic, f"bandwidth{how.suffix}")
         for mine in by_point(records)
         for traffic in TITLES
         if any("size" in record.coords for record in at(mine, "bandwidth", traffic=traffic))
@@ -75,37 +74,40 @@ def bandwidth_curve(records: Sequence[Record]) -> Line | None:
             "thread. Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
         ),
         x=Axis("Working set of a thread", "B", "log2"),
-        y=Axis("Bandwidth", unit if cycles else "B/s", "log10"),
+        y=Axis("Bandwidth", "B/cycle" if how is IN_CYCLES else "B/s", "log10"),
         series=tuple(series),
         markers=_markers(records),
         better="higher",
     )
 
 
-def _columns(unit: str, scale: float) -> tuple[Column, ...]:
+def _columns(how: Shown) -> tuple[Column, ...]:
+    unit, scale = how.unit, how.scale
+    other = IN_TIME if how is IN_CYCLES else IN_CYCLES
     return (
         Column("data_size", "Data size used", format="size", help="Of each thread, all arrays together"),
         Column("level", "Level", format="text"),
         Column("traffic", "Traffic", format="text"),
         Column("bandwidth", f"Bandwidth [{unit}]", scale, help="Median, bytes that the program loads and stores"),
-        Column("bandwidth_cycles", "Per core cycle [B]", digits=2, help="The same in bytes per core cycle"),
+        Column("other", f"Bandwidth [{other.unit}]", other.scale, digits=2, help="The same; cycles are of the core"),
         Column("interval", f"95 % interval [{unit}]", format="text", help="Of several repeats their span"),
         Column("max", f"Max [{unit}]", scale, help="Best window"),
         Column("flags", "Flags", format="text"),
     )
 
 
-def _row(mine: Sequence[Record], place: str, where: Scalar, traffic: str, scale: float) -> dict[str, Scalar | None]:
+def _row(mine: Sequence[Record], place: str, where: Scalar, traffic: str, how: Shown) -> dict[str, Scalar | None]:
     coords = {place: where, "traffic": traffic}
-    repeats = at(mine, "bandwidth", **coords)
+    repeats = at(mine, f"bandwidth{how.suffix}", **coords)
+    other = IN_TIME if how is IN_CYCLES else IN_CYCLES
     level = place == "level"
     return {
         "data_size": middle(at(mine, "data_size", level=where)) if level else where,
         "level": where if level else None,
         "traffic": TITLES[traffic],
         "bandwidth": middle(repeats),
-        "bandwidth_cycles": middle(at(mine, "bandwidth_cycles", **coords)),
-        "interval": interval_text(repeats, scale, 1),
+        "other": middle(at(mine, f"bandwidth{other.suffix}", **coords)),
+        "interval": interval_text(repeats, how.scale, 1),
         "max": highest(repeats),
         "flags": ", ".join(flags_of(repeats)),
     }

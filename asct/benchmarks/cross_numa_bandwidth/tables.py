@@ -7,7 +7,7 @@ from typing import Final
 
 from asct.sdk.figure import Figure, Table
 from asct.sdk.memory.matrix import Look, node_heatmaps, node_table, pair_table
-from asct.sdk.memory.stream import STREAM_FLAGS, shown_unit
+from asct.sdk.memory.stream import STREAM_FLAGS, shown
 from asct.sdk.memory.stream_sizes import SET_FLAGS
 from asct.sdk.record import Record
 
@@ -30,13 +30,13 @@ def matrix_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
 
 
 def _look(records: Sequence[Record]) -> Look:
-    unit, scale = shown_unit(records)
+    how = shown(records)
     return Look(
         slug="nodes",
         title="Cross-NUMA bandwidths for the system",
-        metric="bus_bandwidth",
-        scale=scale,
-        unit=unit,
+        metric=f"bus_bandwidth{how.suffix}",
+        scale=how.scale,
+        unit=how.unit,
         digits=1,
         better="higher",
     )

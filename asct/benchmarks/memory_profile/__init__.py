@@ -39,6 +39,7 @@ class MemoryProfile(Benchmark[MemoryProfileParams]):
     metrics = (
         *bandwidth_metrics({**_AT, "width": ("16", "32", "64", "sve", "auto")}),
         Metric("peak_cache_bandwidth", "B/s", "higher", "Useful bytes at the fastest level of cache", _AT),
+        Metric("peak_cache_bandwidth_cycles", "B/cycle", "higher", "The same per core cycle, over all threads", _AT),
         Metric("level_bandwidth", "B/s", "higher", "Useful bytes at each level of cache", {**_AT, "level": None}),
         Metric("data_size", "B", "neither", "Memory that each thread walked", {"level": None}, comparable=False),
         Metric("threads", "1", "neither", "Threads that ran at once, one a CPU", comparable=False),

@@ -18,7 +18,7 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.stream import STREAM_FLAGS, shown_unit
+from asct.sdk.memory.stream import IN_TIME, STREAM_FLAGS, Shown, shown
 from asct.sdk.memory.stream_sizes import SET_FLAGS
 from asct.sdk.memory.traffic import TITLES, width_title
 from asct.sdk.record import Record, Scalar
@@ -35,20 +35,20 @@ _PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
 def profile_table(records: Sequence[Record]) -> Table:
     """The peaks of each point; medians over the repeats."""
     swept = swept_columns(records)
-    unit, scale = _unit(records)
+    how = _shown(records)
     widths = _widths(records)
     columns = (
         *swept,
         Column("traffic", "Traffic", format="text"),
-        *(Column(f"width{one}", f"{width_title(one)} loads/stores [{unit}]", scale) for one in widths),
-        Column("cache", f"Peak Cache Bandwidth [{unit}]", scale),
+        *(Column(f"width{one}", f"{width_title(one)} loads/stores [{how.unit}]", how.scale) for one in widths),
+        Column("cache", f"Peak Cache Bandwidth [{how.unit}]", how.scale),
         Column("level", "Cache level", format="text", help="The fastest level of cache, at its own size"),
         Column("flags", "Flags", format="text"),
     )
     rows: list[dict[str, Scalar | None]] = []
     for mine in by_point(records):
         cells = swept_cells(mine, swept)
-        rows += [cells | _row(mine, traffic, widths) for traffic in _kinds(mine)]
+        rows += [cells | _row(mine, traffic, widths, how.suffix) for traffic in _kinds(mine)]
     valued = [record for record in records if record.metric in ("bus_bandwidth", "peak_cache_bandwidth")]
     notes = (COUNTING, *flag_notes(valued, FLAGS)) if rows else ()
     return Table("profile", "Peak memory bandwidths", columns, tuple(rows), notes)
@@ -70,14 +70,14 @@ def profile_bars(records: Sequence[Record]) -> Bars | None:
     )
 
 
-def _unit(records: Sequence[Record]) -> tuple[str, float]:
-    unit, scale = shown_unit(records)
-    return ("MB/s", 1e6) if unit == "GB/s" else (unit, scale)
+def _shown(records: Sequence[Record]) -> Shown:
+    how = shown(records)
+    return Shown("MB/s", 1e6, how.suffix) if how is IN_TIME else how
 
 
-def _row(mine: Sequence[Record], traffic: str, widths: Sequence[str]) -> dict[str, Scalar | None]:
-    memory = {width: at(mine, "bus_bandwidth", traffic=traffic, width=width) for width in widths}
-    cache = at(mine, "peak_cache_bandwidth", traffic=traffic)
+def _row(mine: Sequence[Record], traffic: str, widths: Sequence[str], suffix: str) -> dict[str, Scalar | None]:
+    memory = {width: at(mine, f"bus_bandwidth{suffix}", traffic=traffic, width=width) for width in widths}
+    cache = at(mine, f"peak_cache_bandwidth{suffix}", traffic=traffic)
     levels = [r.coords["level"] for r in at(mine, "level_bandwidth", traffic=traffic) if BEST in r.flags]
     return {
         "traffic": _PROFILE_TITLES[traffic],

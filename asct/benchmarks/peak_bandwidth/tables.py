@@ -20,7 +20,7 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.stream import STREAM_FLAGS, shown_unit
+from asct.sdk.memory.stream import STREAM_FLAGS, Shown, shown
 from asct.sdk.memory.stream_sizes import SET_FLAGS
 from asct.sdk.memory.traffic import TITLES
 from asct.sdk.record import Record, Scalar
@@ -41,15 +41,15 @@ COUNTING: Final = (
 def peak_table(records: Sequence[Record]) -> Table:
     """A row for each kind of traffic (and point); values are medians over the repeats."""
     swept = swept_columns(records)
-    unit, scale = shown_unit(records)
+    how = shown(records)
     rows: list[dict[str, Scalar | None]] = []
     for mine in by_point(records):
         cells = swept_cells(mine, swept)
-        rows += [cells | _row(mine, traffic, scale) for traffic in _kinds(mine)]
+        rows += [cells | _row(mine, traffic, how) for traffic in _kinds(mine)]
     return Table(
         slug="peak",
         title="Peak memory bandwidth",
-        columns=(*swept, *_columns(unit, scale)),
+        columns=(*swept, *_columns(how)),
         rows=tuple(rows),
         notes=(COUNTING, *flag_notes([r for r in records if "traffic" in r.coords], FLAGS)) if rows else (),
     )
@@ -76,7 +76,8 @@ def peak_bars(records: Sequence[Record]) -> Bars | None:
     )
 
 
-def _columns(unit: str, scale: float) -> tuple[Column, ...]:
+def _columns(how: Shown) -> tuple[Column, ...]:
+    unit, scale = how.unit, how.scale
     return (
         Column("traffic", "Traffic type", format="text"),
         Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median, bytes on the memory bus"),
@@ -89,17 +90,17 @@ def _columns(unit: str, scale: float) -> tuple[Column, ...]:
     )
 
 
-def _row(mine: Sequence[Record], traffic: str, scale: float) -> dict[str, Scalar | None]:
-    bus = at(mine, "bus_bandwidth", traffic=traffic)
+def _row(mine: Sequence[Record], traffic: str, how: Shown) -> dict[str, Scalar | None]:
+    bus = at(mine, f"bus_bandwidth{how.suffix}", traffic=traffic)
     share = at(mine, "share_of_theoretical", traffic=traffic)
     variants = [r.coords["variant"] for r in at(mine, "variant_bandwidth", traffic=traffic) if BEST in r.flags]
     return {
         "traffic": TITLES[traffic],
         "bus_bandwidth": middle(bus),
-        "bandwidth": middle(at(mine, "bandwidth", traffic=traffic)),
+        "bandwidth": middle(at(mine, f"bandwidth{how.suffix}", traffic=traffic)),
         "share": middle(share),
         "variant": ", ".join(map(str, dict.fromkeys(variants))),
-        "interval": interval_text(bus, scale, 1),
+        "interval": interval_text(bus, how.scale, 1),
         "max": highest(bus),
         "flags": ", ".join(flags_of([*bus, *share])),
     }

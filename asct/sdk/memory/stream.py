@@ -20,6 +20,8 @@ from asct.statistics.robust import mad, median
 
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
+PER_CYCLE: Final = "_cycles"
+"""Ends the name of a metric in bytes per core cycle."""
 _MANY_DROPPED: Final = 0.25
 STREAM_FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
@@ -126,11 +128,6 @@ class Point:
         """Bytes per second on the memory bus, if every normal store of a line reads it first."""
         return scaled(self.useful, self.bus_share)
 
-    @property
-    def cycles(self) -> Stats:
-        """Useful bytes per core cycle, over all threads."""
-        return scaled(self.useful, 1.0 / self.clock_hz)
-
 
 def points_of(run: KernelRun) -> list[Point]:
     """Every sample as a point; raises ValueError when there is none, or for one that is not a sample of this kernel."""
@@ -170,8 +167,13 @@ def circumstances(points: Sequence[Point], meta: Mapping[str, Any], params: Stre
 def bandwidths(
     point: Point, coords: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, detail: bool = False
 ) -> list[Measurement]:
-    """`bandwidth`, `bus_bandwidth` and `bandwidth_cycles` of a point at its place."""
-    spreads = {"bandwidth": point.useful, "bus_bandwidth": point.bus, "bandwidth_cycles": point.cycles}
+    """The metrics of `bandwidth_metrics` of a point at its place."""
+    spreads = {
+        "bandwidth": point.useful,
+        "bus_bandwidth": point.bus,
+        f"bandwidth{PER_CYCLE}": scaled(point.useful, 1.0 / point.clock_hz),
+        f"bus_bandwidth{PER_CYCLE}": scaled(point.bus, 1.0 / point.clock_hz),
+    }
     words = (*point.flags, *flags)
     return [Measurement(name, stats.median, dict(coords), stats, words, detail) for name, stats in spreads.items()]
 
@@ -182,15 +184,34 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
         Metric("bandwidth", "B/s", "higher", "Bytes that the program loads and stores", dict(coords)),
         Metric("bus_bandwidth", "B/s", "higher", "The same and lines read for ownership before a store", dict(coords)),
         Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes per core cycle, over all threads", dict(coords)),
+        Metric("bus_bandwidth_cycles", "B/cycle", "higher", "The same of bytes on the memory bus", dict(coords)),
     )
 
 
-def shown_unit(records: Iterable[Record]) -> tuple[str, float]:
-    """The unit to show bandwidths in and what to divide B/s by: GB/s, or B/cycle of the median core clock."""
-    clocks = [record for record in records if record.metric == "core_clock"]
-    if any(CYCLE_BASE in record.flags for record in clocks):
-        return "B/cycle", median([record.value for record in clocks])
-    return "GB/s", 1e9
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How bandwidths are shown: metrics with `suffix` behind their names, divided by `scale`, in `unit`."""
+
+    unit: str
+    scale: float
+    suffix: str
+
+
+IN_CYCLES: Final = Shown("B/cycle", 1.0, PER_CYCLE)
+IN_TIME: Final = Shown("GB/s", 1e9, "")
+
+
+def shown(records: Sequence[Record]) -> Shown:
+    """Bytes per core cycle where `cycle_base` was set, else GB/s."""
+    cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
+    return IN_CYCLES if cycles else IN_TIME
+
+
+def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
+    """The unit, and what to divide B/s by, for values that have no metric per cycle: of the median core clock then."""
+    how = shown(records)
+    clocks = [record.value for record in records if record.metric == "core_clock"]
+    return how.unit, median(clocks) if how is IN_CYCLES else how.scale
 
 
 def _list(values: Iterable[object]) -> str:
