@@ -16,6 +16,7 @@ def measured(
 ) -> tuple[Ended, Path]:
     """How `asct apply` of these benchmarks on these guests ended, and its run."""
     ended = apply(f"plan: 1\nname: guests\n{benchmarks}{hosts(*guests, **changes)}", cwd, *options)
+    assert (cwd / "results").is_dir(), ended.err
     return ended, latest(cwd, "guests")
 
 
