@@ -8,6 +8,7 @@
 #define PAGE 4096
 #define LOOKS 40             /* at the clock in a window: a thread ends up to a fortieth after the common moment */
 #define CHUNK_BYTES 16384    /* the least of each array, for loops that take four pages at once */
+#define STRING_LOOKS 5       /* fewer for string instructions, which only a long one makes the best of */
 #define WARM_BYTES (1 << 26) /* a larger set is not brought into a cache */
 #define JUMP_FACTOR 4        /* a chunk so many times the shortest ... */
 #define JUMP_NS 30000        /* ... and so much longer: the thread had lost its CPU */
@@ -68,7 +69,7 @@ void walker_warm(struct walker *walker, const struct work *work)
     uint64_t before = cpu_ticks(), now = before;
     for (moved = 0; now - before < work->window_ticks; now = cpu_ticks())
         moved += walk(walker, work);
-    uint64_t chunk = (uint64_t)((double)moved / (double)(now - before) * (double)work->window_ticks / LOOKS);
+    uint64_t chunk = (uint64_t)((double)moved / (double)(now - before) * (double)work->window_ticks / (work->loop.ownership ? LOOKS : STRING_LOOKS));
     uint64_t least = CHUNK_BYTES / work->grain * work->grain;
     walker->chunk = chunk < least ? least : chunk / least * least;
 }
