@@ -12,7 +12,7 @@ from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.memory.matrix import LEFT_OUT, PAIR
-from asct.sdk.memory.needed import CACHE, optimum_size
+from asct.sdk.memory.needed import CACHE, chain_size
 from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
@@ -66,7 +66,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         """A process for each pair of nodes whose memory has room. Raises ValueError if none has."""
         if context.done:
             return ()
-        optimum = optimum_size(context, "dram") if params.data_size is None else params.data_size
+        optimum = chain_size(context) if params.data_size is None else params.data_size
         found = sizes(params, context.facts, optimum)
         if not found:
             raise ValueError(f"no node has {needed_bytes(optimum)} B of free memory: set a smaller `data_size`")

@@ -11,6 +11,7 @@ from asct.benchmarks.idle_latency.params import IdleLatencyParams
 from asct.sdk.facts import HostFacts
 from asct.sdk.memory.chase import Chased, chased
 from asct.sdk.memory.matrix import left_out
+from asct.sdk.memory.needed import CACHES
 from asct.sdk.memory.noise import NOISE_FLAGS, settled_flags
 from asct.sdk.memory.pages import PAGE_FLAGS, page_flags
 from asct.sdk.memory.settings import CYCLE_BASE
@@ -18,7 +19,6 @@ from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import KernelRun, number, read_kernel, stats_of
 from asct.sdk.step import Output
 
-_CACHES: Final = 2
 _MANY_DROPPED: Final = 0.25
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
@@ -70,7 +70,7 @@ def _walked(pair: Pair, run: KernelRun, params: IdleLatencyParams) -> Walked:
     caches = number(run.meta, "llc_bytes")
     flags = {
         "switched": sample.dropped > _MANY_DROPPED * (sample.dropped + sample.latency.n),
-        "small-working-set": sample.size < _CACHES * caches,
+        "small-working-set": sample.size < CACHES * caches,
         "smaller-memory": params.data_size is None and sample.size >= lowered(pair.memory, sample.size + 1),
     }
     mine = tuple(flag for flag, holds in flags.items() if holds)

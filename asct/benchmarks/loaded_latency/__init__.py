@@ -12,7 +12,7 @@ from asct.benchmarks.loaded_latency.tables import all_tables
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.needed import CACHE, optimum_size
+from asct.sdk.memory.needed import CACHE, chain_size
 from asct.sdk.memory.stream import CIRCUMSTANCES
 from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
@@ -85,7 +85,7 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
         """One process for all levels. Raises LookupError when no size is given and none was found."""
         if context.done:
             return ()
-        chain = optimum_size(context, "dram") if params.data_size is None else params.data_size
+        chain = chain_size(context) if params.data_size is None else params.data_size
         return (Step("load", Kernel(KERNEL), arguments(params, context.facts, chain)),)
 
     def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from asct.benchmarks.loaded_latency.command import layout
 from asct.benchmarks.loaded_latency.curve import summary
@@ -12,6 +12,7 @@ from asct.benchmarks.loaded_latency.findings import SMALL_CHAIN
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.samples import Level, levels_of
 from asct.sdk.facts import HostFacts
+from asct.sdk.memory.needed import CACHES
 from asct.sdk.memory.pages import page_flags
 from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.memory.stream import scaled
@@ -19,8 +20,6 @@ from asct.sdk.memory.stream_sizes import working_set_flags
 from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import KernelRun, number
 from asct.statistics.robust import median
-
-_CACHES: Final = 2
 
 
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
@@ -89,7 +88,7 @@ def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: Hos
     """What the sizes say against all latencies, and against all bandwidths."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
-    small = number(sizes, "size") < _CACHES * number(meta, "llc_bytes")
+    small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")
     cpus = layout(params, facts).load_cpus
     return {
         "latency": (SMALL_CHAIN,) if small else (),
