@@ -10,6 +10,7 @@ from typing import Any
 
 from asct.analysis.grid import Cell, Grid, Head, plain, shown, size_text, without_empty_columns
 from asct.analysis.view import JobView, RepeatView
+from asct.sdk.record import doubtful
 from asct.values.duration import format_duration
 
 _TAIL_LINES = 20
@@ -141,7 +142,7 @@ def remarks_of(job: JobView) -> list[str]:
     for item in job.repeats:
         if item.status is None or not item.measured:
             continue
-        why = [flag for flag in item.status.flags if flag != "noisy"]
+        why = [flag for flag in item.status.flags if doubtful(flag) and flag != "noisy"]
         doubt = [f"noisy ({', '.join(why)})" if why else "noisy"]
         for text in [*(doubt if item.status.status == "noisy" else []), *item.status.notes]:
             found.setdefault(plain(text), []).append(item.label)

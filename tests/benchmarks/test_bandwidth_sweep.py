@@ -223,6 +223,18 @@ def test_swept_points_have_rows_and_lines_of_their_own() -> None:
     assert [series.name for series in figure.series] == ["All Reads, width 16", "All Reads, width 64"]
 
 
+def test_swept_traffic_has_one_column_and_is_named_once() -> None:
+    records = []
+    for traffic in ("all-reads", "copy"):
+        for record in records_of(BENCHMARK, measured(machine(), traffic=traffic)):
+            records.append(record.model_copy(update={"point": {"traffic": traffic}, "point_id": traffic}))
+    (table,) = BENCHMARK.tables(records)
+    assert [column.key for column in table.columns].count("traffic") == 1
+    assert [row["traffic"] for row in table.rows] == ["All Reads"] * 4 + ["Copy"] * 4
+    (figure,) = BENCHMARK.figures(records)
+    assert [series.name for series in figure.series] == ["All Reads", "Copy"]
+
+
 def test_only_a_level_that_did_not_settle_makes_the_repeat_noisy() -> None:
     facts = machine()
     for level, noisy in (("sweep", False), ("L2", True)):

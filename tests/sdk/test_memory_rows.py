@@ -72,6 +72,8 @@ def test_points_and_what_is_swept() -> None:
     assert [column.key for column in columns] == ["pages", "cpus"]
     assert [len(point) for point in by_point(records)] == [1, 1]
     assert swept_cells(records[:1], columns) == {"pages": "4k", "cpus": "0, 1"}
+    assert [column.key for column in swept_columns(records, ("pages",))] == ["cpus"]
+    assert point_label(records[0], "all", ("cpus",)) == "pages 4k"
     assert point_label(records[0], "all") == "pages 4k, cpus 0, 1"
     assert point_label(record(1.0), "all") == "all"
 

@@ -30,6 +30,8 @@ FLAGS: Final = {
     **SET_FLAGS,
     FEW_LINES: "fewer than 64 lines a thread: starting and ending the loop takes a good part of the time",
 }
+_OWN: Final = ("traffic",)
+"""Settings that have a column of their own, swept or not."""
 COUNTING: Final = (
     "Bytes that the program loads and stores, over all threads; the size is that of one thread. Bandwidth is the "
     "median of the windows of the best variant, Max the best window."
@@ -38,7 +40,7 @@ COUNTING: Final = (
 
 def bandwidth_table(records: Sequence[Record]) -> Table:
     """A row for each level and kind of traffic; where no levels were measured, for each size."""
-    swept = swept_columns(records)
+    swept = swept_columns(records, _OWN)
     how = shown(records)
     place = "level" if any("level" in record.coords for record in records) else "size"
     values = [record for record in records if record.metric == "bandwidth" and place in record.coords]
@@ -132,7 +134,7 @@ def _series(mine: Sequence[Record], traffic: str, metric: str) -> Series:
     sizes = sorted({int(record.coords["size"]) for record in curve})
     groups = [at(curve, metric, size=size) for size in sizes]
     ends = [interval(group) or (None, None) for group in groups]
-    label = point_label(mine[0], "")
+    label = point_label(mine[0], "", _OWN)
     return Series(
         name=f"{TITLES[traffic]}, {label}" if label else TITLES[traffic],
         x=tuple(sizes),

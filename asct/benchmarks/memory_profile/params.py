@@ -36,7 +36,7 @@ class MemoryProfileParams(StreamParams):
         max_length=8,
     )
     duration: Duration = setting(
-        0.15,
+        0.1,
         "Longest time for one value when the interval is not reached",
         aliases=("time_cap",),
         ge=1e-3,

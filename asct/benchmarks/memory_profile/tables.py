@@ -24,6 +24,8 @@ from asct.sdk.memory.traffic import TITLES, width_title
 from asct.sdk.record import Record, Scalar
 
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS}
+_OWN: Final = ("traffic",)
+"""Settings that have a column of their own, swept or not."""
 COUNTING: Final = (
     "All CPUs at once; medians of the windows of the best variant, MB = 10^6 bytes. From memory bytes on the bus are "
     "counted: what the program loads and stores, and lines that a normal store reads first (assumed). In the caches "
@@ -34,7 +36,7 @@ _PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
 
 def profile_table(records: Sequence[Record]) -> Table:
     """The peaks of each point; medians over the repeats."""
-    swept = swept_columns(records)
+    swept = swept_columns(records, _OWN)
     how = _shown(records)
     widths = _widths(records)
     columns = (
@@ -101,7 +103,7 @@ def _series(mine: Sequence[Record], width: str) -> Series:
     kinds = _kinds(mine)
     groups = [at(mine, "bus_bandwidth", traffic=traffic, width=width) for traffic in kinds]
     ends = [interval(group) or (None, None) for group in groups]
-    label = point_label(mine[0], "")
+    label = point_label(mine[0], "", _OWN)
     name = width_title(width)
     return Series(
         name=f"{name}, {label}" if label else name,

@@ -31,6 +31,8 @@ FLAGS: Final = {
     "above-theoretical": "more than the theoretical peak: the modules are not as the firmware or the setting says, or "
     "the caches served a part",
 }
+_OWN: Final = ("traffic",)
+"""Settings that have a column of their own, swept or not."""
 COUNTING: Final = (
     "Peak BW is the median of the windows of the best variant, all threads together, in bytes on the memory bus: what "
     "the program loads and stores, and lines that a normal store reads first (assumed; some cores avoid it, and of "
@@ -40,7 +42,7 @@ COUNTING: Final = (
 
 def peak_table(records: Sequence[Record]) -> Table:
     """A row for each kind of traffic (and point); values are medians over the repeats."""
-    swept = swept_columns(records)
+    swept = swept_columns(records, _OWN)
     how = shown(records)
     rows: list[dict[str, Scalar | None]] = []
     for mine in by_point(records):
@@ -116,7 +118,7 @@ def _series(mine: Sequence[Record], metric: str, name: str) -> Series:
     kinds = _kinds(mine)
     groups = [at(mine, metric, traffic=traffic) for traffic in kinds]
     ends = [interval(group) or (None, None) for group in groups]
-    label = point_label(mine[0], "")
+    label = point_label(mine[0], "", _OWN)
     return Series(
         name=f"{name}, {label}" if label else name,
         x=tuple(TITLES[traffic] for traffic in kinds),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from asct.sdk.figure import Column
 from asct.sdk.record import Record, Scalar, doubtful
@@ -17,9 +17,10 @@ def by_point(records: Iterable[Record]) -> list[list[Record]]:
     return list(points.values())
 
 
-def swept_columns(records: Iterable[Record]) -> tuple[Column, ...]:
-    """One column for each swept setting; those of a table stand behind them."""
-    return tuple(Column(key, key, format="text") for key in dict.fromkeys(key for r in records for key in r.point))
+def swept_columns(records: Iterable[Record], own: Collection[str] = ()) -> tuple[Column, ...]:
+    """One column for each swept setting but those that the table has as columns of its `own`; these stand behind."""
+    keys = dict.fromkeys(key for record in records for key in record.point if key not in own)
+    return tuple(Column(key, key, format="text") for key in keys)
 
 
 def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> dict[str, Scalar | None]:
@@ -27,9 +28,9 @@ def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> dict[str, 
     return {column.key: _text(mine[0].point.get(column.key)) for column in columns}
 
 
-def point_label(record: Record, other: str) -> str:
-    """The swept settings of a record's point in words; `other` when nothing is swept."""
-    return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items()) or other
+def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
+    """The swept settings of a record's point in words, but those of `own`; `other` when nothing is left."""
+    return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items() if key not in own) or other
 
 
 def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]:
