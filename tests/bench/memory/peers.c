@@ -1,4 +1,4 @@
-/* The plain way to do it, for comparison: loops that are left to the compiler (gcc -O3 -march=native -ffast-math -pthread), and a chain of
+/* The plain way to do it, for comparison: loops that are left to the compiler (gcc -O3, see peers.py), and a chain of
  * pointers that is walked for a fixed time. One figure a call on standard output.
  *
  *   peers chase BYTES PAGES CPU           ns a load, the best of five; PAGES is 4k or thp

@@ -27,7 +27,7 @@ def memory_set() -> None:
     row("memory set, all included", "s", cost.wall_s, cost.wall_s, goal=goal)
     for event in _lines(run / "journal.jsonl"):
         if event["t"] == "point-ended":
-            row(f"  {event['job']}", "s", event["elapsed_s"], event["elapsed_s"])
+            row(f"  {event['id']}", "s", event["elapsed_s"], event["elapsed_s"])
 
 
 def busy() -> None:
