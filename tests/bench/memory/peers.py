@@ -6,10 +6,10 @@ import functools
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.harness import scratch
 from tests.bench.memory.table import Subject
 
 SOURCE = Path(__file__).with_name("peers.c")
@@ -109,7 +109,7 @@ def mbw(cpu: int) -> float:
 
 @functools.cache
 def _built() -> Path:
-    target = Path(tempfile.mkdtemp(prefix="asct-peers-")) / "peers"
+    target = scratch() / "peers"
     _ran([*OPTIMISED, str(SOURCE), "-o", str(target)])
     return target
 
