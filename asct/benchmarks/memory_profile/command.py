@@ -26,7 +26,7 @@ from asct.sdk.step import Step
 
 MEMORY: Final = "memory-"
 """What the name of a step over memory begins with; the width follows."""
-_TRIALS_S: Final = 0.05
+_TRIALS_S: Final = 0.1
 _CACHES: Final = 3
 
 
