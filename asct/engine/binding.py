@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from asct.diagnostics.model import Diagnostic
 from asct.engine.point import BoundPoint
 from asct.engine.ports import Collaborators
+from asct.engine.preflight import unfit
 from asct.engine.records import swept_values
 from asct.errors import NotMeasured
 from asct.planner.model import Deferred, Job, Point
@@ -34,7 +35,10 @@ def _waits(value: Any) -> bool:
 def bind_points(
     job: Job, benchmark: Benchmark[Any], ports: Collaborators, values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """All points with their needs on this host; raises NotMeasured (E612, E614) with every point that does not hold."""
+    """All points, and the needs of those that this host has room for (E422, E427 are kept with the others).
+
+    Raises NotMeasured (E612, E614) with every point that does not hold.
+    """
     points: list[BoundPoint] = []
     needs: list[Needs] = []
     findings: dict[str, Diagnostic] = {}
@@ -46,8 +50,11 @@ def bind_points(
             findings.update({item.message: item for item in error.diagnostics})
             continue
         need = benchmark.needs(params, facts)
-        needs.append(need)
-        points.append(BoundPoint(point.id, params, settings, swept_values(point, settings), need.seconds))
+        unfitness = unfit(need, facts, f"{job.id} on {job.host}")
+        seconds = need.seconds if unfitness is None else 0.0
+        if unfitness is None:
+            needs.append(need)
+        points.append(BoundPoint(point.id, params, settings, swept_values(point, settings), seconds, unfitness))
     if findings:
         raise NotMeasured(*findings.values())
     return points, needs

@@ -97,6 +97,12 @@ class JobRunner:
         except NotMeasured as error:
             self._give_up([Finding(item) for item in error.diagnostics])
             return
+        unfit = {point.unfit.message: point.unfit for point in state.points if point.unfit is not None}
+        if not needs:
+            self._give_up([Finding(item) for item in unfit.values()])
+            return
+        for item in unfit.values():
+            self._shared.bus.notice(self._job.host, item)
         state.demand = Demand.of(needs)
         self._give_up(self._site.assess(state.demand))
 
@@ -188,7 +194,7 @@ class JobRunner:
     def _prepared(self, points: list[BoundPoint], context: Context, stepper: Stepper) -> bool:
         trail = Trail()
         deadline = time.monotonic() + self._job.timeout_s
-        steps = self._state.benchmark.prepare([point.params for point in points], context)
+        steps = self._state.benchmark.prepare([point.params for point in points if point.unfit is None], context)
         if not steps:
             return True
         folder = self._shared.writer.layout.prepare(self._job.host, self._job.id)

@@ -37,6 +37,8 @@ class BoundPoint:
     settings: Mapping[str, Any]
     swept: Swept
     estimated_s: float = 0.0
+    unfit: Diagnostic | None = None
+    """Why the host has no room for it: it fails without being tried, and the other points go on."""
 
     @property
     def label(self) -> str:
@@ -73,7 +75,10 @@ class PointRunner:
         self._shared.writer.repeat_folder(folder, attempt)
         started_at, started = now(), time.monotonic()
         trail = Trail()
-        outcome = self._run(stepper, point, folder, context, trail)
+        if point.unfit is not None:
+            outcome = self._failed("failed", point.unfit)
+        else:
+            outcome = self._run(stepper, point, folder, context, trail)
         records: list[Record] = []
         if outcome.status == "ok":
             records = self._evaluate(point, repeat, trail, outcome, self._layout.relative(folder))

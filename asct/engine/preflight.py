@@ -29,13 +29,11 @@ class Finding:
 
 @dataclass(slots=True)
 class Demand:
-    """The needs of all points of a job taken together: what must be there for any of them."""
+    """The needs of the points of a job taken together: what must be there for any of them."""
 
     kernels: dict[str, None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
     optional_tools: dict[str, None] = field(default_factory=dict)
-    cpus: int = 1
-    memory_bytes: int = 0
     scratch: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     targets: dict[str, bool] = field(default_factory=dict)
@@ -44,7 +42,7 @@ class Demand:
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> Demand:
-        """Largest memory, largest version of each tool, every scratch file and target."""
+        """Largest version of each tool, every scratch file and target."""
         demand = cls()
         for one in needs:
             demand._add(one)
@@ -56,8 +54,6 @@ class Demand:
         for name, version in one.tools:
             if version_key(version) >= version_key(self.tools.get(name, "")):
                 self.tools[name] = version
-        self.cpus = max(self.cpus, one.cpus)
-        self.memory_bytes = max(self.memory_bytes, one.memory_bytes)
         self.seconds += one.seconds
         if one.scratch is not None:
             self.scratch[one.scratch.name] = max(self.scratch.get(one.scratch.name, 0), one.scratch.bytes)
@@ -79,7 +75,7 @@ def version_key(text: str) -> tuple[int, ...]:
 def check(demand: Demand, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Finding]:
     """Everything of `demand` that `facts` say the host lacks. `found` maps tools the facts do not list to a path."""
     findings = [_tool(name, version, facts, found, host) for name, version in demand.tools.items()]
-    findings += [_cpus(demand, facts, host), _memory(demand, facts, host), _scratch(demand, facts, host)]
+    findings.append(_scratch(demand, facts, host))
     return [Finding(item) for item in findings if item is not None]
 
 
@@ -97,20 +93,25 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
     return None
 
 
-def _cpus(demand: Demand, facts: HostFacts, host: str) -> Diagnostic | None:
+def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
+    """Why the host has no room for a point, though it may have for others of its job; `what` begins the message."""
+    return _cpus(need, facts, what) or _memory(need, facts, what)
+
+
+def _cpus(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
     usable = usable_cpus(facts)
-    if not usable or demand.cpus <= len(usable):
+    if not usable or need.cpus <= len(usable):
         return None
-    message = f"host {host}: {demand.cpus} CPUs are needed, {len(usable)} can be used (CPU {format_cpulist(usable)})"
+    message = f"{what}: {need.cpus} CPUs are needed, {len(usable)} can be used (CPU {format_cpulist(usable)})"
     return Diagnostic("E427", message, hint="widen the affinity mask or the cpuset of the account, or leave this out")
 
 
-def _memory(demand: Demand, facts: HostFacts, host: str) -> Diagnostic | None:
+def _memory(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
     available = facts.memory.available_bytes
-    if available is None or demand.memory_bytes <= available:
+    if available is None or need.memory_bytes <= available:
         return None
-    message = f"host {host}: {mib(demand.memory_bytes)} of memory are needed, {mib(available)} are available"
-    return Diagnostic("E422", message, hint="lower the largest size of the benchmark, or free memory on the host")
+    message = f"{what}: {mib(need.memory_bytes)} of memory are needed, {mib(available)} are available"
+    return Diagnostic("E422", message, hint="lower its size, or free memory on the host")
 
 
 def _scratch(demand: Demand, facts: HostFacts, host: str) -> Diagnostic | None:

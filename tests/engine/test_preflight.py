@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asct.engine.circumstances import busy
-from asct.engine.preflight import Demand, check, version_key
+from asct.engine.preflight import Demand, check, unfit, version_key
 from asct.sdk.facts import HostFacts, Memory, ToolFact
 from asct.sdk.needs import Needs, Scratch
 from tests.engine import plant
@@ -40,7 +40,9 @@ def test_a_busy_host_is_told(load: dict[str, float], told: str | None) -> None:
 
 
 def codes(need: Needs, known: HostFacts, found: dict[str, str] | None = None) -> list[str]:
-    return [finding.diagnostic.code for finding in check(Demand.of([need]), known, found or {}, "h")]
+    lacking = unfit(need, known, "job on h")
+    findings = [finding.diagnostic.code for finding in check(Demand.of([need]), known, found or {}, "h")]
+    return [lacking.code, *findings] if lacking else findings
 
 
 @pytest.mark.parametrize(
@@ -52,9 +54,9 @@ def test_version_numbers(text: str, key: tuple[int, ...]) -> None:
 
 def test_cpus_that_may_be_used_at_once() -> None:
     need = Needs(cpus=2)
-    (finding,) = check(Demand.of([Needs(), need]), facts(cpu={"online": [0, 1, 2], "allowed": [2]}), {}, "h")
-    assert finding.diagnostic.code == "E427"
-    assert "2 CPUs are needed, 1 can be used (CPU 2)" in finding.diagnostic.message
+    lacking = unfit(need, facts(cpu={"online": [0, 1, 2], "allowed": [2]}), "job on h")
+    assert lacking is not None
+    assert (lacking.code, lacking.message) == ("E427", "job on h: 2 CPUs are needed, 1 can be used (CPU 2)")
     assert codes(need, facts(cpu={"online": [0, 1], "allowed": [0, 1]})) == []
     assert codes(need, facts()) == []
     assert codes(Needs(), facts(cpu={"online": [0], "allowed": [0]})) == []
@@ -86,12 +88,28 @@ def test_memory_and_scratch_space() -> None:
 def test_points_are_taken_together() -> None:
     demand = Demand.of(
         [
-            Needs(tools=(("fio", "3.30"),), memory_bytes=5, scratch=Scratch("s", 1), targets=("/a",)),
-            Needs(tools=(("fio", "3.4"),), memory_bytes=3, scratch=Scratch("s", 7), writes_bytes=(("/a", 4), ("", 9))),
+            Needs(tools=(("fio", "3.30"),), scratch=Scratch("s", 1), targets=("/a",)),
+            Needs(tools=(("fio", "3.4"),), scratch=Scratch("s", 7), writes_bytes=(("/a", 4), ("", 9))),
         ]
     )
-    assert (demand.tools, demand.memory_bytes, demand.scratch) == ({"fio": "3.30"}, 5, {"s": 7})
+    assert (demand.tools, demand.scratch) == ({"fio": "3.30"}, {"s": 7})
     assert (demand.targets, demand.writes) == ({"/a": True}, {"/a": 4})
+
+
+def test_a_point_without_room_fails_and_the_others_go_on(lab: Lab) -> None:
+    done = lab.run(job(point(script="echo 1"), point(script="echo 2", memory=99 * GIB), point(script="echo 3")))
+    assert (done.code, done.stored.run.counts, done.values()) == (3, {"ok": 2, "failed": 1}, [1, 3])
+    assert done.codes() == ["E422"], "told before anything is measured"
+    status = done.status(number=1)
+    assert (status.diagnostic["code"], status.steps) == ("E422", [])
+    assert status.diagnostic["message"] == "a on local: 99.0 GiB of memory are needed, 4096 MiB are available"
+
+
+def test_a_job_without_room_for_any_point_is_skipped(lab: Lab) -> None:
+    points = [point(script="echo 1", memory=99 * GIB), point(script="echo 2", memory=98 * GIB)]
+    done = lab.run(job(*points), job(name="b"))
+    assert (done.code, done.stored.run.counts) == (3, {"ok": 1, "skipped": 2})
+    assert done.codes() == ["E422", "E422"]
 
 
 def test_a_missing_tool_skips_its_job_only(lab: Lab) -> None:
