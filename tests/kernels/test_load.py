@@ -174,9 +174,24 @@ def test_a_workload_dies_with_a_killed_kernel(number: signal.Signals, load: Path
         time.sleep(0.01)
 
 
+DAEMON = '(setsid sleep 777 & echo $! >> "$0") & setsid sleep 777 & echo $! >> "$0"; sleep 0.05'
+
+
+def test_what_a_workload_leaves_behind_ends_with_it(load: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    ran = run(load, *QUICK, "--probe", "workload", "--delays", "100", "--", "sh", "-c", DAEMON, str(told))
+    assert (ran.status, ran.stderr) == (0, "")
+    left = [int(line) for line in told.read_text().split()]
+    assert len(left) == 4
+    assert not any(alive(process) for process in left)
+
+
 def sleepers(parent: int) -> list[int]:
+    """Descendants that sleep."""
     text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-    return [int(word) for word in text.split() if "sleep" in Path(f"/proc/{word}/cmdline").read_text()]
+    children = [int(word) for word in text.split()]
+    found = [child for child in children if Path(f"/proc/{child}/comm").read_text() == "sleep\n"]
+    return found + [one for child in children for one in sleepers(child)]
 
 
 def alive(process: int) -> bool:
