@@ -52,7 +52,7 @@ def read_kernel(output: Output) -> KernelRun:
 def number(sample: Mapping[str, Any], key: str) -> float:
     """A number of a sample; raises ValueError naming the key when it is missing or something else."""
     value = sample.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if type(value) is not int and type(value) is not float:  # as JSON gives them: no bool, and a million are asked for
         raise ValueError(f"a sample has no number `{key}`: {_short(json.dumps(dict(sample)))}")
     return float(value)
 

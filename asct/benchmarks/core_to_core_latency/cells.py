@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from asct.sdk.record import Stats
@@ -37,6 +37,21 @@ class Cell:
         """Where the data lie, as CPU A sees it."""
         return LOCAL if self.memory_node == self.node_a else REMOTE
 
+    def seen_from_b(self) -> Cell:
+        """The same with A and B exchanged."""
+        return Cell(
+            cpu_a=self.cpu_b,
+            cpu_b=self.cpu_a,
+            node_a=self.node_b,
+            node_b=self.node_a,
+            method=self.method,
+            memory_node=self.memory_node,
+            value=self.value,
+            stats=self.stats,
+            flags=self.flags,
+            turned=True,
+        )
+
     @property
     def repeated(self) -> bool:
         """Whether the cell says nothing that the one it was turned from does not."""
@@ -49,10 +64,16 @@ def both_ways(cells: Iterable[Cell]) -> list[Cell]:
     for cell in cells:
         found.append(cell)
         if cell.method != CHAIN:
-            found.append(
-                replace(cell, cpu_a=cell.cpu_b, cpu_b=cell.cpu_a, node_a=cell.node_b, node_b=cell.node_a, turned=True)
-            )
+            found.append(cell.seen_from_b())
     return found
+
+
+def by_data_and_method(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
+    """Cells by where their data lie, as CPU A sees it, and by method."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.data, cell.method), []).append(cell)
+    return groups
 
 
 def scaled(stats: Stats | None, factor: float) -> Stats | None:

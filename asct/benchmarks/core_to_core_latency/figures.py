@@ -31,18 +31,17 @@ def all_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
             continue
         suffix = "" if number == 1 else f"-{number}"
         for data in DATA:
-            methods = dict.fromkeys(cell.method for cell in point.cells if cell.data == data)
+            methods = point.methods(data)
             figures += [_heatmap(point, method, data, cpus, suffix) for method in methods]
             if methods:
-                figures.append(_histogram(point, data, tuple(methods), suffix))
+                figures.append(_histogram(point, data, suffix))
     return tuple(figures)
 
 
 def _heatmap(point: Measured, method: str, data: str, cpus: list[int], suffix: str) -> Heatmap:
     found: dict[tuple[int, int], list[float]] = {}
-    for cell in point.cells:
-        if (cell.method, cell.data) == (method, data):
-            found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
+    for cell in point.groups[data, method]:
+        found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
     values = {pair: median(repeats) for pair, repeats in found.items()}
     names = tuple(map(str, cpus))
     return Heatmap(
@@ -75,16 +74,17 @@ def _ceiling(point: Measured) -> float | None:
     return None if clock is None else seconds * clock
 
 
-def _histogram(point: Measured, data: str, methods: tuple[str, ...], suffix: str) -> Bars:
-    cells = [cell for cell in point.cells if cell.data == data and not cell.repeated]
-    edges = _edges([cell.value for cell in cells], int(point.single("hist_bins") or 1))
+def _histogram(point: Measured, data: str, suffix: str) -> Bars:
+    methods = {
+        method: [cell.value for cell in mine if not cell.repeated] for method, mine in point.methods(data).items()
+    }
+    edges = _edges([value for mine in methods.values() for value in mine], int(point.single("hist_bins") or 1))
     labels = _labels([edge / point.scale for edge in edges])
     series = []
-    for method in methods:
+    for method, mine in methods.items():
         counts = [0] * len(labels)
-        for cell in cells:
-            if cell.method == method:
-                counts[_bin_of(cell.value, edges)] += 1
+        for value in mine:
+            counts[_bin_of(value, edges)] += 1
         series.append(Series(method, labels, tuple(map(float, counts)), host=point.records[0].host))
     return Bars(
         slug=f"histogram-{data}{suffix}",

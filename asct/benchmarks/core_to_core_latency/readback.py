@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from asct.benchmarks.core_to_core_latency.cells import Cell, Order, both_ways
+from asct.benchmarks.core_to_core_latency.cells import Cell, Order, both_ways, by_data_and_method
 from asct.sdk.memory.rows import by_point, point_label
 from asct.sdk.record import Record, Scalar
 from asct.statistics.robust import median
@@ -15,10 +15,14 @@ NS = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One point: medians over its repeats, in nanoseconds or core cycles. `cells` has every ordered pair."""
+    """One point: medians over its repeats, in nanoseconds or core cycles.
+
+    `cells` has every ordered pair; `groups` has the same by where the data lie and method.
+    """
 
     records: tuple[Record, ...]
     cells: tuple[Cell, ...]
+    groups: Mapping[tuple[str, str], Sequence[Cell]]
     order: Order
     in_cycles: bool
 
@@ -42,6 +46,10 @@ class Measured:
         """The swept settings; empty when nothing is swept."""
         return point_label(self.records[0], "")
 
+    def methods(self, data: str) -> dict[str, Sequence[Cell]]:
+        """The cells with the data there by method."""
+        return {method: cells for (where, method), cells in self.groups.items() if where == data}
+
     def single(self, metric: str) -> float | None:
         """The median of a metric over all its records; None without any."""
         values = [record.value for record in self.records if record.metric == metric]
@@ -64,7 +72,8 @@ def _measured(mine: Sequence[Record], in_cycles: bool) -> Measured:
     cells = [_cell(repeats) for repeats in found.values()]
     nodes = {cpu: node for cell in cells for cpu, node in ((cell.cpu_a, cell.node_a), (cell.cpu_b, cell.node_b))}
     order = Order(nodes, _by_cpu(mine, "core"), _by_cpu(mine, "cluster"))
-    return Measured(tuple(mine), tuple(both_ways(cells)), order, in_cycles)
+    pairs = both_ways(cells)
+    return Measured(tuple(mine), tuple(pairs), by_data_and_method(pairs), order, in_cycles)
 
 
 def _cell(repeats: Sequence[Record]) -> Cell:

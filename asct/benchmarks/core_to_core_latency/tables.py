@@ -35,7 +35,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     swept = swept_columns(records)
     tables = [_pair_table(points, swept)]
     for data in DATA:
-        if any(cell.data == data for point in points for cell in point.cells):
+        if any(point.methods(data) for point in points):
             tables += [make(points, swept, data) for make in (_node_matrix, _statistics, _top_pairs, _node_statistics)]
             tables.append(_asymmetry(points, swept, data))
     tables[1] = _noted(tables[1], records)
@@ -86,7 +86,7 @@ def _node_matrix(points: Sequence[Measured], swept: tuple[Column, ...], data: st
     )
     rows: list[Row] = []
     for point in points:
-        for method, mine in _by_method(point, data).items():
+        for method, mine in point.methods(data).items():
             ways = _by_nodes(mine)
             for node in sorted({a for a, _ in ways}):
                 row: Row = {**swept_cells(point.records, swept), "method": method, "node": f"Node{node}"}
@@ -100,7 +100,7 @@ def _node_matrix(points: Sequence[Measured], swept: tuple[Column, ...], data: st
 def _statistics(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
     rows: list[Row] = []
     for point in points:
-        for method, mine in _by_method(point, data).items():
+        for method, mine in point.methods(data).items():
             row: Row = {**swept_cells(point.records, swept), "method": method}
             rows.append(row | _four([cell.value for cell in mine]))
     columns = (*swept, _METHOD, *_four_columns(points[0]))
@@ -111,7 +111,7 @@ def _node_statistics(points: Sequence[Measured], swept: tuple[Column, ...], data
     """By node of CPU A and B; without rows where there is one node."""
     rows: list[Row] = []
     for point in points:
-        for method, mine in _by_method(point, data).items():
+        for method, mine in point.methods(data).items():
             ways = _by_nodes(mine)
             for (a, b), values in sorted(ways.items()) if len(ways) > 1 else ():
                 way = f"Node{a} \N{RIGHTWARDS ARROW} Node{b}"
@@ -137,7 +137,7 @@ def _top_pairs(points: Sequence[Measured], swept: tuple[Column, ...], data: str)
     )
     rows: list[Row] = []
     for point in points:
-        for mine in _by_method(point, data).values():
+        for mine in point.methods(data).values():
             slowest = sorted((cell for cell in mine if not cell.repeated), key=lambda cell: -cell.value)[:TOP]
             common = swept_cells(point.records, swept)
             rows += [
@@ -162,9 +162,8 @@ def _asymmetry(points: Sequence[Measured], swept: tuple[Column, ...], data: str)
     rows: list[Row] = []
     for point in points:
         values: dict[tuple[int, int], list[float]] = {}
-        for cell in point.cells:
-            if cell.method == CHAIN and cell.data == data:
-                values.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
+        for cell in point.groups.get((data, CHAIN), ()):
+            values.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
         ways = {pair: median(found) for pair, found in values.items()}
         rows += [{**swept_cells(point.records, swept), **row} for row in _most_uneven(ways)]
     title = f"Largest Differences between Directions, chain: {_where(data)}"
@@ -182,14 +181,6 @@ def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
             if share >= _UNEVEN:
                 rows.append({"cpu_a": a, "cpu_b": b, **row})
     return sorted(rows, key=lambda row: -float(row["difference"] or 0.0))[:TOP]
-
-
-def _by_method(point: Measured, data: str) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = {}
-    for cell in point.cells:
-        if cell.data == data:
-            found.setdefault(cell.method, []).append(cell)
-    return found
 
 
 def _by_nodes(cells: Sequence[Cell]) -> dict[tuple[int, int], list[float]]:
