@@ -72,8 +72,8 @@ CODES: dict[str, CodeText] = {
     ),
     "E614": CodeText(
         "settings do not hold on this host",
-        "After results of other jobs were filled in, the settings contradict one another or are out of range for this "
-        "benchmark. The message names the setting.",
+        "With what is known of the host, or after results of other jobs were filled in, the settings contradict one "
+        "another, are out of range for this benchmark, or leave nothing to measure. The message says which.",
     ),
     "E615": CodeText(
         "benchmark broke its own contract",

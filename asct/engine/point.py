@@ -104,9 +104,9 @@ class PointRunner:
         except HostError as error:
             return self._failed("failed", error.diagnostics[0])
         except LookupError as error:
-            return self._failed("failed", _unbound(self._job, f"needs a result that was not found: {error}"))
+            return self._failed("failed", _unbound(self._job, error))
         except ValueError as error:
-            return self._failed("failed", _unbound(self._job, str(error)))
+            return self._failed("failed", _unplaced(self._job, error))
         return Outcome("ok")
 
     def _failed(self, status: PointStatus, diagnostic: Diagnostic | None) -> Outcome:
@@ -188,9 +188,14 @@ def _lost(host: str, error: HostLost) -> Diagnostic:
     return Diagnostic("E610", f"host {host}: lost while measuring: {cause}", hint=hint)
 
 
-def _unbound(job: Job, reason: str) -> Diagnostic:
+def _unbound(job: Job, error: LookupError) -> Diagnostic:
     hint = "give the setting that the needed job would have found"
-    return Diagnostic("E612", f"{job.id} on {job.host}: {reason}", hint=hint)
+    return Diagnostic("E612", f"{job.id} on {job.host}: needs a result that was not found: {error}", hint=hint)
+
+
+def _unplaced(job: Job, error: ValueError) -> Diagnostic:
+    hint = f"`asct list settings {job.benchmark}` shows what can be set"
+    return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
 
 
 def _unreadable(job: Job, trail: Trail, raw: str, error: Exception) -> Diagnostic:

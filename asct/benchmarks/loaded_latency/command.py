@@ -10,6 +10,7 @@ from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.sdk.facts import HostFacts
 from asct.sdk.memory.stream_sizes import aligned, local_nodes, mapping_seconds, memory_size, room
 from asct.sdk.memory.topology import UNBOUND, measuring_cpu, place_of_cpu, places, usable_cpus
+from asct.values.cpulist import format_cpulist
 
 KERNEL: Final = "load"
 _SEARCH_S: Final = 0.5
@@ -29,12 +30,12 @@ class Layout:
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
     """All usable CPUs but the one that measures make load, each in memory of its own node, unless settings say else.
 
-    A host with one usable CPU has it make the load: that is all there is to measure in phase `bandwidth`.
+    Where none is left the CPU that measures makes the load too, unless it is in bw_cpu_blocklist: that is what phase
+    `bandwidth` has to measure on one CPU.
     """
     cpu = measuring_cpu(facts, params.latency_cpu_id, params.memory_node)
-    usable = usable_cpus(facts)
-    idle = {cpu, *params.bw_cpu_blocklist}
-    cpus = params.load_cpus or tuple(one for one in usable if one not in idle) or usable
+    free = tuple(one for one in usable_cpus(facts) if one not in params.bw_cpu_blocklist)
+    cpus = params.load_cpus or tuple(one for one in free if one != cpu) or free
     if params.memory_node is not None:
         return Layout(cpu, params.memory_node, cpus, (params.memory_node,) * max(1, len(cpus)))
     here = None if cpu is None else place_of_cpu(facts, cpu)
@@ -73,6 +74,7 @@ def probe(params: LoadedLatencyParams) -> str:
 def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tuple[str, ...]:
     """The kernel's command line for a chain of `chain` bytes; the words of the workload come last."""
     where = layout(params, facts)
+    _check_load(params, facts, where)
     named: dict[str, object] = {
         "delays": _list(params.injected_nops),  # none at all is said as well: the kernel has a list of its own
         "traffic": params.traffic,
@@ -97,6 +99,15 @@ def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tupl
     workload = params.workload()
     given = (part for name, value in named.items() for part in (f"--{name}", str(value)))
     return (*given, *(("--", *workload) if workload else ()))
+
+
+def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) -> None:
+    """Raises ValueError when bw_cpu_blocklist leaves no CPU to make load beside the one that measures."""
+    taken = where.load_cpus == (where.latency_cpu,) and probe(params) != "none"
+    if params.bw_cpu_blocklist and usable_cpus(facts) and (taken or not where.load_cpus):
+        blocked = format_cpulist(params.bw_cpu_blocklist)
+        measures = f"CPU {where.latency_cpu} measures and bw_cpu_blocklist leaves out CPU {blocked}"
+        raise ValueError(f"no CPU is left to make load: {measures}")
 
 
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:

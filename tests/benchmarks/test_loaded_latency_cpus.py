@@ -1,0 +1,27 @@
+"""loaded-latency where few CPUs are left: who makes the load, and what is told when nobody is left to make it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.test_loaded_latency import host, node, option, step
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"latency_cpu_id": 1, "bw_cpu_blocklist": [0]}, "CPU 1 measures and bw_cpu_blocklist leaves out CPU 0"),
+        ({"bw_cpu_blocklist": [0, 1]}, "CPU 1 measures and bw_cpu_blocklist leaves out CPU 0-1"),
+        ({"phase": "bandwidth", "bw_cpu_blocklist": [0, 1]}, "no CPU is left to make load"),
+    ],
+)
+def test_a_blocklist_that_leaves_no_load_is_told(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        step(host(node(0, [0, 1])), **settings)
+
+
+def test_one_cpu_alone_makes_the_load_of_phase_bandwidth() -> None:
+    assert option(step(host(node(0, [0, 1]), allowed=[1]), phase="bandwidth"), "cpus") == "1"
+    assert option(step(host(node(0, [0, 1])), phase="bandwidth", bw_cpu_blocklist=[0]), "cpus") == "1"
