@@ -61,23 +61,18 @@ def median_ranks(count: int, confidence: float = 0.95) -> tuple[int, int] | None
     return (rank, count + 1 - rank) if rank >= 1 else None
 
 
-def median_interval(
-    values: Sequence[float], confidence: float = 0.95, effective: float | None = None
-) -> tuple[float, float] | None:
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
     """Order-statistic interval of the median, in the unit of the values; None when there are too few (below 6 at 95 %).
 
-    The values must be independent samples, and repeats of one reading do not count; or `effective` says how many
-    independent ones they are worth (`effective_count`). The interval is then that between the quantiles which as many
-    would have it between.
+    The values must be independent samples: repeats of one reading do not count, and batches that follow one another do
+    not either, whose intervals the kernels form themselves (kernels/kit/stats.h).
     """
     count = len(values)
-    worth = count if effective is None else min(count, math.floor(effective))
-    ranks = median_ranks(worth, confidence)
+    ranks = median_ranks(count, confidence)
     if ranks is None:
         return None
-    low = max(1, ranks[0] * (count + 1) // (worth + 1))
     ordered = sorted(values)
-    return float(ordered[low - 1]), float(ordered[count - low])
+    return float(ordered[ranks[0] - 1]), float(ordered[ranks[1] - 1])
 
 
 def relative_half_width(interval: tuple[float, float] | None, center: float) -> float | None:
