@@ -225,7 +225,7 @@ def documents() -> list[Snapshot]:
     return [Snapshot(json.loads(path.read_text())["files"]) for path in sorted(DATA.glob("*.json"))]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_odd_texts_never_raise(data: st.DataObject) -> None:
     """Any file cut anywhere, emptied, or replaced by something else."""
@@ -252,7 +252,7 @@ def test_odd_texts_never_raise(data: st.DataObject) -> None:
     assert json.loads(facts.model_dump_json(by_alias=True))["schema"] == "asct.facts/1"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=300), st.integers(0, 2000))
 def test_output_cut_anywhere(noise: str, cut: int) -> None:
     text = "T files -\n/proc/loadavg:1 2 3\n/etc/os-release:NAME=x\nT command id\n0\n\nT end id 0\nT over -\n"

@@ -40,7 +40,7 @@ def test_colons_are_escaped() -> None:
 
 
 @pytest.mark.fio
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1, max_size=40))
 def test_fio_reads_back_what_was_written(name: str, tmp_path: Path) -> None:
     path = f"/data/{name}"

@@ -372,7 +372,7 @@ HOSTILE = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(TEXT | HOSTILE, min_size=1, max_size=6), value=TEXT | HOSTILE, text=TEXT | HOSTILE)
 def test_hostile_strings_arrive_unchanged(bench: Bench, words: list[str], value: str, text: str) -> None:
     script = 'printf "%s" "$V" >v; printf "%s\\0" "$@"'

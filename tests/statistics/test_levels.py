@@ -72,7 +72,7 @@ def test_optimum_lies_well_inside_its_level() -> None:
         assert math.log2(level.optimum / level.lower) >= 0.25 * room
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     first=st.integers(16 * KIB, 128 * KIB),
     growth=st.lists(st.tuples(st.floats(6.0, 40.0), st.floats(2.0, 8.0)), min_size=1, max_size=4),

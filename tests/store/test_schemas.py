@@ -86,7 +86,7 @@ records = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(records)
 def test_records_survive_a_line(item: Record) -> None:
     line = item.model_dump_json(by_alias=True)
