@@ -1,14 +1,15 @@
-"""The few numbers that stand at the top of a report, chosen from the records by rule."""
+"""The few numbers that stand at the top of a report: those that the benchmark names, else chosen by rule."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.expectations import Place, gather
 from asct.analysis.grid import place_text
 from asct.analysis.view import JobView
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
+from asct.sdk.record import Scalar
 from asct.statistics.quantiles import relative_half_width
 from asct.values.quantity import format_quantity
 
@@ -31,10 +32,15 @@ class Headline:
 
 
 def headlines(job: JobView) -> list[Headline]:
-    """For each unit the first metric that the benchmark declares in it: by level, or the best of all places."""
+    """The highlights of the benchmark. Without any, for each unit the first metric that it declares in it: by level, or
+    the best of all places."""
     if job.benchmark is None:
         return []
     places = gather(job.records)
+    if job.benchmark.highlights:
+        metrics = {metric.name: metric for metric in job.benchmark.metrics}
+        found = (_highlighted(job, metrics[one.metric], one, places) for one in job.benchmark.highlights)
+        return [item for item in found if item is not None]
     taken: set[str] = set()
     result: list[Headline] = []
     for metric in job.benchmark.metrics:
@@ -51,13 +57,42 @@ def headlines(job: JobView) -> list[Headline]:
 def _of_metric(job: JobView, metric: Metric, places: Sequence[Place]) -> list[Headline]:
     by_level = [place for place in places if "level" in place.records[0].coords]
     if 0 < len(by_level) <= _MOST_LEVELS:
-        return [_headline(job, metric, place, f"{place.at['level']} {_named(metric)}", "") for place in by_level]
-    pick = min if metric.better == "lower" else max
-    best = pick(places, key=lambda place: place.value)
+        return [
+            _headline(job, metric, place, f"{place.at['level']} {_named(metric)}", _where(place, by_level, {"level"}))
+            for place in by_level
+        ]
     if len(places) == 1:
-        return [_headline(job, metric, best, _named(metric).capitalize(), "")]
+        return [_headline(job, metric, places[0], _named(metric).capitalize(), "")]
+    best = _best(metric, places)
     word = "Lowest" if metric.better == "lower" else "Highest"
-    return [_headline(job, metric, best, f"{word} {_named(metric)}", f"at {place_text(best.at)}")]
+    return [_headline(job, metric, best, f"{word} {_named(metric)}", _where(best, places))]
+
+
+def _highlighted(job: JobView, metric: Metric, wanted: Highlight, places: Sequence[Place]) -> Headline | None:
+    own = [place for place in places if place.metric == metric.name and _stands(place.records[0].coords, wanted.at)]
+    if not own:
+        return None
+    best = _best(metric, own)
+    return _headline(job, metric, best, wanted.label, _where(best, own))
+
+
+def _stands(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
+    return coords.keys() == at.keys() and all(value in (None, coords[key]) for key, value in at.items())
+
+
+def _best(metric: Metric, places: Sequence[Place]) -> Place:
+    pick = min if metric.better == "lower" else max
+    return pick(places, key=lambda place: place.value)
+
+
+def _where(chosen: Place, places: Sequence[Place], told: Collection[str] = ()) -> str:
+    """Where `chosen` stands among `places`: what all of them share, and what is `told` already, is left out."""
+    apart = {
+        key.replace("_", " "): value
+        for key, value in chosen.at.items()
+        if key not in told and any(key not in place.at or place.at[key] != value for place in places)
+    }
+    return f"at {place_text(apart)}" if apart else ""
 
 
 def _named(metric: Metric) -> str:

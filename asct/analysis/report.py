@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from asct.analysis.overlay import overlaid
 from asct.analysis.verdict import Summary, summarise, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
+from asct.sdk.record import doubtful
 
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
@@ -75,6 +76,8 @@ class Section:
     reason: str
     figures: tuple[Figure, ...]
     parts: tuple[HostPart, ...]
+    flags: tuple[Row, ...] = ()
+    """Each flag of the tables and what it means, once for all hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,15 @@ def _section(view: RunView, job_id: str, unique: str) -> Section:
         reason=plain(first.entry.reason),
         figures=tuple(replace(figure, slug=name) for figure, name in zip(figures, names, strict=True)),
         parts=tuple(_part(view, job, name) for job, name in zip(jobs, hosts, strict=True)),
+        flags=tuple(_flags(jobs)),
     )
+
+
+def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
+    """What stands in the tables that people read; those that put a value in doubt first."""
+    texts = {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
+    seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
+    return [(flag, texts[flag]) for flag in sorted(seen, key=lambda flag: not doubtful(flag)) if flag in texts]
 
 
 def _part(view: RunView, job: JobView, unique: str) -> HostPart:

@@ -38,13 +38,13 @@ def selectors() -> list[str]:
 
 
 def explained() -> list[str]:
-    """What `asct explain` knows: benchmarks, metrics, settings with all their spellings, codes."""
+    """What `asct explain` knows: benchmarks, metrics, settings with all their spellings, flags, codes."""
     from asct.diagnostics.codes import all_codes
     from asct.registry import installed
 
     known = [*all_codes(), *installed().names()]
     for item in installed().all():
-        known += [*item.aliases, *(metric.name for metric in item.metrics), *item.params_model.aliases()]
+        known += [*item.aliases, *(metric.name for metric in item.metrics), *item.params_model.aliases(), *item.flags]
     return known
 
 

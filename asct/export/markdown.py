@@ -112,7 +112,7 @@ def _measured(report: Report) -> Sequence[str]:
     if report.headlines:
         lines += ["| Host | Benchmark | Figure | Value | |", "| --- | --- | --- | ---: | --- |"]
         for item in report.headlines:
-            detail = f"{item.detail}; noisy" if item.doubt else item.detail
+            detail = "; ".join(text for text in (item.detail, "noisy" if item.doubt else "") if text)
             cells = (item.host, item.id, item.label, f"{item.value} {item.unit}", detail)
             lines.append(_row(escape(text) for text in cells))
     return lines
@@ -128,6 +128,7 @@ def _section(section: Section, several: bool) -> str:
         lines += [prose(section.summary), ""]
     for part in section.parts:
         lines += _part(part, several)
+    lines += [f"- {code(flag)}: {prose(text)}" for flag, text in section.flags] + [""] * bool(section.flags)
     return "\n".join(lines)
 
 

@@ -29,11 +29,12 @@ def render(view: RunView, width: int = WIDTH) -> str:
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
     for item in report.warnings:
         host = f"{item.host}: " if item.host else ""
-        hint = f"\n    {item.hint}" if item.hint else ""
+        hint = f"\n{_wrapped(item.hint, width, '    ')}" if item.hint else ""
         blocks.append(_wrapped(f"{item.severity}[{item.code}] {host}{item.message}", width) + hint)
     for section in report.sections:
         for part in section.parts:
             blocks += _part(report, section.id, part, width)
+        blocks.append("\n".join(_wrapped(f"{flag}: {text}", width) for flag, text in section.flags))
     return "\n\n".join(block.rstrip() for block in blocks if block) + "\n"
 
 
@@ -156,5 +157,6 @@ def _padded(text: str, size: int, head: Head) -> str:
     return space + text if head.align == "right" else text + space
 
 
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)) or ""
+def _wrapped(text: str, width: int, indent: str = "") -> str:
+    lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent or "  ", break_on_hyphens=False)
+    return "\n".join(lines)

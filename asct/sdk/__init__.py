@@ -3,7 +3,7 @@
 from asct.sdk.benchmark import Benchmark, Catalog, Context, Dependency, Refusal, ResultField
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Bars, Column, Figure, Heatmap, Line, Marker, Series, Table
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs, Scratch
 from asct.sdk.params import Count, Duration, Params, Rate, Size, setting
 from asct.sdk.record import Measurement, Record, Stats
@@ -11,7 +11,7 @@ from asct.sdk.step import Companion, Kernel, Output, Program, Step, Tool
 
 __all__ = [
     "Axis", "Bars", "Benchmark", "Catalog", "Column", "Companion", "Context", "Count", "Dependency", "Duration",
-    "Figure", "Heatmap", "HostFacts", "Kernel", "Line", "Marker", "Measurement", "Metric", "Needs", "Output", "Params",
-    "Program", "Rate", "Record", "Refusal", "ResultField", "Scratch", "Series", "Size", "Stats", "Step", "Table",
-    "Tool", "setting",
+    "Figure", "Heatmap", "Highlight", "HostFacts", "Kernel", "Line", "Marker", "Measurement", "Metric", "Needs",
+    "Output", "Params", "Program", "Rate", "Record", "Refusal", "ResultField", "Scratch", "Series", "Size",
+    "Stats", "Step", "Table", "Tool", "setting",
 ]  # fmt: skip

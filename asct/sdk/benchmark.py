@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.params import Params
 from asct.sdk.record import Measurement, Record, Scalar
@@ -77,6 +77,10 @@ class Benchmark(ABC, Generic[P]):
     """Left out of `all` and keyword selection (noop)."""
     params_model: ClassVar[type[Params]]
     metrics: ClassVar[tuple[Metric, ...]]
+    highlights: ClassVar[tuple[Highlight, ...]] = ()
+    """What stands at the top of a report; left empty, the first metric of each unit."""
+    flags: ClassVar[Mapping[str, str]] = {}
+    """What each flag of its values means: a sentence without its full stop."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
     results: ClassVar[tuple[ResultField, ...]] = ()
 

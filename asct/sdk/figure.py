@@ -117,7 +117,8 @@ class Column:
 class Table:
     """Rows keyed by column key, raw values in base units.
 
-    A `bulk` table has more rows than people read: it stands in the CSV and JSON exports alone.
+    A `bulk` table has more rows than people read: it stands in the CSV and JSON exports alone. `flags` are those of its
+    values: a report says once for all tables what each means.
     """
 
     slug: str
@@ -125,4 +126,5 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[dict[str, Scalar | None], ...]
     notes: tuple[str, ...] = field(default=())
+    flags: tuple[str, ...] = field(default=())
     bulk: bool = False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from asct.sdk.record import Scalar
 
 Unit = Literal["s", "B/s", "ops/s", "cycles", "B/cycle", "B", "Hz", "1", "%"]
 Better = Literal["lower", "higher", "neither"]
@@ -24,3 +27,15 @@ class Metric:
     help: str
     coords: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     comparable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """A number for the top of a report, named `label`: the best of the values of `metric` that stand at `at`.
+
+    `at` has every coordinate of such a value; None takes any place along that one.
+    """
+
+    metric: str
+    label: str
+    at: Mapping[str, Scalar | None] = field(default_factory=dict)

@@ -123,6 +123,17 @@ def test_metrics_are_declared_once_with_unit_direction_and_help(benchmark: Bench
 
 
 @each()
+def test_highlights_and_flags_are_of_the_benchmark(benchmark: Benchmark[Any]) -> None:
+    metrics = {metric.name: metric for metric in benchmark.metrics}
+    for one in benchmark.highlights:
+        assert one.label
+        for key, value in one.at.items():
+            values = metrics[one.metric].coords[key]
+            assert value is None or values is None or value in values
+    assert all(text and not text.endswith(".") for text in benchmark.flags.values())
+
+
+@each()
 def test_every_setting_has_help_and_a_spelling_of_its_own(benchmark: Benchmark[Any]) -> None:
     fields = benchmark.params_model.model_fields
     for name, info in fields.items():

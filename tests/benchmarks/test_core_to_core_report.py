@@ -132,4 +132,4 @@ def test_every_flag_is_explained() -> None:
     for flag in FLAGS:
         assert f"`{flag}`" in readme, flag
     found = tables(Machine(node_ids=(0,), per_node=4, siblings=True), methods=["cas"])
-    assert any(FLAGS[SIBLINGS] in note for note in found["nodes-local"].notes)
+    assert SIBLINGS in found["nodes-local"].flags

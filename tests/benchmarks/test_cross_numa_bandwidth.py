@@ -181,7 +181,7 @@ def test_noise_is_told_with_its_pairs() -> None:
     ]
     records = records_of(BENCHMARK, BENCHMARK.parse(given, outputs, facts))
     table, spread = BENCHMARK.tables(records)
-    assert "noisy: node 0 to memory of node 8." in table.notes
+    assert "noisy" in table.flags
     assert [row["flags"] for row in spread.rows] == ["", "noisy", "", "", "", ""]
 
 

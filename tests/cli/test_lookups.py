@@ -64,11 +64,13 @@ def test_list_writes_files_only_when_asked(asct: Asct, tmp_path: Path) -> None:
         ("sids", ["## How", "## Pitfalls"]),
         ("latency", ["metric `latency` in s", "in: latency-sweep"]),
         ("storage-fio.iodepth", ["setting `iodepth`", "default 16"]),
-        ("bs", ["setting `block_size`", "also written:"]),
+        ("storage-fio.bs", ["setting `block_size`", "also written:"]),
+        ("noisy-pressure", ["flag `noisy-pressure`, puts the value in doubt", "other programs", "loaded-latency"]),
+        ("switched", ["flag `switched`, does not", "batches", "windows"]),
         ("e104", ["E104: unknown key"]),
     ],
 )
-def test_explain_knows_benchmarks_metrics_settings_and_codes(asct: Asct, name: str, words: list[str]) -> None:
+def test_explain_knows_benchmarks_metrics_settings_flags_and_codes(asct: Asct, name: str, words: list[str]) -> None:
     ended = asct("explain", name)
     assert ended.code == 0
     assert all(word in ended.out for word in words)

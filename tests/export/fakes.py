@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 from asct.sdk import (
     Axis,
@@ -140,6 +140,7 @@ class FakeDepth(_Fake):
     version = "1"
     summary = "Random reads with 1 to 128 requests in flight: bandwidth, rate, latency and processor time."
     params_model = DepthParams
+    flags: ClassVar[dict[str, str]] = {"noisy": "the value did not settle", "unseen": "stands in no table"}
     metrics = (
         Metric("bandwidth", "B/s", "higher", "Bytes moved a second."),
         Metric("iops", "ops/s", "higher", "Requests finished a second."),
@@ -156,7 +157,8 @@ class FakeDepth(_Fake):
             Column("iodepth", "IODepth", format="integer"),
             *(Column(k, t, s, d) for k, t, s, d in DEPTH_COLUMNS),
         )
-        return (Table("sweep", "Results by queue depth", columns, tuple(rows)),)
+        flags = tuple(dict.fromkeys(flag for record in records for flag in record.flags))
+        return (Table("sweep", "Results by queue depth", columns, tuple(rows), flags=flags),)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         depths = _depths(records)

@@ -225,6 +225,14 @@ def test_markdown_cells_keep_to_one_cell(value: str) -> None:
     assert "<" not in re.sub(r"\\[<\\]", "", markdown.escape(value))
 
 
+@pytest.mark.parametrize("name", ["markdown", "stdout", "html"])
+def test_flags_are_explained_once_for_all_hosts(view: Viewer, name: str) -> None:
+    body = str(render(view(hosts=("a", "b")), name))
+    shown = re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL)
+    assert shown.count("the value did not settle") == 1
+    assert "stands in no table" not in shown
+
+
 # ---- text ----
 
 

@@ -51,7 +51,9 @@ def test_recorded_outputs_can_be_shown(path: Path) -> None:
     entry = JobEntry(id=benchmark.name, benchmark=benchmark.name, version="1", host="a", points=1, repeats=1)
     job = JobView(entry, benchmark, tuple(records["a"]), (), tuple(benchmark.tables(records["a"])), ())
     assert all(len(row) == len(grid.heads) for grid in map(from_table, job.tables) for row in grid.rows)
+    assert all(flag in benchmark.flags for table in job.tables for flag in table.flags)
     assert all(item.value and item.unit for item in headlines(job))
+    assert bool(headlines(job)) or not benchmark.highlights
     figures = overlaid({host: tuple(benchmark.figures(own)) for host, own in records.items()})
     for figure in figures:
         grid = figure_grid(figure)
@@ -59,3 +61,24 @@ def test_recorded_outputs_can_be_shown(path: Path) -> None:
         rendered = render_figure(figure, ["a", "b"])
         json.dumps(rendered, allow_nan=False)
         Figure(rendered, skip_invalid=False)
+
+
+def shown_headlines(name: str, case: str) -> dict[str, str]:
+    benchmark = installed().get(name)
+    assert benchmark is not None
+    document = json.loads((FOLDER / name.replace("-", "_") / "testdata" / f"{case}.json").read_text())
+    outputs = [Output(Step(item["step"], Tool("x")), item["status"], item["files"]) for item in document["outputs"]]
+    params = benchmark.params_model.model_validate(document["settings"])
+    found = benchmark.parse(params, outputs, HostFacts.model_validate(document["facts"]))
+    entry = JobEntry(id=name, benchmark=name, version="1", host="a", points=1, repeats=1)
+    job = JobView(entry, benchmark, tuple(records_of(benchmark, found, "a")), (), (), ())
+    return {item.label: item.detail for item in headlines(job)}
+
+
+def test_headlines_are_those_that_a_benchmark_names() -> None:
+    peaks = shown_headlines("peak-bandwidth", "default")
+    assert list(peaks) == ["All Reads", "Highest bandwidth"]
+    assert "traffic" not in peaks["All Reads"] and "at traffic " in peaks["Highest bandwidth"]
+    pairs = shown_headlines("core-to-core-latency", "synthetic-two-nodes")
+    assert list(pairs) == ["Token, one way", "Compare-and-swap, one way", "Chain, each line"]
+    assert not any("cpu" in detail or "node" in detail for detail in pairs.values())

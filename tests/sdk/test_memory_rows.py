@@ -8,7 +8,6 @@ from asct.sdk.memory.matrix import Look, left_out, node_heatmaps, node_table, pa
 from asct.sdk.memory.rows import (
     at,
     by_point,
-    flag_notes,
     flags_of,
     highest,
     interval,
@@ -60,10 +59,9 @@ def test_one_repeat_has_its_interval_and_several_their_span() -> None:
     assert (highest([one, two]), highest([record(1.0)])) == (5.5, None)
 
 
-def test_doubts_come_first_and_are_explained() -> None:
+def test_doubts_come_first() -> None:
     records = [record(1.0, flags=["switched", "noisy-steal"]), record(1.0, flags=["switched"])]
     assert flags_of(records) == ("noisy-steal", "switched")
-    assert flag_notes(records, {"switched": "it was"}) == ("switched: it was.",)
 
 
 def test_points_and_what_is_swept() -> None:
@@ -84,7 +82,7 @@ def test_the_matrix_is_ordered_by_number_and_has_holes_where_nothing_was_measure
         pair(8, 0, 200e-9), pair(0, 0, 100e-9, stats=stats(99e-9, 101e-9)), pair(0, 0, 110e-9, repeat=2),
         record(out.value, metric=out.metric, coords=out.coords, flags=list(out.flags), unit="B", better="neither"),
     ]  # fmt: skip
-    table = node_table(records, LOOK, {})
+    table = node_table(records, LOOK)
     assert table.title == "Matrix (in ns)"
     assert [column.title for column in table.columns] == ["Run node", "Node 0", "Node 8"]
     assert [(row["run_node"], row["node0"], row["node8"]) for row in table.rows] == [
@@ -95,13 +93,11 @@ def test_the_matrix_is_ordered_by_number_and_has_holes_where_nothing_was_measure
     assert [row["interval"] for row in spread.rows] == ["100.0 .. 110.0 (2 repeats)", None]
 
 
-def test_flags_name_their_pairs() -> None:
+def test_a_matrix_has_the_flags_of_its_pairs_and_the_spread_says_whose_they_are() -> None:
     records = [pair(0, 0, 1.0, flags=["noisy"]), pair(0, 1, 1.0), pair(1, 1, 1.0, flags=["noisy"])]
-    table = node_table(records, LOOK, {"noisy": "did not settle"})
-    assert table.notes == (
-        "noisy: did not settle.",
-        "noisy: node 0 to memory of node 0, node 1 to memory of node 1.",
-    )
+    table, spread = node_table(records, LOOK), pair_table(records, LOOK)
+    assert (table.flags, spread.flags, table.notes) == (("noisy",), ("noisy",), ())
+    assert [row["flags"] for row in spread.rows] == ["noisy", "", "noisy"]
 
 
 def test_heat_maps_need_several_pairs_and_are_one_a_point() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from asct.benchmarks.bandwidth_sweep.command import demanded_bytes, estimated_seconds, sweep_steps
 from asct.benchmarks.bandwidth_sweep.measure import measurements
 from asct.benchmarks.bandwidth_sweep.params import BandwidthSweepParams
-from asct.benchmarks.bandwidth_sweep.tables import bandwidth_curve, bandwidth_table
+from asct.benchmarks.bandwidth_sweep.tables import FLAGS, bandwidth_curve, bandwidth_table
 from asct.sdk.benchmark import Benchmark, Context, Dependency
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -38,6 +38,7 @@ class BandwidthSweep(Benchmark[BandwidthSweepParams]):
     keywords = ("memory", "bandwidth", "sweep")
     default = True
     params_model = BandwidthSweepParams
+    flags = FLAGS
     dependencies = (Dependency(CACHE.alias, CACHE.benchmark, ("sizes",)),)
     metrics = (
         *bandwidth_metrics({"level": _LEVELS, "size": None, "traffic": WORDS}),

@@ -10,7 +10,6 @@ from asct.sdk.figure import Axis, Column, Line, Marker, Series, Table
 from asct.sdk.memory.rows import (
     at,
     by_point,
-    flag_notes,
     flags_of,
     highest,
     interval,
@@ -53,7 +52,8 @@ def bandwidth_table(records: Sequence[Record]) -> Table:
         title="Bandwidth at different levels of cache",
         columns=(*swept, *_columns(how)),
         rows=tuple(rows),
-        notes=(COUNTING, *flag_notes(values, FLAGS)) if rows else (),
+        notes=(COUNTING,) if rows else (),
+        flags=flags_of(values),
     )
 
 

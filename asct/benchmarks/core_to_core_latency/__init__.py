@@ -14,13 +14,14 @@ from asct.benchmarks.core_to_core_latency.command import (
     step_name,
 )
 from asct.benchmarks.core_to_core_latency.figures import all_figures
+from asct.benchmarks.core_to_core_latency.findings import FLAGS
 from asct.benchmarks.core_to_core_latency.measure import measurements
 from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLatencyParams
 from asct.benchmarks.core_to_core_latency.tables import all_tables
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Kernel, Output, Step
@@ -46,6 +47,12 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
     keywords = ("memory", "latency", "long-runtime")
     default = True
     params_model = CoreToCoreLatencyParams
+    flags = FLAGS
+    highlights = (
+        Highlight("one_way", "Token, one way", {"method": "token", "data": "local"}),
+        Highlight("one_way", "Compare-and-swap, one way", {"method": "cas", "data": "local"}),
+        Highlight("latency", "Chain, each line", {"method": "chain", "data": "local"}),
+    )
     metrics = (
         Metric("latency", "s", "lower", "chain: time of one line that CPU A reads after CPU B wrote it", _ANYWHERE),
         Metric("one_way", "s", "lower", "token, cas: half a round trip of a message", _ANYWHERE),

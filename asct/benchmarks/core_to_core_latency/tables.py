@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from asct.benchmarks.core_to_core_latency.cells import CHAIN, DATA, Cell
-from asct.benchmarks.core_to_core_latency.findings import FLAGS
 from asct.benchmarks.core_to_core_latency.readback import Measured, points_of
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.rows import flag_notes, swept_cells, swept_columns
+from asct.sdk.memory.rows import flags_of, swept_cells, swept_columns
 from asct.sdk.record import Record, Scalar
 from asct.statistics.robust import median
 
@@ -204,15 +204,14 @@ def _where(data: str) -> str:
 
 
 def _noted(table: Table, records: Sequence[Record]) -> Table:
-    """The first table that people read says what the flags mean, what the checks found and what the methods are."""
+    """The first table that people read says what the checks found and what the methods are, and has all flags."""
     notes = [
         "token and cas are one way (half a round trip); chain is the time of one line that CPU A reads after CPU B "
         "wrote it. They are three different quantities.",
-        *flag_notes(records, FLAGS),
     ]
     ratios = [record.value for record in records if record.metric == "interference"]
     if ratios:
         notes.append(
             f"Pairs measured alone again: with others beside them they took {median(ratios):.2f} times as long."
         )
-    return Table(table.slug, table.title, table.columns, table.rows, tuple(notes))
+    return replace(table, notes=tuple(notes), flags=flags_of(records))

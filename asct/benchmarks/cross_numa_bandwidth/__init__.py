@@ -7,11 +7,11 @@ from typing import Final
 
 from asct.benchmarks.cross_numa_bandwidth.pairs import Pair, pair_size, pairs
 from asct.benchmarks.cross_numa_bandwidth.params import CrossNumaBandwidthParams
-from asct.benchmarks.cross_numa_bandwidth.tables import matrix_figures, matrix_tables
+from asct.benchmarks.cross_numa_bandwidth.tables import FLAGS, matrix_figures, matrix_tables
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.matrix import LEFT_OUT, PAIR, left_out
+from asct.sdk.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR, left_out
 from asct.sdk.memory.needed import CACHE, optimum_size
 from asct.sdk.memory.stream import (
     CIRCUMSTANCES,
@@ -47,6 +47,7 @@ class CrossNumaBandwidth(Benchmark[CrossNumaBandwidthParams]):
     default = True
     params_model = CrossNumaBandwidthParams
     dependencies = (CACHE,)
+    flags = FLAGS | LEFT_OUT_FLAGS
     metrics = (
         *bandwidth_metrics(PAIR),
         Metric("data_size", "B", "neither", "Memory that each thread walked", PAIR, comparable=False),

@@ -21,7 +21,7 @@ _CAPTION: Final = (
 def matrix_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     """The matrix, and the spread of each pair."""
     look = _look(records)
-    return node_table(records, look, FLAGS), pair_table(records, look)
+    return node_table(records, look), pair_table(records, look)
 
 
 def matrix_figures(records: Sequence[Record]) -> tuple[Figure, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from asct.benchmarks.idle_latency.measure import measurements
+from asct.benchmarks.idle_latency.measure import FLAGS, measurements
 from asct.benchmarks.idle_latency.pairs import arguments, estimated_seconds, needed_bytes, pairs, sizes
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
 from asct.benchmarks.idle_latency.tables import heat_maps, matrix_tables
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.matrix import LEFT_OUT, PAIR
+from asct.sdk.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR
 from asct.sdk.memory.needed import CACHE, chain_size
 from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
@@ -34,6 +34,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
     default = True
     params_model = IdleLatencyParams
     dependencies = (CACHE,)
+    flags = FLAGS | LEFT_OUT_FLAGS
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", PAIR),
         Metric("latency_cycles", "cycles", "lower", "The same in cycles of the core that loads", PAIR),

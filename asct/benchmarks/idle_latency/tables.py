@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from asct.benchmarks.idle_latency.measure import FLAGS
 from asct.sdk.figure import Heatmap, Table
 from asct.sdk.memory.matrix import Look, node_heatmaps, node_table, pair_table
 from asct.sdk.memory.settings import CYCLE_BASE
@@ -23,10 +22,10 @@ _CAPTION: Final = "Time of one dependent load in random order: rows run, columns
 def matrix_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     """The matrix; with several nodes its ratios and distances as well; then the spread of every pair."""
     look = _look(records)
-    tables = [node_table(records, look, FLAGS)]
+    tables = [node_table(records, look)]
     if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
         shown = [one for one in (_RATIO, _DISTANCE) if any(record.metric == one.metric for record in records)]
-        tables += [node_table(records, one, {}) for one in shown]
+        tables += [node_table(records, one) for one in shown]
     return (*tables, pair_table(records, replace(look, unit="cycle" if look is _CYCLES else "ns")))
 
 

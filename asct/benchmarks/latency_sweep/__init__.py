@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from asct.benchmarks.latency_sweep.command import edge_arguments, estimated_seconds, sweep_arguments
 from asct.benchmarks.latency_sweep.edges import missing_sizes
 from asct.benchmarks.latency_sweep.figures import latency_curve
+from asct.benchmarks.latency_sweep.findings import FLAGS
 from asct.benchmarks.latency_sweep.measure import measurements, points_of, search_levels
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.sizes import largest, memory_bytes, shortest, smallest
@@ -56,6 +57,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
     keywords = ("memory", "latency", "sweep", "uses-huge-pages")
     default = True
     params_model = LatencySweepParams
+    flags = FLAGS
     results = _results()
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", {"size": None, "level": LEVELS}),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from asct.benchmarks.latency_sweep.findings import FLAGS, NO_LEVELS, NOTES, WAY_OUT
+from asct.benchmarks.latency_sweep.findings import NO_LEVELS, NOTES, WAY_OUT
 from asct.sdk.figure import Column, Table
 from asct.sdk.memory.rows import (
     at,
     by_point,
-    flag_notes,
     flags_of,
     interval_text,
     middle,
@@ -39,6 +38,7 @@ def level_table(records: Sequence[Record]) -> Table:
         columns=(*swept, *_columns(cycles)),
         rows=tuple(rows),
         notes=_notes(records),
+        flags=flags_of(r for r in records if "level" in r.coords or r.metric == "page_size"),
     )
 
 
@@ -76,4 +76,4 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     unsettled = sum(any(map(doubtful, r.flags)) for r in curve)
     if unsettled:
         notes.append(f"{unsettled} of {len(curve)} sizes on the curve did not reach target_interval within time_cap.")
-    return (*notes, *flag_notes((r for r in records if "level" in r.coords or r.metric == "page_size"), FLAGS))
+    return tuple(notes)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
 from asct.benchmarks.loaded_latency.figures import load_curve
+from asct.benchmarks.loaded_latency.findings import FLAGS
 from asct.benchmarks.loaded_latency.measure import measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.tables import all_tables
@@ -15,7 +16,7 @@ from asct.sdk.figure import Figure, Table
 from asct.sdk.memory.needed import CACHE, chain_size
 from asct.sdk.memory.stream import CIRCUMSTANCES
 from asct.sdk.memory.stream_sizes import page_privileges
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import read_kernel
@@ -38,6 +39,13 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
     default = False
     params_model = LoadedLatencyParams
     dependencies = (CACHE,)
+    flags = FLAGS
+    highlights = (
+        Highlight("idle_latency", "Latency without load"),
+        Highlight("latency_at_80", "Latency at 80 % of the peak"),
+        Highlight("knee_bandwidth", "Bandwidth at the knee"),
+        Highlight("peak_bandwidth", "Peak bandwidth"),
+    )
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load under load", _AT),
         Metric("latency_cycles", "cycles", "lower", "The same in core cycles", _AT),

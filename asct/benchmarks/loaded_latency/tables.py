@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.benchmarks.loaded_latency.findings import FLAGS
 from asct.sdk.figure import Column, Table
 from asct.sdk.memory.rows import (
     at,
     by_point,
-    flag_notes,
     flags_of,
     interval_text,
     middle,
@@ -77,7 +75,8 @@ def _levels(records: Sequence[Record], shown: Shown) -> Table:
         title="Loaded latency with background memory activity",
         columns=(*swept, Column("delay", "Injected NOPs", format="integer"), *_columns(shown)),
         rows=tuple(rows),
-        notes=(COUNTING, *flag_notes([record for record in records if "delay" in record.coords], FLAGS)),
+        notes=(COUNTING,),
+        flags=flags_of(record for record in records if "delay" in record.coords),
     )
 
 
@@ -95,8 +94,8 @@ def _targets(records: Sequence[Record], shown: Shown) -> Table:
         Column("nops", "Injected NOPs", digits=0, help="That the search ended with"),
         *_columns(shown),
     )
-    notes = flag_notes([record for record in records if "target_bandwidth" in record.coords], FLAGS)
-    return Table("targets", "Latency at target bandwidths", columns, tuple(rows), notes)
+    flags = flags_of(record for record in records if "target_bandwidth" in record.coords)
+    return Table("targets", "Latency at target bandwidths", columns, tuple(rows), flags=flags)
 
 
 def _columns(shown: Shown) -> tuple[Column, ...]:
@@ -153,5 +152,5 @@ def _summary(records: Sequence[Record], shown: Shown) -> Table:
         Column("bandwidth_at_115", "BW at 115 % of idle latency [GB/s]", 1e9, help="Beyond it the latency stays above"),
         Column("flags", "Flags", format="text"),
     )
-    notes = flag_notes([record for record in records if record.metric in names], FLAGS)
-    return Table("summary", "Loaded latency as a whole", columns, tuple(rows), notes)
+    flags = flags_of(record for record in records if record.metric in names)
+    return Table("summary", "Loaded latency as a whole", columns, tuple(rows), flags=flags)

@@ -8,7 +8,7 @@ from typing import Final
 from asct.benchmarks.memory_profile.command import estimated_seconds, profile_steps
 from asct.benchmarks.memory_profile.measure import measurements
 from asct.benchmarks.memory_profile.params import MemoryProfileParams
-from asct.benchmarks.memory_profile.tables import profile_bars, profile_table
+from asct.benchmarks.memory_profile.tables import FLAGS, profile_bars, profile_table
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -16,7 +16,7 @@ from asct.sdk.memory.needed import CACHE
 from asct.sdk.memory.stream import CIRCUMSTANCES, KERNEL, bandwidth_metrics
 from asct.sdk.memory.stream_sizes import demanded_bytes, page_privileges
 from asct.sdk.memory.traffic import WORDS
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import read_kernel
@@ -36,6 +36,12 @@ class MemoryProfile(Benchmark[MemoryProfileParams]):
     keywords = ("memory", "bandwidth")
     params_model = MemoryProfileParams
     dependencies = (CACHE,)
+    flags = FLAGS
+    highlights = (
+        Highlight("bus_bandwidth", "All Reads", {"traffic": "all-reads", "width": None}),
+        Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None, "width": None}),
+        Highlight("peak_cache_bandwidth", "Highest bandwidth of a cache", {"traffic": None}),
+    )
     metrics = (
         *bandwidth_metrics({**_AT, "width": ("16", "32", "64", "sve", "auto")}),
         Metric("peak_cache_bandwidth", "B/s", "higher", "Useful bytes at the fastest level of cache", _AT),

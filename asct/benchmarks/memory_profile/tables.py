@@ -10,7 +10,6 @@ from asct.sdk.figure import Axis, Bars, Column, Series, Table
 from asct.sdk.memory.rows import (
     at,
     by_point,
-    flag_notes,
     flags_of,
     interval,
     middle,
@@ -52,8 +51,8 @@ def profile_table(records: Sequence[Record]) -> Table:
         cells = swept_cells(mine, swept)
         rows += [cells | _row(mine, traffic, widths, how.suffix) for traffic in _kinds(mine)]
     valued = [record for record in records if record.metric in ("bus_bandwidth", "peak_cache_bandwidth")]
-    notes = (COUNTING, *flag_notes(valued, FLAGS)) if rows else ()
-    return Table("profile", "Peak memory bandwidths", columns, tuple(rows), notes)
+    notes = (COUNTING,) if rows else ()
+    return Table("profile", "Peak memory bandwidths", columns, tuple(rows), notes, flags_of(valued))
 
 
 def profile_bars(records: Sequence[Record]) -> Bars | None:

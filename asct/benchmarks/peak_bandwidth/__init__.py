@@ -7,7 +7,7 @@ from typing import Final
 
 from asct.benchmarks.peak_bandwidth.measure import measurements
 from asct.benchmarks.peak_bandwidth.params import PeakBandwidthParams
-from asct.benchmarks.peak_bandwidth.tables import peak_bars, peak_table
+from asct.benchmarks.peak_bandwidth.tables import FLAGS, peak_bars, peak_table
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -16,7 +16,7 @@ from asct.sdk.memory.stream import CIRCUMSTANCES, KERNEL, Call, bandwidth_metric
 from asct.sdk.memory.stream_sizes import demanded_bytes, level_size, local_nodes, mapping_seconds, page_privileges
 from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.memory.traffic import WORDS
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import read_kernel
@@ -38,6 +38,11 @@ class PeakBandwidth(Benchmark[PeakBandwidthParams]):
     default = True
     params_model = PeakBandwidthParams
     dependencies = (CACHE,)
+    flags = FLAGS
+    highlights = (
+        Highlight("bus_bandwidth", "All Reads", {"traffic": "all-reads"}),
+        Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None}),
+    )
     metrics = (
         *bandwidth_metrics(_AT),
         Metric("share_of_theoretical", "%", "higher", "Bytes on the bus as a share of the theoretical peak", _AT),

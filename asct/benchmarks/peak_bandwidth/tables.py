@@ -10,7 +10,6 @@ from asct.sdk.figure import Axis, Bars, Column, Series, Table
 from asct.sdk.memory.rows import (
     at,
     by_point,
-    flag_notes,
     flags_of,
     highest,
     interval,
@@ -53,7 +52,8 @@ def peak_table(records: Sequence[Record]) -> Table:
         title="Peak memory bandwidth",
         columns=(*swept, *_columns(how)),
         rows=tuple(rows),
-        notes=(COUNTING, *flag_notes([r for r in records if "traffic" in r.coords], FLAGS)) if rows else (),
+        notes=(COUNTING,) if rows else (),
+        flags=flags_of(record for record in records if record.metric in ("bus_bandwidth", "share_of_theoretical")),
     )
 
 

@@ -9,15 +9,16 @@ import click
 
 from asct.cli.completing import completing, explained
 from asct.cli.options import Settings, shared_options
+from asct.sdk.record import doubtful
 
 _ITEMS = ("* ", "- ", "1. ")
 
 
-@click.command("explain", short_help="Explain a benchmark, metric, setting or error code.")
+@click.command("explain", short_help="Explain a benchmark, metric, setting, flag or error code.")
 @click.argument("name", shell_complete=completing(explained))
 @shared_options
 def command(settings: Settings, name: str) -> None:
-    """Explain a benchmark, a metric, a setting or an error code: what, how, pitfalls, source.
+    """Explain a benchmark, a metric, a setting, a flag or an error code: what, how, pitfalls, source.
 
     A metric or setting may be written with its benchmark: `storage-fio.iodepth`.
     """
@@ -103,14 +104,14 @@ def _benchmark(name: str) -> tuple[str, str] | None:
 
 
 def _part(name: str) -> tuple[str, str] | None:
-    """A metric or a setting, of one benchmark or of all that have it."""
+    """A metric, a setting or a flag, of one benchmark or of all that have it."""
     from asct.registry import installed
 
     owner, _, part = name.rpartition(".")
     chosen = [item for item in installed().all() if not owner or owner in (item.name, *item.aliases)]
     texts: dict[str, list[str]] = {}
     for item in chosen:
-        for text in (_metric_text(item, part), _setting_text(item, part)):
+        for text in (_metric_text(item, part), _setting_text(item, part), _flag_text(item, part)):
             if text is not None:
                 texts.setdefault(text, []).append(item.name)
     if not texts:
@@ -141,9 +142,17 @@ def _setting_text(benchmark: Any, name: str) -> str | None:
     return f"setting `{main}` ({row['type']}, default {row['default']})\n  {row['help']}{others}{pitfalls}"
 
 
+def _flag_text(benchmark: Any, name: str) -> str | None:
+    meaning = benchmark.flags.get(name)
+    if meaning is None:
+        return None
+    doubt = "puts the value in doubt" if doubtful(name) else "does not put the value in doubt by itself"
+    return f"flag `{name}`, {doubt}\n  {meaning}"
+
+
 def _unknown(name: str) -> click.UsageError:
     from asct.diagnostics.suggest import nearest
 
     close = nearest(name, explained())
-    advice = f"; did you mean `{close}`?" if close else "; it takes a benchmark, metric, setting or error code"
+    advice = f"; did you mean `{close}`?" if close else "; it takes a benchmark, metric, setting, flag or error code"
     return click.UsageError(f"nothing is known of `{name}`{advice}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Final, TypeVar
 
 from asct.sdk.benchmark import Benchmark, Context
@@ -15,6 +15,7 @@ from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.params import SCRATCH_NAME, FioParams
 from asct.sdk.fio.process import layout_steps, point_steps, scratch_bytes
 from asct.sdk.fio.tables import sweep_table
+from asct.sdk.fio.verdict import FLAGS
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs, Scratch
 from asct.sdk.record import Measurement, Record
@@ -33,6 +34,7 @@ class FioBenchmark(Benchmark[P]):
     """One fio process per point, mpstat beside it; the temporary file is laid out once per job."""
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
+    flags: ClassVar[Mapping[str, str]] = FLAGS
     axis: ClassVar[str | None] = None
     """The setting the benchmark is named for: first column of its table, x of its figures."""
     table_title: ClassVar[str] = ""

@@ -8,7 +8,6 @@ from typing import Final
 from asct.sdk.figure import Column, Table
 from asct.sdk.fio.metrics import CONTEXT
 from asct.sdk.fio.rows import SIZES, Row, gather, shown, swept_names
-from asct.sdk.fio.verdict import FLAGS
 from asct.sdk.record import Record, Scalar
 
 AXIS_TITLES: Final = {
@@ -56,9 +55,9 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
         *_RATES, *_LATENCIES, *_CPU, *_PERCENTILES,
         Column("flags", "Flags", format="text"),
     )  # fmt: skip
-    return (
-        Table(slug, title, columns, tuple(_cells(row, columns, names) for row in rows), tuple(_notes(rows, names))),
-    )
+    flags = tuple(dict.fromkeys(flag for row in rows for flag in row.flags))
+    cells = tuple(_cells(row, columns, names) for row in rows)
+    return (Table(slug, title, columns, cells, tuple(_notes(rows, names)), flags),)
 
 
 def _axis_column(name: str, rows: Sequence[Row]) -> Column:
@@ -103,8 +102,7 @@ def _notes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
             notes.append(
                 f"{place}: {_figure(row, 'in_flight')} requests in flight instead of {_figure(row, 'queue_depth')}"
             )
-    seen = dict.fromkeys(flag for row in rows for flag in row.flags)
-    return notes + [f"{flag}: {FLAGS[flag]}" for flag in seen if flag in FLAGS]
+    return notes
 
 
 def _matters(name: str, rows: Sequence[Row]) -> bool:

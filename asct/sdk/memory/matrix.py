@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from asct.sdk.figure import Column, Heatmap, Table
 from asct.sdk.memory.rows import (
     at,
     by_point,
-    flag_notes,
+    flags_of,
     highest,
     interval_text,
     middle,
@@ -58,11 +58,8 @@ def left_out(run: Place, memory: Place, needed_bytes: int) -> Measurement:
     return Measurement(LEFT_OUT.name, float(needed_bytes), pair, flags=(NO_FREE_MEMORY,))
 
 
-def node_table(records: Sequence[Record], look: Look, texts: Mapping[str, str]) -> Table:
-    """A row for each run node (and point), a column for each memory node; pairs left out are empty, with a note.
-
-    `texts` explains the flags that pairs may have.
-    """
+def node_table(records: Sequence[Record], look: Look) -> Table:
+    """A row for each run node (and point), a column for each memory node; pairs left out are empty, with a note."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     gone = [record for record in records if record.metric == LEFT_OUT.name]
@@ -79,8 +76,7 @@ def node_table(records: Sequence[Record], look: Look, texts: Mapping[str, str]) 
             for node in memory_nodes:
                 row[_key(node)] = middle(at(mine, look.metric, run_node=run, memory_node=node))
             rows.append(row)
-    notes = (*flag_notes(values, texts), *_flagged(values), *_left_out(gone))
-    return Table(look.slug, f"{look.title} (in {look.unit})", columns, tuple(rows), notes)
+    return Table(look.slug, f"{look.title} (in {look.unit})", columns, tuple(rows), _left_out(gone), flags_of(values))
 
 
 def pair_table(records: Sequence[Record], look: Look) -> Table:
@@ -104,7 +100,7 @@ def pair_table(records: Sequence[Record], look: Look) -> Table:
                 if repeats:
                     row = {**swept_cells(mine, swept), "run_node": f"Node {run}", "memory_node": f"Node {node}"}
                     rows.append(row | _spread(repeats, look))
-    return Table(f"{look.slug}-spread", f"{look.title}: spread", columns, tuple(rows))
+    return Table(f"{look.slug}-spread", f"{look.title}: spread", columns, tuple(rows), flags=flags_of(values))
 
 
 def node_heatmaps(records: Sequence[Record], look: Look, caption: str) -> tuple[Heatmap, ...]:
@@ -142,7 +138,7 @@ def _spread(repeats: Sequence[Record], look: Look) -> dict[str, Scalar | None]:
         "value": middle(repeats),
         "interval": interval_text(repeats, look.scale, look.digits),
         "max": highest(repeats),
-        "flags": ", ".join(dict.fromkeys(flag for record in repeats for flag in record.flags)),
+        "flags": ", ".join(flags_of(repeats)),
     }
 
 
@@ -154,22 +150,11 @@ def _key(node: int) -> str:
     return f"node{node}"
 
 
-def _flagged(values: Sequence[Record]) -> list[str]:
-    """Which pairs carry which flags: a cell of the matrix has no room for them."""
-    pairs: dict[str, dict[str, None]] = {}
-    for record in values:
-        for flag in record.flags:
-            pairs.setdefault(flag, {})[_named(record)] = None
-    return (
-        [f"{flag}: {', '.join(where)}." for flag, where in pairs.items()] if len(set(map(_named, values))) > 1 else []
-    )
-
-
-def _left_out(gone: Sequence[Record]) -> list[str]:
-    return [
+def _left_out(gone: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(
         f"{pair} was left out: {LEFT_OUT_FLAGS[NO_FREE_MEMORY]}."
         for pair in dict.fromkeys(_named(record) for record in gone)
-    ]
+    )
 
 
 def _named(record: Record) -> str:

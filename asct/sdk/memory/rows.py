@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from asct.sdk.figure import Column
 from asct.sdk.record import Record, Scalar, doubtful
@@ -74,11 +74,6 @@ def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
     """Every flag, once, those that put the value in doubt first."""
     found = dict.fromkeys(flag for record in records for flag in record.flags)
     return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
-
-
-def flag_notes(records: Iterable[Record], texts: Mapping[str, str]) -> tuple[str, ...]:
-    """What each flag of the records means, as notes under a table."""
-    return tuple(f"{flag}: {texts[flag]}." for flag in flags_of(records) if flag in texts)
 
 
 def _text(value: object) -> str:
