@@ -286,7 +286,7 @@ def test_targets_are_values_of_their_own() -> None:
     assert the(found, "latency", delay=0).flags == ()
     targets = next(table for table in BENCHMARK.tables(records_of(BENCHMARK, found)) if table.slug == "targets")
     assert [(row["target"], row["nops"]) for row in targets.rows] == [(20e9, 95.0), (60e9, 0.0)]
-    assert any(note.startswith("invalid-target:") for note in targets.notes)
+    assert "invalid-target" in targets.flags
 
 
 def test_a_level_without_load_is_invalid() -> None:
@@ -294,7 +294,12 @@ def test_a_level_without_load_is_invalid() -> None:
     found = measured([*levels([900, 500, 100, 10]), sample("level", 0, capped=True, **stood_still)])
     assert "invalid-load" in the(found, "latency", delay=0).flags
     assert "invalid-load" in the(found, "bandwidth", delay=0).flags
-    assert "invalid-load" in the(found, "latency_at_80").flags
+    assert the(found, "peak_bandwidth").value == pytest.approx(bandwidth_of(10))
+    for metric in ("latency_at_80", "peak_bandwidth"):
+        assert "noisy-missing" in the(found, metric).flags and "invalid-load" not in the(found, metric).flags
+    (curve,) = BENCHMARK.figures(records_of(BENCHMARK, found))
+    assert isinstance(curve, Line)
+    assert [len(line.x) for line in curve.series] == [4] and min(curve.series[0].x) > 0
     assert the(found, "latency", delay=900).flags == ()
     disturbed = measured([sample("idle", None, capped=True, disturbed=True), sample("level", 0)])
     assert the(disturbed, "idle_latency").flags == ("noisy", "invalid-load")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.benchmarks.loaded_latency.findings import GAPS, NO_LOAD
 from asct.benchmarks.loaded_latency.samples import Level
 from asct.sdk.record import Measurement, doubtful
 from asct.statistics.knee import Point, knee_index, response_at, throughput_at
@@ -29,22 +30,25 @@ class _Rung:
 def summary(levels: Sequence[Level], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
     """Peak, knee and the values between the levels, from levels in any order; nothing from none.
 
-    What is not known is not there, and a flag of the peak says why. `idle` is the latency without load, in seconds;
-    `of_latency` are flags of all latencies.
+    What is not known is not there, and a flag of the peak says why. A level without a value under its load is none of
+    the curve; the peak may have been there, so that its absence is flagged. `idle` is the latency without load, in
+    seconds; `of_latency` are flags of all latencies.
     """
-    rungs = _rungs(levels)
+    valid = [level for level in levels if NO_LOAD not in level.flags]
+    gaps = (GAPS,) if len(valid) < len(levels) else ()
+    rungs = _rungs(valid)
     if not rungs:
         return []
     top = max(rungs, key=lambda rung: rung.bandwidth)
     points = [(rung.bandwidth, rung.latency) for rung in rungs if rung.latency is not None]
-    flags = (*_doubts(rungs), *of_latency)
+    flags = (*_doubts(rungs), *gaps, *of_latency)
     found = _of_points(points, top.bandwidth, idle, flags) if points else []
     known = {item.metric for item in found}
     missing = {
         "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
     }  # fmt: skip
     unknown = tuple(flag for flag, metric in missing.items() if points and metric not in known)
-    return [Measurement("peak_bandwidth", top.bandwidth, flags=(*top.flags, *unknown)), *found]
+    return [Measurement("peak_bandwidth", top.bandwidth, flags=(*top.flags, *gaps, *unknown)), *found]
 
 
 def _rungs(levels: Sequence[Level]) -> list[_Rung]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from asct.benchmarks.loaded_latency.findings import NO_LOAD
 from asct.benchmarks.loaded_latency.tables import Shown
 from asct.sdk.figure import Axis, Line, Marker, Series
 from asct.sdk.memory.rows import at, by_point, interval, middle, point_label
@@ -36,7 +37,9 @@ def load_curve(records: Sequence[Record]) -> Line | None:
 
 
 def _series(mine: Sequence[Record], metric: str) -> Series | None:
-    """In the order of rising load: past saturation more load may bring less bandwidth."""
+    """In the order of rising load: past saturation more load may bring less bandwidth. Levels without a value under
+    their load are no part of the curve."""
+    mine = [record for record in mine if NO_LOAD not in record.flags]
     delays = sorted(
         {int(record.coords["delay"]) for record in at(mine, metric) if "delay" in record.coords}, reverse=True
     )

@@ -11,6 +11,7 @@ from asct.sdk.memory.stream_sizes import SET_FLAG
 SMALL_CHAIN: Final = "small-working-set"
 NOT_REACHED: Final = "invalid-target"
 NO_LOAD: Final = "invalid-load"
+GAPS: Final = "noisy-missing"
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **PAGE_FLAGS,
@@ -20,6 +21,7 @@ FLAGS: Final[dict[str, str]] = {
     SMALL_CHAIN: "the chain is shorter than twice the last cache, so that some of its loads hit it",
     NOT_REACHED: "the load threads do not reach this bandwidth: the nearest level was measured instead",
     NO_LOAD: "in every window a thread had lost its CPU to other programs: no value under the load that was asked for",
+    GAPS: "levels of load without a value were left out of the curve: measure again on an idle machine",
     "no-knee": "more load kept buying bandwidth in proportion: the memory was not saturated, so there is no knee",
     "no-latency-at-80": "no level lies below 80 % of the peak: add larger numbers of NOPs",
     "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle one",
