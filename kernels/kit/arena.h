@@ -62,7 +62,7 @@ static inline bool arena_grow_pool(struct arena *arena, int64_t missing, bool al
         int64_t patience = alternative ? ARENA_AUTO_PATIENCE_MS : ARENA_PATIENCE_MS;
         struct hugepool_reply reply = hugepool_change(page, arena->pool_node, missing, patience);
         arena->pool_before = reply.before;
-        arena->pool_added = reply.done ? missing : 0;
+        arena->pool_added = reply.changed;
         snprintf(why, size, "the system found no room for more within %lld ms", (long long)patience);
     }
     return arena->pool_added > 0;
@@ -158,8 +158,10 @@ static inline char *arena_claim(struct arena *arena, bool alternative, int64_t n
         start = arena_reserve(arena->kind, arena->bytes, (size_t)arena->page_bytes);
     } else {
         pthread_mutex_lock(&arena_pools);
+        int lock = hugepool_lock(arena->page_bytes);
         bool filled = arena_fill_pool(arena, alternative, why, size);
         start = filled ? arena_reserve(arena->kind, arena->bytes, (size_t)arena->page_bytes) : NULL;
+        close(lock);
         pthread_mutex_unlock(&arena_pools);
         if (!filled)
             return NULL;
@@ -180,7 +182,9 @@ static inline bool arena_release(struct arena *arena)
     if (added == 0)
         return true;
     pthread_mutex_lock(&arena_pools);
+    int lock = hugepool_lock(arena->page_bytes);
     bool done = hugepool_change(arena->page_bytes, arena->pool_node, -added, 0).done;
+    close(lock);
     pthread_mutex_unlock(&arena_pools);
     return done;
 }

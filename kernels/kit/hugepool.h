@@ -3,7 +3,10 @@
  * A small child process, the guardian, adds them and keeps the account. It lives in a session of its own and waits for the end of
  * its socket, which comes when this process ends in whatever way, SIGKILL included, and after its memory is gone. It adds to and
  * subtracts from what a pool holds at that moment, so that others who change it keep their share. The guardian is started
- * before the first page is added; arenas are not inherited (MADV_DONTFORK), so it keeps none of them alive. */
+ * before the first page is added; arenas are not inherited (MADV_DONTFORK), so it keeps none of them alive.
+ *
+ * Pages in use that are taken out of a pool become surplus: they are gone when they are free, unless the pool grows before, which
+ * makes them lasting again. nr_hugepages counts them too. What is owed is therefore by how much the lasting pages grew. */
 #ifndef KIT_HUGEPOOL_H
 #define KIT_HUGEPOOL_H
 
@@ -32,8 +35,9 @@ struct hugepool_request {
 };
 
 struct hugepool_reply {
-    int64_t before; /* pages in the pool */
-    bool done;      /* all of them or, if false, none */
+    int64_t before;  /* pages in the pool */
+    int64_t changed; /* lasting pages added, at least as many as asked for or none; negative for those taken out */
+    bool done;
 };
 
 /* The socket to the guardian, 0 before it is started. One for the program, in whichever of its files this is included. */
@@ -68,6 +72,12 @@ static inline int64_t hugepool_free(int64_t page_bytes, int64_t node)
     return there < pages ? there : pages;
 }
 
+/* Pages of the pool that stay when they are free. */
+static inline int64_t hugepool_lasting(int64_t page_bytes, int64_t node)
+{
+    return hugepool_number("nr_hugepages", page_bytes, node) - hugepool_number("surplus_hugepages", page_bytes, node);
+}
+
 /* 0, or the reason why this account may not change the pool. */
 static inline int hugepool_refusal(int64_t page_bytes, int64_t node)
 {
@@ -87,7 +97,8 @@ static inline void hugepool_set(int64_t page_bytes, int64_t node, int64_t pages)
     }
 }
 
-/* Two processes that read, add and write at once would lose pages: they take turns. The end of the lock is to close it. */
+/* Two processes that read, add and write at once would lose pages, and one would map what the other added: they take turns, from
+ * counting the free pages to mapping them. The end of the lock is to close it. */
 static inline int hugepool_lock(int64_t page_bytes)
 {
     char path[HUGEPOOL_PATH_MAX];
@@ -114,35 +125,31 @@ static inline void hugepool_set_within(const struct hugepool_request *asked, int
     }
 }
 
-/* Adds all pages, or none. */
+/* Adds all pages, or none. Who asked holds the lock. */
 static inline struct hugepool_reply hugepool_add(const struct hugepool_request *asked)
 {
-    int lock = hugepool_lock(asked->page_bytes);
     int64_t before = hugepool_number("nr_hugepages", asked->page_bytes, asked->node);
+    int64_t lasted = hugepool_lasting(asked->page_bytes, asked->node);
     hugepool_set_within(asked, before + asked->pages);
-    int64_t after = hugepool_number("nr_hugepages", asked->page_bytes, asked->node);
-    bool done = after >= before + asked->pages;
-    if (!done && after > before)
-        hugepool_set(asked->page_bytes, asked->node, before);
-    close(lock);
-    return (struct hugepool_reply){before, done};
+    int64_t lasting = hugepool_lasting(asked->page_bytes, asked->node);
+    bool done = lasting >= before + asked->pages;
+    if (!done && lasting > lasted)
+        hugepool_set(asked->page_bytes, asked->node, lasted);
+    return (struct hugepool_reply){before, done ? lasting - lasted : 0, done};
 }
 
-/* Takes pages out of what the pool holds now. Those in use are given up when they become free. */
+/* Takes pages out of what the pool holds now. Those in use are given up when they become free. Who asked holds the lock. */
 static inline struct hugepool_reply hugepool_subtract(int64_t page_bytes, int64_t node, int64_t pages)
 {
-    int lock = hugepool_lock(page_bytes);
-    int64_t before = hugepool_number("nr_hugepages", page_bytes, node), rest = before > pages ? before - pages : 0;
+    int64_t before = hugepool_lasting(page_bytes, node), rest = before > pages ? before - pages : 0;
     hugepool_set(page_bytes, node, rest);
-    bool done = hugepool_number("nr_hugepages", page_bytes, node) <= rest;
-    close(lock);
-    return (struct hugepool_reply){before, done};
+    return (struct hugepool_reply){before, -pages, hugepool_lasting(page_bytes, node) <= rest};
 }
 
 /* Does what is asked and notes in `accounts` what is owed; the reply. */
 static inline struct hugepool_reply hugepool_serve(const struct hugepool_request *asked, struct hugepool_request *accounts)
 {
-    struct hugepool_reply reply = {-1, false};
+    struct hugepool_reply reply = {-1, 0, false};
     struct hugepool_request *account = accounts, *end = accounts + HUGEPOOL_ACCOUNTS_MAX;
     while (account < end && account->page_bytes && !(account->page_bytes == asked->page_bytes && account->node == asked->node))
         account++;
@@ -150,8 +157,7 @@ static inline struct hugepool_reply hugepool_serve(const struct hugepool_request
         return reply;
     *account = (struct hugepool_request){asked->page_bytes, asked->node, account->pages, 0};
     reply = asked->pages > 0 ? hugepool_add(asked) : hugepool_subtract(asked->page_bytes, asked->node, -asked->pages);
-    if (asked->pages < 0 || reply.done)
-        account->pages += asked->pages;
+    account->pages += reply.changed;
     return reply;
 }
 
@@ -175,8 +181,11 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
         send(socket, &reply, sizeof reply, 0);
     }
     for (size_t i = 0; i < HUGEPOOL_ACCOUNTS_MAX; i++)
-        if (accounts[i].pages > 0)
+        if (accounts[i].pages > 0) {
+            int lock = hugepool_lock(accounts[i].page_bytes);
             hugepool_subtract(accounts[i].page_bytes, accounts[i].node, accounts[i].pages);
+            close(lock);
+        }
     _exit(0);
 }
 
@@ -200,11 +209,12 @@ static inline bool hugepool_start(void)
     return guardian > 0;
 }
 
-/* Adds `pages` to a pool within `patience_ms`, or takes them out again if negative. One thread at a time. */
+/* Adds `pages` to a pool within `patience_ms`, or takes them out again if negative. One thread at a time, which holds the
+ * lock. */
 static inline struct hugepool_reply hugepool_change(int64_t page_bytes, int64_t node, int64_t pages, int64_t patience_ms)
 {
     struct hugepool_request asked = {page_bytes, node, pages, patience_ms};
-    struct hugepool_reply reply = {-1, false};
+    struct hugepool_reply reply = {-1, 0, false};
     if (!hugepool_start() || send(hugepool_socket, &asked, sizeof asked, MSG_NOSIGNAL) != sizeof asked ||
         recv(hugepool_socket, &reply, sizeof reply, 0) != sizeof reply)
         reply.done = false;

@@ -1,11 +1,14 @@
 """Pools of huge pages: what a kernel adds is there while it runs, and gone after it, however it ended.
 
-The pools belong to the whole machine, so that counts are waited for rather than read once.
+The pools belong to the whole machine: other tests that measure are kept away meanwhile, and counts are waited for
+rather than read once.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import signal
 import subprocess
 import time
@@ -16,10 +19,11 @@ from typing import Any
 
 import pytest
 
-from tests.kernels.building import Ran, compile_sources, run
+from tests.kernels.building import Builds, Ran, compile_sources, run
 
 pytestmark = [
     pytest.mark.kernels,
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may change the pools"),
 ]
 
@@ -86,6 +90,17 @@ def test_what_the_pool_lacks_is_added_told_and_put_back(chase: Path) -> None:
     assert eventually(lambda: pool() == before)
 
 
+def test_pages_of_stream_are_put_back_before_its_last_line(built: Builds) -> None:
+    before = pool()
+    ran = run(
+        built["stream"], "--pages", "2m", "--sizes", str(lacking()), "--traffic", "all-reads", "--time-cap-ms", "5"
+    )
+    assert ran.status == 0, ran.stderr
+    assert ran.meta["pages"] == "2m" and ran.meta["pool_pages_added"] == 4
+    assert ran.end["pool_restored"] is True
+    assert eventually(lambda: pool() == before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_puts_the_pool_back(number: signal.Signals, chase: Path) -> None:
     before = pool()
@@ -123,6 +138,34 @@ def test_two_kernels_add_and_put_back_their_own(chase: Path) -> None:
         first.wait()
         assert eventually(lambda: pool() == before + 4)
         assert second.poll() is None
+    assert eventually(lambda: pool() == before)
+
+
+def test_pages_that_were_taken_out_while_in_use_are_not_left_behind(chase: Path) -> None:
+    """Growing a pool makes them lasting again: who grows it owes them too."""
+    before = pool()
+    POOL.write_text(f"{before + 4}\n")
+    with measuring(chase, "--sizes", str(lacking() - 8 * MIB)):
+        POOL.write_text(f"{before}\n")
+        assert pool() >= before + 4  # surplus
+        with measuring(chase, "--sizes", str(lacking())):
+            pass
+    assert eventually(lambda: pool() == before)
+
+
+def test_no_other_maps_pages_between_their_count_and_their_use(chase: Path) -> None:
+    before = pool()
+    with POOL.open() as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        POOL.write_text(f"{before + 4}\n")
+        command = [str(chase), "--time-cap-ms", "5", "--pages", "2m", "--sizes", str(lacking() - 8 * MIB)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        waits = re.compile(rf"-> FLOCK .* {process.pid} ")
+        waited = eventually(lambda: waits.search(Path("/proc/locks").read_text()) is not None)
+        POOL.write_text(f"{before}\n")
+    told, _ = process.communicate(timeout=60)
+    assert waited
+    assert process.returncode == 0 and '"pages":"2m"' in told
     assert eventually(lambda: pool() == before)
 
 
