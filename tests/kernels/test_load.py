@@ -174,7 +174,7 @@ def test_a_workload_dies_with_a_killed_kernel(number: signal.Signals, load: Path
         time.sleep(0.01)
 
 
-DAEMON = '(setsid sleep 777 & echo $! >> "$0") & setsid sleep 777 & echo $! >> "$0"; sleep 0.05'
+DAEMON = '(setsid sleep 777 & echo $! >> "$0") & told=$!; setsid sleep 777 & echo $! >> "$0"; wait $told'
 
 
 def test_what_a_workload_leaves_behind_ends_with_it(load: Path, tmp_path: Path) -> None:
