@@ -27,7 +27,7 @@ void bench_size(struct bench *bench, uint64_t bytes, bool refined, struct record
     record->setup_ns = ready - started;
     record->elapsed_ns = timer_monotonic_ns() - started;
     record_take(record, &measured, bench->timer);
-    noise_clock(bench->noise, (int64_t)(record->cycle_ns * 1e6));
+    noise_clock(bench->noise, stats_rounded(measured.least_cycle_ns * 1e6));
 }
 
 void bench_finish(struct bench *bench)

@@ -91,6 +91,15 @@ static double median_cycle_ns(const struct measured *measured, const struct time
     return stats_of(values, measured->count).median;
 }
 
+/* What the clock makes of a cycle when nothing comes between. */
+static double least_cycle_ns(const struct measured *measured, const struct timer *timer)
+{
+    double least = cycle_ns_at(measured, 0, timer);
+    for (uint64_t i = 1; i < measured->count; i++)
+        least = cycle_ns_at(measured, i, timer) < least ? cycle_ns_at(measured, i, timer) : least;
+    return least;
+}
+
 static bool narrow(const struct measured *measured, uint64_t count, const struct timer *timer, double target)
 {
     struct stats load = load_stats(measured, count, timer);
@@ -183,4 +192,5 @@ void measure(const struct chain *chain, const struct timer *timer, const struct 
     measured->capped = measured->capped && !(enough && stats_within(&measured->load_ns, effort->target));
     measured->cycles = cycle_stats(measured, timer);
     measured->cycle_ns = median_cycle_ns(measured, timer);
+    measured->least_cycle_ns = least_cycle_ns(measured, timer);
 }

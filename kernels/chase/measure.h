@@ -32,6 +32,7 @@ struct measured {
     struct stats load_ns;   /* per load */
     struct stats cycles;    /* core cycles per load, formed batch by batch */
     double cycle_ns;        /* median */
+    double least_cycle_ns;
 };
 
 /* Measures the chain as it stands and leaves the result in `measured`. A size ends when the interval over all batches is narrow

@@ -89,8 +89,9 @@ static void summarise(struct levels *levels, struct level *level)
         fail(EXIT_SELF_CHECK, "the walk over %llu lines ended outside of them", (unsigned long long)sampler->chain->lines);
     level->latency_ns = stats_by(sampler, windows, windows_latency_ns);
     level->chain_bps = stats_by(sampler, windows, chain_bps);
-    level->cycle_ns = stats_by(sampler, windows, cycle_ns).median;
-    noise_clock(levels->noise, stats_rounded(level->cycle_ns * 1e6));
+    struct stats cycles = stats_by(sampler, windows, cycle_ns);
+    level->cycle_ns = cycles.median;
+    noise_clock(levels->noise, stats_rounded(cycles.min * 1e6));
 }
 
 void level_measure(struct levels *levels, struct level *level)

@@ -12,6 +12,18 @@ static struct duo *room_for_pairs(const struct schedule *schedule)
     return pairs;
 }
 
+/* The shortest core cycle that the leader of a pair saw, over all methods. */
+static int64_t least_cycle_fs(const struct game *game)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < PLAY_RESULTS; i++) {
+        const struct result *result = &game->results[i];
+        if (result->cycle_fs > 0 && !result->reversed && result->cycle_fs < least)
+            least = result->cycle_fs;
+    }
+    return least;
+}
+
 static void play_pairs(struct rounds *rounds, const struct duo *pairs, size_t count, bool alone, size_t round)
 {
     const struct layout *layout = &rounds->rules->layout;
@@ -24,7 +36,7 @@ static void play_pairs(struct rounds *rounds, const struct duo *pairs, size_t co
         const struct game *game = &rounds->crew->games[i];
         struct occasion occasion = {alone, round, rounds->cpus[pairs[i].a], rounds->cpus[pairs[i].b], rounds->node};
         rounds->samples += record_print(game, &occasion);
-        noise_clock(rounds->noise, game->results[0].cycle_fs);
+        noise_clock(rounds->noise, least_cycle_fs(game));
     }
 }
 

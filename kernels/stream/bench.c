@@ -95,9 +95,8 @@ static void measure(struct bench *bench, struct sample *sample, uint64_t most)
     take_windows(bench, sample, most);
     crew_do(crew, ORDER_CHECK);
     bench->checks++;
-    struct stats cycles = stats_of(sample->cycle_ns, sample->count);
     sample->bps = bps_of(sample);
-    sample->core_ns = cycles.median;
+    sample->core_ns = stats_of(sample->cycle_ns, sample->count).min;
     sample->capped = !stats_within(&sample->bps, bench->target);
     sample->elapsed_ns = timer_monotonic_ns() - started;
     noise_clock(bench->noise, stats_rounded(sample->core_ns * 1e6));

@@ -36,7 +36,7 @@ struct sample {
     size_t count, dropped;
     bool capped, best;
     struct stats bps;
-    double core_ns; /* a core cycle */
+    double core_ns; /* a core cycle: the shortest, since what disturbs adds only makes them longer */
     uint64_t elapsed_ns;
 };
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from asct.sdk.memory.noise import noise_flags
-from tests.kernels.building import run
+from tests.kernels.building import Builds, run
+from tests.kernels.load import QUICK
 
 pytestmark = pytest.mark.kernels
 
@@ -54,6 +55,19 @@ def test_another_program_on_the_cpu_is_seen_and_told(chase: Path) -> None:
     assert found["others_ns"] > 0.2 * found["elapsed_ns"]
     assert found["involuntary_switches"] > 10
     assert "noisy-pressure" in noise_flags({"noise": found})
+
+
+def test_the_extremes_of_the_clock_are_those_of_samples_and_not_of_single_probes(built: Builds) -> None:
+    """What interrupts adds, or shares the core with them, makes them longer: a sample tells its shortest cycle."""
+    with spinning(LAST):
+        stream = run(built["stream"], "--cpus", str(LAST), "--variants", "all", "--sizes", "16384", "--pages", "4k")
+        chase = run(built["chase"], *STEADY, *SHORT)
+        load = run(built["load"], *QUICK, "--delays", "900,100")
+    cycles = [sample["cycle_fs"] for sample in stream.of("sample")]
+    assert (stream.end["noise"]["cycle_fs_min"], stream.end["noise"]["cycle_fs_max"]) == (min(cycles), max(cycles))
+    for ran in (chase, load):
+        medians = [sample["cycle_fs"] for sample in ran.of("sample")]
+        assert 0 < ran.end["noise"]["cycle_fs_min"] <= ran.end["noise"]["cycle_fs_max"] <= max(medians)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="hides files in a namespace of its own, which needs root")
