@@ -43,6 +43,7 @@ static void map_arena(struct crew *crew, size_t index)
         threads += same_arena(crew, index, i) ? 1 : 0;
     struct arena arena = arena_map(crew->pages, threads * crew->thread_bytes, crew->nodes[index]);
     note_arena(crew, &arena);
+    crew->walkers[index].arena = arena;
     for (size_t i = 0, part = 0; i < crew->team.count; i++)
         if (same_arena(crew, index, i))
             crew->walkers[i].start = arena.start + crew->thread_bytes * part++;
@@ -141,6 +142,14 @@ static void serve(struct member *member)
         obey(member, crew);
         team_barrier(member->team);
     }
+}
+
+bool crew_release(struct crew *crew)
+{
+    bool restored = true;
+    for (size_t i = 0; i < crew->team.count; i++)
+        restored = arena_release(&crew->walkers[i].arena) && restored;
+    return restored;
 }
 
 void crew_run(struct crew *crew)

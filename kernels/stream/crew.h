@@ -33,4 +33,8 @@ void crew_run(struct crew *crew);
 /* For the leader: all threads do it, and have done it on return. */
 void crew_do(struct crew *crew, enum order order);
 
+/* For the leader, when nothing more is to be measured: gives all memory back. False if pages that were added to a pool could not
+ * be taken out again. */
+bool crew_release(struct crew *crew);
+
 #endif

@@ -30,7 +30,7 @@ static struct opt table[] = {
      OPT_CHOICE, 0, 0, "best all plain", &asked.variants, false},
     {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"window-us", "us", "100", "length of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
-    {"target-interval", "permille", "10", "stop when the 95 % interval of the median is this narrow",
+    {"target-interval", "permille", "30", "stop when the 95 % interval of the median is this narrow",
      OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
     {"time-cap-ms", "ms", "50", "most time for a size and traffic", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
     {"seed", "", "1", "of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
@@ -86,7 +86,7 @@ static uint64_t settle_sizes(uint64_t grain)
 
 static void report_meta(struct crew *crew)
 {
-    int64_t found[OPTS_LIST_MAX];
+    int64_t found[OPTS_LIST_MAX], skew = team_skew_ns(&crew->team);
     struct out out = opts_begin_meta(&opts, CPU_ARCH);
     for (size_t i = 0; i < crew->team.count; i++)
         found[i] = crew->walkers[i].node;
@@ -102,13 +102,13 @@ static void report_meta(struct crew *crew)
     out_integer(&out, "arenas_bytes", (int64_t)crew->arena_bytes);
     out_integer(&out, "tick_hz", (int64_t)(1e9 / crew->timer.ns_per_tick + 0.5));
     out_integer(&out, "timer_overhead_ns", timer_ns(&crew->timer, crew->timer.overhead_ticks));
-    out_integer(&out, "skew_ns", team_skew_ns(&crew->team));
+    out_integer(&out, "skew_ns", skew);
     out_integer(&out, "map_ns", (int64_t)crew->map_ns);
     opts_echo(&opts, &out);
     out_end();
 }
 
-static void report_end(const struct bench *bench)
+static void report_end(const struct bench *bench, bool restored)
 {
     const struct timer *timer = &bench->crew->timer;
     int64_t drift = timer_drift_ppm(timer);
@@ -120,6 +120,7 @@ static void report_end(const struct bench *bench)
     out_integer(&out, "checks", (int64_t)bench->checks);
     out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
     out_integer(&out, "tick_drift_ppm", drift);
+    out_bool(&out, "pool_restored", restored);
     noise_report(&noise, &out);
     out_end();
 }
@@ -139,7 +140,7 @@ static void lead(struct crew *crew)
     for (size_t i = 0; i < asked.sizes.count; i++)
         for (size_t k = 0; k < asked.traffic.count; k++)
             bench_point(&bench, (uint64_t)asked.sizes.values[i], traffic_find(asked.traffic.values[k]));
-    report_end(&bench);
+    report_end(&bench, crew_release(crew));
 }
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kit/arena.h"
 #include "kit/timer.h"
 #include "stream/loops.h"
 
@@ -41,6 +42,7 @@ struct walker {
     long switches;
     bool disturbed;            /* it lost its CPU for a while */
     char *kept;
+    struct arena arena;        /* if this thread mapped it */
 } __attribute__((aligned(256))); /* no line is written by two threads */
 
 /* Takes up new work where the last one ended: what was touched last is met last. */
