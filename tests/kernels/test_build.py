@@ -90,7 +90,7 @@ def test_every_page_kind_and_sparse_chains_are_clean_under_sanitizers(tmp_path: 
 
 
 @pytest.mark.arm
-@pytest.mark.parametrize("cpu", ["neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16"])
+@pytest.mark.parametrize("cpu", ["neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16,sve-default-vector-length=256"])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_aarch64_kernels_write_a_whole_stream(name: str, cpu: str, built_arm: Builds) -> None:
     """Without SVE, and with vectors of 128 and of 2048 bits."""
