@@ -32,8 +32,8 @@ static const double constant = LOOPS_CONSTANT;
         __asm__ volatile(X##_BEGIN X##_PART NOPS_PREPARE NOPS_STEP                                                          \
                          "1:\t.irp k,0\n\t" body(X) "\n\t.endr\n\t" MOVES VECTOR_AGAIN NOPS_RUN             \
                          NOPS_STEP_AGAIN X##_END                                                                              \
-                         : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [steps] "+r"(steps), [entry] "+r"(entry), [n] "=&r"(n),     \
-                           [left] "=&r"(left)                                                                                 \
+                         : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [steps] "+&r"(steps),                                    \
+                           [entry] "+&r"(entry), [n] "=&r"(n), [left] "=&r"(left)                                             \
                          : [units] "r"(step->units), [step] "r"(step->part), [rounds] "r"(step->rounds),                      \
                            [constant] "r"(&constant), [doubles] "r"(step->part / sizeof(double))                              \
                          : VECTOR_CLOBBERS);                                                                                  \
@@ -42,7 +42,7 @@ static const double constant = LOOPS_CONSTANT;
     static void turns_##X##_##body(char *a, char *b, char *c, uint64_t turns, uint64_t bytes)                                 \
     {                                                                                                                         \
         __asm__ volatile(X##_BEGIN "1:\t.irp k,0,1,2,3,4,5,6,7\n\t" body(X) "\n\t.endr\n\t" MOVES VECTOR_AGAIN X##_END          \
-                         : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [n] "+r"(turns)                                             \
+                         : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [n] "+&r"(turns)                                         \
                          : [step] "r"(bytes), [constant] "r"(&constant)                                                       \
                          : VECTOR_CLOBBERS);                                                                                  \
     }
