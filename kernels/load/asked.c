@@ -37,7 +37,7 @@ static struct opt table[] = {
     {"probe", "", "chain", "what is measured beside the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
     {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"level-ms", "ms", "80", "most time for a level", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
-    {"target-interval", "permille", "10", "stop a level when the 95 % interval is this narrow",
+    {"target-interval", "permille", "30", "stop a level when the 95 % interval is this narrow",
      OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
     {"seed", "", "1", "of the chain's order", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
     {"llc-bytes", "bytes", "0", "last-level cache; 0 to ask the system",

@@ -44,7 +44,7 @@ static struct opt table[] = {
     {"check-pairs", "", "4", "pairs to measure again without the others of their round",
      OPT_INTEGER, 0, 65536, NULL, &asked.check_pairs, false},
     {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"target-interval", "permille", "10", "stop a method when the 95 % interval is this narrow",
+    {"target-interval", "permille", "50", "stop a method when the 95 % interval is this narrow",
      OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
     {"time-cap-ms", "ms", "40", "most time for a method of a pair", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
     {"patience-ms", "ms", "10000", "beyond any plan, until a pair that does not answer ends the program",

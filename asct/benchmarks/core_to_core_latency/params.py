@@ -87,8 +87,8 @@ class CoreToCoreLatencyParams(Params):
         4, "Pairs to measure again alone after the others, to compare; 0 checks nothing", ge=0, le=65536
     )
     target_interval: Share = setting(
-        0.01,
-        "A method is done when the 95 % interval of its median is no wider than this share of it (1 % = 0.01)",
+        0.05,
+        "A method is done when the 95 % interval of its median is no wider than this share of it (5 % = 0.05)",
         ge=0.001,
         le=1.0,
     )

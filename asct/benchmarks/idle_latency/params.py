@@ -19,15 +19,15 @@ class IdleLatencyParams(Params):
         pitfalls="Below twice the last cache some loads hit it; the value is then flagged.",
     )
     duration: Duration = setting(
-        0.25,
+        0.5,
         "Longest time for one pair of nodes when target_interval is not reached",
         aliases=("time_cap",),
         ge=1e-3,
         le=60,
     )
     target_interval: Share = setting(
-        0.01,
-        "A pair is done when the 95 % interval of its median is no wider than this share of it (1 % = 0.01)",
+        0.03,
+        "A pair is done when the 95 % interval of its median is no wider than this share of it (3 % = 0.03)",
         ge=0.001,
         le=0.2,
     )

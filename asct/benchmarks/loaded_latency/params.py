@@ -58,8 +58,8 @@ class LoadedLatencyParams(Params):
         0.15, "Longest time for one level when target_interval is not reached", aliases=("time_cap",), ge=0.01, le=600
     )
     target_interval: Share = setting(
-        0.02,
-        "A level is done when the 95 % interval of its median latency is no wider than this share of it (2 % = 0.02)",
+        0.03,
+        "A level is done when the 95 % interval of its median latency is no wider than this share of it (3 % = 0.03)",
         ge=0.001,
         le=0.5,
     )

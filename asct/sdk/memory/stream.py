@@ -45,8 +45,8 @@ class StreamParams(Params):
         aliases=("page_size", "page_kind"),
     )
     target_interval: Share = setting(
-        0.01,
-        "A value is done when the 95 % interval of its median is no wider than this share of it (1 % = 0.01)",
+        0.03,
+        "A value is done when the 95 % interval of its median is no wider than this share of it (3 % = 0.03)",
         ge=0.001,
         le=0.2,
     )
