@@ -95,7 +95,7 @@ def _end_line(stdout: str) -> Mapping[str, object] | None:
     last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
     try:
         value = json.loads(last)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and value.get("t") == "end" else None
 

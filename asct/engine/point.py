@@ -21,11 +21,22 @@ from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.params import Params
 from asct.sdk.record import Measurement, Record, Scalar, doubtful
+from asct.sdk.step import Step
 from asct.store.layout import RunLayout
 from asct.store.model import Command, Status
 
 _MOST_STEPS = 10_000
 """A benchmark that still wants steps after so many would go on for ever."""
+_SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
+"""What reading an output of another shape than expected raises."""
+
+
+class _UnreadableError(Exception):
+    """A benchmark cannot make its next steps of the outputs of those before."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,7 @@ class PointRunner:
         deadline = time.monotonic() + self._job.timeout_s
         context = replace(context, done=trail.outputs)
         try:
-            while steps := self._benchmark.steps(point.params, context):
+            while steps := self._more_steps(point, context):
                 for step in steps:
                     if not stepper.run(step, folder, trail, deadline):
                         return self._failed("timeout" if trail.timed_out else "failed", trail.failure)
@@ -103,11 +114,22 @@ class PointRunner:
             return replace(self._failed("host-lost", _lost(self._job.host, error)), lost=True)
         except HostError as error:
             return self._failed("failed", error.diagnostics[0])
-        except LookupError as error:
-            return self._failed("failed", _unbound(self._job, error))
-        except ValueError as error:
-            return self._failed("failed", _unplaced(self._job, error))
+        except _UnreadableError as error:
+            raw = self._layout.relative(folder)
+            return self._failed("failed", _unreadable(self._job, trail, raw, error.reason))
+        except (LookupError, ValueError) as error:
+            unmade = _unbound if isinstance(error, LookupError) else _unplaced
+            return self._failed("failed", unmade(self._job, error))
         return Outcome("ok")
+
+    def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
+        """Raises _UnreadableError when it reads what the steps before put out, and that is of another shape."""
+        try:
+            return self._benchmark.steps(point.params, context)
+        except _SHAPE_ERRORS as error:
+            if not context.done:
+                raise
+            raise _UnreadableError(error) from error
 
     def _failed(self, status: PointStatus, diagnostic: Diagnostic | None) -> Outcome:
         """A failure; one that the end of the run brought about is an interruption instead."""
@@ -124,7 +146,7 @@ class PointRunner:
         except ContractBreach as error:
             outcome.status, outcome.diagnostic = "failed", Diagnostic("E615", str(error), hint="please report this")
             return []
-        except (ValueError, LookupError, TypeError, ArithmeticError) as error:  # output of another shape
+        except _SHAPE_ERRORS as error:
             outcome.status, outcome.diagnostic = "failed", _unreadable(self._job, trail, raw, error)
             return []
         if not found:
@@ -188,12 +210,12 @@ def _lost(host: str, error: HostLost) -> Diagnostic:
     return Diagnostic("E610", f"host {host}: lost while measuring: {cause}", hint=hint)
 
 
-def _unbound(job: Job, error: LookupError) -> Diagnostic:
+def _unbound(job: Job, error: Exception) -> Diagnostic:
     hint = "give the setting that the needed job would have found"
     return Diagnostic("E612", f"{job.id} on {job.host}: needs a result that was not found: {error}", hint=hint)
 
 
-def _unplaced(job: Job, error: ValueError) -> Diagnostic:
+def _unplaced(job: Job, error: Exception) -> Diagnostic:
     hint = f"`asct list settings {job.benchmark}` shows what can be set"
     return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
 

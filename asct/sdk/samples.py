@@ -98,7 +98,7 @@ def _objects(output: Output, name: str) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_constant=_no_number)
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
@@ -107,6 +107,10 @@ def _objects(output: Output, name: str) -> list[dict[str, Any]]:
             )
         objects.append(value)
     return objects
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no JSON")
 
 
 def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,7 +12,9 @@ from asct.engine import events
 from asct.errors import NotMeasured, UsageError
 from asct.plan.model import HostSpec, Retry
 from asct.planner.model import Deferred
+from asct.sdk.benchmark import Context
 from asct.sdk.metric import Metric
+from asct.sdk.step import Step
 from asct.store.verify import verify
 from tests.engine import plant
 from tests.engine.conftest import Lab
@@ -121,6 +124,7 @@ def test_a_file_that_was_not_fetched_is_told_with_the_failure(lab: Lab) -> None:
         ("0", "", "E607"),
         ("0", '{"t":"sample"}', "E607"),
         ("0", '{"t":"end","ok":false}', "E606"),
+        ("0", "[" * 100_000, "E607"),
     ],
 )
 def test_kernels_that_fail_have_texts_of_their_own(lab: Lab, status: str, end: str, code: str) -> None:
@@ -279,6 +283,22 @@ def test_an_undeclared_metric_is_the_benchmarks_fault(lab: Lab) -> None:
 
     done = lab.run(job(), ports=plant.collaborators(catalog=plant.Shelf((Liar(),))))
     assert done.status().diagnostic["code"] == "E615"
+
+
+@pytest.mark.parametrize("text", ["{}", "null", "[]", "0", "word"])
+def test_steps_that_cannot_be_made_of_an_output_fail_the_point_alone(lab: Lab, text: str) -> None:
+    class Reading(plant.Probe):
+        def steps(self, params: plant.ProbeParams, context: Context) -> Sequence[Step]:
+            if context.done:
+                1 / json.loads(context.done[0].stdout)
+            return super().steps(params, context)
+
+    catalog = plant.Shelf((Reading(),))
+    done = lab.run(
+        job(point(script=f"echo '{text}'"), point(script="echo 5")), ports=plant.collaborators(catalog=catalog)
+    )
+    assert done.status().diagnostic["code"] == "E608"
+    assert (done.code, done.values()) == (3, [5])
 
 
 def test_a_bug_ends_the_run_loudly_and_leaves_nothing(lab: Lab) -> None:

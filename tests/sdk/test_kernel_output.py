@@ -56,6 +56,8 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
         (output(META, "{broken", END), r"line 2 of the output of the kernel chase is not a JSON object"),
         (output(META, "[1]", END), r"line 2 .* not a JSON object"),
         (output("[" * 100_000, END), r"line 1 .* not a JSON object"),
+        (output(META, '{"t":"sample","ns":[NaN]}', END), r"line 2 .* not a JSON object"),
+        (output(META, '{"t":"sample","ns":-Infinity}', END), r"line 2 .* not a JSON object"),
         (output(SAMPLE, END), r"did not begin with a `meta` line"),
         (output(META | {"abi": 2}, END), r"writes format 2, this asct reads 1"),
     ],
