@@ -47,7 +47,14 @@ def test_a_signal_ends_the_run_and_leaves_nothing(lab: Lab, tmp_path: Path, numb
     pids = tmp_path / "pid"
     points = [point(script=f"echo $$ > {pids}; sleep 100; echo 1"), point(script="echo 2")]
     before = signal.getsignal(signal.SIGINT)
-    listener = when(events.PointStarted, lambda: os.kill(os.getpid(), number))
+
+    def once_it_runs() -> None:
+        until = time.monotonic() + 30
+        while not (pids.exists() and pids.read_text()) and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(os.getpid(), number)
+
+    listener = when(events.PointStarted, once_it_runs)
     started = time.monotonic()
     done = lab.run(job(*points), listeners=[listener])
     assert time.monotonic() - started < 30

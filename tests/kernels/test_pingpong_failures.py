@@ -67,7 +67,7 @@ def ptrace(request: int, thread: int) -> None:
 
 
 def test_a_thread_that_never_answers_ends_the_run_with_3(pingpong: Path) -> None:
-    arguments = ("--time-cap-ms", "100", "--methods", "token", "--patience-ms", "200")
+    arguments = ("--time-cap-ms", "500", "--methods", "token", "--patience-ms", "200")  # half a second to stop it
     with started(pingpong, *arguments) as (process, _):
         thread = thread_on(process, CPUS[1])
         ptrace(PTRACE_SEIZE, thread)
@@ -77,12 +77,12 @@ def test_a_thread_that_never_answers_ends_the_run_with_3(pingpong: Path) -> None
         os.waitpid(thread, WALL)  # it was killed with the others
         code, stderr = ended(process)
     assert code == 3 and time.monotonic() - began < 20
-    assert f"cpu {CPUS[0]} and cpu {CPUS[1]} are not done after 1000 ms (2 threads are not): was a CPU taken" in stderr
+    assert f"cpu {CPUS[0]} and cpu {CPUS[1]} are not done after 4200 ms (2 threads are not): was a CPU taken" in stderr
 
 
 def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
     first, second = CPUS[:2]
-    with started(pingpong, "--time-cap-ms", "300", "--methods", "cas") as (process, _):
+    with started(pingpong, "--time-cap-ms", "600", "--methods", "cas") as (process, _):
         os.sched_setaffinity(thread_on(process, second), {first})
         code, stderr = ended(process)
     message = f"cpu {second} was taken away while it was measured: its thread is on cpu {first} now"
