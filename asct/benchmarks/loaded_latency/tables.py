@@ -49,9 +49,13 @@ class Shown:
         """A column of latencies."""
         return Column(key, f"{title} [{self.unit}]", self.scale)
 
-    def bandwidth(self, key: str, title: str) -> Column:
+    def seconds(self, key: str, title: str, help: str = "") -> Column:
+        """A column of latencies that have no metric in cycles: in those of the median core clock then."""
+        return Column(key, f"{title} [{self.unit}]", 1.0 / self.rate_scale if self.suffix else self.scale, help=help)
+
+    def bandwidth(self, key: str, title: str, help: str = "") -> Column:
         """A column of bandwidths."""
-        return Column(key, f"{title} [{self.rate}]", self.rate_scale)
+        return Column(key, f"{title} [{self.rate}]", self.rate_scale, help=help)
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
@@ -144,12 +148,12 @@ def _summary(records: Sequence[Record], shown: Shown) -> Table:
             rows.append({**swept_cells(mine, swept), **values, "flags": ", ".join(flags)})
     columns = (
         *swept,
-        Column("idle_latency", "Idle latency [ns]", 1e-9, help="With the load threads parked"),
-        Column("peak_bandwidth", "Peak BW [GB/s]", 1e9, help="Of the level with the most, on the memory bus"),
-        Column("knee_bandwidth", "Knee BW [GB/s]", 1e9, help="Where bandwidth over latency is greatest"),
-        Column("knee_latency", "Latency at the knee [ns]", 1e-9),
-        Column("latency_at_80", "Latency at 80 % of peak [ns]", 1e-9, help="On the line between the levels beside it"),
-        Column("bandwidth_at_115", "BW at 115 % of idle latency [GB/s]", 1e9, help="Beyond it the latency stays above"),
+        shown.seconds("idle_latency", "Idle latency", "With the load threads parked"),
+        shown.bandwidth("peak_bandwidth", "Peak BW", "Of the level with the most, on the memory bus"),
+        shown.bandwidth("knee_bandwidth", "Knee BW", "Where bandwidth over latency is greatest"),
+        shown.seconds("knee_latency", "Latency at the knee"),
+        shown.seconds("latency_at_80", "Latency at 80 % of peak", "On the line between the levels beside it"),
+        shown.bandwidth("bandwidth_at_115", "BW at 115 % of idle latency", "Beyond it the latency stays above"),
         Column("flags", "Flags", format="text"),
     )
     flags = flags_of(record for record in records if record.metric in names)
