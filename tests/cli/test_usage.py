@@ -34,6 +34,7 @@ from tests.cli.conftest import Asct
         (["check", "none.yaml"], "cannot read none.yaml", "check the path"),
         (["schema", "plam"], "invalid value for `kind`: 'plam' is not one of", "asct schema"),
         (["completion"], "missing argument `shell`. Choose from: bash, zsh, fish", "asct completion"),
+        (["run", "ls", "--user-config", "ls.pages=4k", "ls.cycle_bas"], "unknown setting `cycle_bas`", "`cycle_base`?"),
         (["run", "ls", "--user-config", "ls.pages=5k"], "asct run:7:12", "one of `auto`"),
     ],
 )

@@ -44,8 +44,8 @@ def command(
     from asct.cli.execution import Options, execute
     from asct.cli.reporting import write_ad_hoc
 
-    selected = tuple(word for word in words if "=" not in word)
-    assignments = (*more["assignments"], *(word for word in words if "=" in word))
+    selected = tuple(word for word in words if not _names_setting(word))
+    assignments = (*more["assignments"], *(word for word in words if _names_setting(word)))
     resolved = _plan(settings, selected, assignments, more["config_file"], address)
     if more["dry_run"]:
         return dry_run(settings, resolved)
@@ -55,6 +55,11 @@ def command(
     outcome = execute(settings, resolved, Options(folder=folder, force=more["force"]))
     write_ad_hoc(settings, outcome.folder, form)
     return outcome.exit_code
+
+
+def _names_setting(word: str) -> bool:
+    """Whether a word goes on with --user-config: `ls.stride=128`, `ls.cycle_base`. No benchmark has a dot in its name."""
+    return "=" in word or "." in word
 
 
 def _require_unused(folder: Path) -> None:
