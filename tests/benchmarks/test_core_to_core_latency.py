@@ -171,7 +171,7 @@ def test_rounds_of_the_schedule(cpus: int, threads: int, expected: int) -> None:
 def test_the_planned_time_grows_with_the_cpus_and_not_with_the_pairs(per_node: int, low: float, high: float) -> None:
     facts = Machine(per_node=per_node).facts()
     needs = BENCHMARK.needs(params(all_cpus=True), facts)
-    assert needs.kernels == ("pingpong",)
+    assert (needs.kernels, needs.cpus) == (("pingpong",), 2)
     assert low <= needs.seconds <= high  # two nodes, N - 1 rounds of three methods each
     serial = BENCHMARK.needs(params(all_cpus=True, parallel=False), facts).seconds
     assert serial > 90 * needs.seconds

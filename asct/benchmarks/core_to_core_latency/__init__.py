@@ -49,9 +49,9 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
     params_model = CoreToCoreLatencyParams
     flags = FLAGS
     highlights = (
-        Highlight("one_way", "Token, one way", {"method": "token", "data": "local"}),
-        Highlight("one_way", "Compare-and-swap, one way", {"method": "cas", "data": "local"}),
-        Highlight("latency", "Chain, each line", {"method": "chain", "data": "local"}),
+        Highlight("one_way", "Token, one way, median pair", {"method": "token", "data": "local"}),
+        Highlight("one_way", "Compare-and-swap, one way, median pair", {"method": "cas", "data": "local"}),
+        Highlight("latency", "Chain, a line, median pair", {"method": "chain", "data": "local"}),
     )
     metrics = (
         Metric("latency", "s", "lower", "chain: time of one line that CPU A reads after CPU B wrote it", _ANYWHERE),
@@ -81,11 +81,12 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
                 yield setting, f"one is named twice: {', '.join(map(str, values))}"
 
     def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
-        """The kernel, lines for the pairs, and the time of all rounds for each memory node."""
+        """The kernel, two CPUs, lines for the pairs, and the time of all rounds for each memory node."""
         pools = {"2m": "2 MiB", "1g": "1 GiB"}
         wanted = pools.get(params.pages)
         return Needs(
             kernels=("pingpong",),
+            cpus=2,
             memory_bytes=memory_bytes(params, facts),
             seconds=estimated_seconds(params, facts),
             privileges=(f"root: reserves {wanted} pages if the pool has too few free ones",) if wanted else (),
