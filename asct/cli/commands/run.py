@@ -58,7 +58,7 @@ def command(
 
 
 def _names_setting(word: str) -> bool:
-    """Whether a word goes on with --user-config: `ls.stride=128`, `ls.cycle_base`. No benchmark has a dot in its name."""
+    """Whether a word goes on with --user-config: `ls.stride=128`, `ls.cycle_base`. No name of a benchmark has a dot."""
     return "=" in word or "." in word
 
 
