@@ -137,7 +137,7 @@ static void serve(struct member *member)
         return;
     }
     for (bool more = true; more;) {
-        team_barrier(member->team);
+        team_barrier(member->team); /* the order is read between two barriers, where its writer stands still */
         more = crew->order != ORDER_END;
         obey(member, crew);
         team_barrier(member->team);

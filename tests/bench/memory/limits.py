@@ -7,7 +7,9 @@ from pathlib import Path
 
 from tests.bench.memory.table import Limit, cpus
 
-INTEL = "Intel, Optimization Reference Manual, caches of Skylake Server"
+SKYLAKE = "Intel, Optimization Reference Manual, cache parameters of Skylake Server"
+SUNNY_COVE = "Intel, Optimization Reference Manual, cache parameters of Ice Lake"
+SKYLAKE_SERVER_MODEL = 85
 ZEN5 = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture, load-store unit and L2"
 ZEN4 = "AMD, Software Optimization Guide for the Zen 4 Microarchitecture, load-store unit and L2"
 
@@ -28,7 +30,9 @@ def paths() -> Paths | None:
     found = _identity()
     family, wide = int(found.get("cpu family", "0")), "avx512f" in found.get("flags", "").split()
     if found.get("vendor_id") == "GenuineIntel" and family == 6 and wide:
-        return Paths(128, 64, 64, 52, INTEL)
+        if found.get("model") == str(SKYLAKE_SERVER_MODEL):
+            return Paths(128, 64, 64, 52, SKYLAKE)
+        return Paths(128, 64, 64, 48, SUNNY_COVE)  # later cores kept the ports and the path to the second level
     if found.get("vendor_id") == "AuthenticAMD" and family == 26:
         return Paths(128, 64, 64, 64, ZEN5)
     if found.get("vendor_id") == "AuthenticAMD" and family == 25 and wide:
