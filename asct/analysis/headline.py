@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.expectations import Place, gather
-from asct.analysis.grid import place_text
+from asct.analysis.grid import place_text, size_text
 from asct.analysis.view import JobView
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.record import Scalar
@@ -88,7 +88,7 @@ def _best(metric: Metric, places: Sequence[Place]) -> Place:
 def _where(chosen: Place, places: Sequence[Place], told: Collection[str] = ()) -> str:
     """Where `chosen` stands among `places`: what all of them share, and what is `told` already, is left out."""
     apart = {
-        key.replace("_", " "): value
+        key.replace("_", " "): size_text(float(value)) if key == "size" else value
         for key, value in chosen.at.items()
         if key not in told and any(key not in place.at or place.at[key] != value for place in places)
     }

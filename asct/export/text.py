@@ -19,7 +19,8 @@ FILE = "report.txt"
 SUMMARY = "plain tables for a terminal of 80 columns"
 
 WIDTH = 80
-_NARROWEST = 6
+_NARROWEST = 12
+_LONGEST_WORD = 24
 
 
 def render(view: RunView, width: int = WIDTH) -> str:
@@ -122,17 +123,23 @@ def _sizes(grid: Grid, width: int) -> list[int]:
     titles = [display_width(head.title) for head in grid.heads]
     sizes = [max(value, word) for value, word in zip(values, words, strict=True)]
     room = width - 2 * (len(sizes) - 1)
-    _shrink(sizes, grid.heads, room)
+    _shrink(sizes, grid.heads, [_least(column) for column in columns], room)
     for index, title in sorted(enumerate(titles), key=lambda item: item[1]):
         if title > sizes[index] and sum(sizes) + title - sizes[index] <= room:
             sizes[index] = title
     return sizes
 
 
-def _shrink(sizes: list[int], heads: Sequence[Head], room: int) -> None:
+def _least(column: Sequence[Cell]) -> int:
+    """How narrow a column of texts may get: only words beyond `_LONGEST_WORD` are broken."""
+    words = [min(display_width(word), _LONGEST_WORD) for cell in column for word in cell.text.split()]
+    return max(_NARROWEST, *words, 0)
+
+
+def _shrink(sizes: list[int], heads: Sequence[Head], least: Sequence[int], room: int) -> None:
     """Take from the widest left-aligned column until the table fits or none can give more; numbers never wrap."""
     while sum(sizes) > room:
-        texts = [index for index, head in enumerate(heads) if head.align == "left" and sizes[index] > 2 * _NARROWEST]
+        texts = [index for index, head in enumerate(heads) if head.align == "left" and sizes[index] > least[index]]
         if not texts:
             return
         sizes[max(texts, key=lambda index: sizes[index])] -= 1

@@ -79,7 +79,7 @@ def test_explain_knows_benchmarks_metrics_settings_flags_and_codes(asct: Asct, n
     assert document["name"] == name
 
 
-@pytest.mark.parametrize("name", [item.name for item in installed().all()])
+@pytest.mark.parametrize("name", [*(item.name for item in installed().all()), "noisy-pressure", "latency", "pages"])
 def test_explanations_fit_but_for_lines_to_copy(asct: Asct, name: str) -> None:
     text = asct("explain", name).out
     fenced = False

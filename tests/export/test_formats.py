@@ -253,6 +253,14 @@ def test_wide_tables_go_on_below(view: Viewer) -> None:
     assert "2432.0" in lines[-1]
 
 
+def test_words_of_texts_are_not_broken() -> None:
+    heads = (Head("Level"), *(Head(f"Column {n} (us)", "right") for n in range(7)), Head("Flags"))
+    flags = Cell("disturbed-pressure, disturbed-frequency")
+    lines = text.table(Grid("g", "Grid", heads, ((Cell("L1"), *[Cell("1234.5")] * 7, flags),))).splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert {"disturbed-pressure,", "disturbed-frequency"} <= {word for line in lines for word in line.split()}
+
+
 CELLS = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=30)
 
 

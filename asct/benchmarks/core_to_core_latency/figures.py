@@ -62,7 +62,7 @@ def _heatmap(point: Measured, method: str, data: str, cpus: list[int], suffix: s
 
 
 def _lines_text(point: Measured) -> str:
-    blocks = "nodes and of CPUs that share a last-level cache" if point.order.cluster else "nodes"
+    blocks = "nodes, and groups of CPUs that share a last-level cache" if point.order.cluster else "nodes"
     return f"CPUs are in the order of the topology; lines part {blocks}."
 
 

@@ -116,7 +116,7 @@ def _part(name: str) -> tuple[str, str] | None:
                 texts.setdefault(text, []).append(item.name)
     if not texts:
         return None
-    body = "\n\n".join(f"{text}\n  in: {', '.join(owners)}" for text, owners in texts.items())
+    body = "\n\n".join(f"{text}\n* in: {', '.join(owners)}" for text, owners in texts.items())
     return part, body
 
 
@@ -125,8 +125,8 @@ def _metric_text(benchmark: Any, name: str) -> str | None:
     if metric is None:
         return None
     judged = {"lower": "lower is better", "higher": "higher is better", "neither": "neither is better"}[metric.better]
-    places = f"\n  where it stands: {', '.join(metric.coords)}" if metric.coords else ""
-    return f"metric `{metric.name}` in {metric.unit}, {judged}\n  {metric.help}{places}"
+    places = f"\n* where it stands: {', '.join(metric.coords)}" if metric.coords else ""
+    return f"metric `{metric.name}` in {metric.unit}, {judged}\n\n* {metric.help}{places}"
 
 
 def _setting_text(benchmark: Any, name: str) -> str | None:
@@ -137,9 +137,9 @@ def _setting_text(benchmark: Any, name: str) -> str | None:
         return None
     row = next(item for item in describe_settings(benchmark) if item["name"] == main)
     extra = benchmark.params_model.model_fields[main].json_schema_extra
-    pitfalls = f"\n  pitfalls: {extra['pitfalls']}" if isinstance(extra, dict) and extra.get("pitfalls") else ""
-    others = f"\n  also written: {row['aliases']}" if row["aliases"] else ""
-    return f"setting `{main}` ({row['type']}, default {row['default']})\n  {row['help']}{others}{pitfalls}"
+    pitfalls = f"\n* pitfalls: {extra['pitfalls']}" if isinstance(extra, dict) and extra.get("pitfalls") else ""
+    others = f"\n* also written: {row['aliases']}" if row["aliases"] else ""
+    return f"setting `{main}` ({row['type']}, default {row['default']})\n\n* {row['help']}{others}{pitfalls}"
 
 
 def _flag_text(benchmark: Any, name: str) -> str | None:
@@ -147,7 +147,7 @@ def _flag_text(benchmark: Any, name: str) -> str | None:
     if meaning is None:
         return None
     doubt = "puts the value in doubt" if doubtful(name) else "does not put the value in doubt by itself"
-    return f"flag `{name}`, {doubt}\n  {meaning}"
+    return f"flag `{name}`, {doubt}\n\n* {meaning}"
 
 
 def _unknown(name: str) -> click.UsageError:

@@ -162,4 +162,5 @@ def _print_blocks(settings: Settings, listing: Listing) -> None:
         console.result(row[listing.columns[0]])
         for text in (row[listing.columns[-1]], "; ".join(facts)):
             if text:
-                console.result(textwrap.fill(text, console.out.width, initial_indent="    ", subsequent_indent="    "))
+                fold = textwrap.TextWrapper(console.out.width, "    ", "    ", break_on_hyphens=False)
+                console.result(fold.fill(text))
