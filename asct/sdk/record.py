@@ -22,6 +22,17 @@ class Stats(BaseModel):
     min: float
     max: float
 
+    def scaled(self, factor: float) -> Stats:
+        """The same spread in another unit; `factor` is positive."""
+        return Stats(
+            n=self.n,
+            median=self.median * factor,
+            mad=self.mad * factor,
+            ci95=None if self.ci95 is None else (self.ci95[0] * factor, self.ci95[1] * factor),
+            min=self.min * factor,
+            max=self.max * factor,
+        )
+
 
 def doubtful(flag: str) -> bool:
     """Whether a flag says that the value should not be trusted: `noisy`, `invalid` and what begins with them."""

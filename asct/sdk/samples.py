@@ -14,7 +14,7 @@ from typing import Any
 
 from asct.sdk.record import Stats
 from asct.sdk.step import Kernel, Output
-from asct.statistics.summary import Summary, summarise
+from asct.statistics.summary import summarise
 
 ABI = 1
 _STDERR_LINES = 5
@@ -66,11 +66,7 @@ def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tup
 
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
     """Stats of at least one value, in its unit; no interval below 6 or when the values are not independent."""
-    return stats_from(summarise(values, independent=independent))
-
-
-def stats_from(summary: Summary) -> Stats:
-    """The SDK's Stats with the figures of a summary."""
+    summary = summarise(values, independent=independent)
     return Stats(
         n=summary.n,
         median=summary.median,

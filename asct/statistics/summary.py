@@ -20,11 +20,6 @@ class Summary:
     min: float
     max: float
 
-    def scaled(self, factor: float) -> Summary:
-        """The same in another unit; `factor` is positive."""
-        interval = None if self.ci95 is None else (self.ci95[0] * factor, self.ci95[1] * factor)
-        return Summary(self.n, self.median * factor, self.mad * factor, interval, self.min * factor, self.max * factor)
-
 
 def summarise(values: Sequence[float], *, independent: bool = True) -> Summary:
     """Summary of at least one value; without independence there is no interval. Raises ValueError on none."""

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.sdk import Kernel, Output, Step
-from asct.sdk.samples import number, read_kernel, stats_from, stats_of
-from asct.statistics.summary import summarise
+from asct.sdk.record import Stats
+from asct.sdk.samples import number, read_kernel, stats_of
 
 META = {"t": "meta", "abi": 1, "kernel": "chase"}
 SAMPLE = {"t": "sample", "size": 64, "median_ps": 1000}
@@ -96,4 +96,6 @@ def test_stats() -> None:
     assert (stats.n, stats.median, stats.ci95, stats.min, stats.max) == (6, 3.5, (1.0, 6.0), 1.0, 6.0)
     assert stats_of([1.0, 2.0]).ci95 is None
     assert stats_of([1.0] * 9, independent=False).ci95 is None
-    assert stats_from(summarise([2.0]).scaled(3.0)).median == 6.0
+    whole = Stats(n=9, median=2.0, mad=0.5, ci95=(1.0, 3.0), min=0.0, max=4.0)
+    assert whole.scaled(2.0) == Stats(n=9, median=4.0, mad=1.0, ci95=(2.0, 6.0), min=0.0, max=8.0)
+    assert stats_of([1.0, 2.0]).scaled(2.0).ci95 is None

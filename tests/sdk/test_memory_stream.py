@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from asct.sdk import HostFacts
 from asct.sdk.facts import Cache, Cpu, Memory, Node
-from asct.sdk.memory.stream import Call, StreamParams, capped_s, scaled
+from asct.sdk.memory.stream import Call, StreamParams, capped_s
 from asct.sdk.memory.stream_sizes import (
     ASSUMED_CACHE,
     FREE_SHARE,
@@ -22,7 +22,6 @@ from asct.sdk.memory.stream_sizes import (
     sharers,
     working_set_flags,
 )
-from asct.sdk.record import Stats
 
 MIB = 1 << 20
 
@@ -62,12 +61,6 @@ def test_the_command_line() -> None:
 def test_a_time_ends_by_whichever_comes_first() -> None:
     assert capped_s(0.2, 100_000) == 0.2
     assert capped_s(0.2, 500) == pytest.approx(0.05)
-
-
-def test_a_spread_in_another_unit() -> None:
-    stats = Stats(n=9, median=2.0, mad=0.5, ci95=(1.0, 3.0), min=0.0, max=4.0)
-    assert scaled(stats, 2.0) == Stats(n=9, median=4.0, mad=1.0, ci95=(2.0, 6.0), min=0.0, max=8.0)
-    assert scaled(stats.model_copy(update={"ci95": None}), 2.0).ci95 is None
 
 
 def test_the_share_of_the_caches() -> None:

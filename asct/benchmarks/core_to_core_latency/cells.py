@@ -76,20 +76,6 @@ def by_data_and_method(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell
     return groups
 
 
-def scaled(stats: Stats | None, factor: float) -> Stats | None:
-    """The same spread in another unit."""
-    if stats is None:
-        return None
-    return Stats(
-        n=stats.n,
-        median=stats.median * factor,
-        mad=stats.mad * factor,
-        ci95=None if stats.ci95 is None else (stats.ci95[0] * factor, stats.ci95[1] * factor),
-        min=stats.min * factor,
-        max=stats.max * factor,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """The CPUs of the host as the topology puts them. `core` and `cluster` name the first CPU of the core, and of those

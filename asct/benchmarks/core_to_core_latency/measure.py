@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from asct.benchmarks.core_to_core_latency.cells import CHAIN, Cell, Order, both_ways, scaled
+from asct.benchmarks.core_to_core_latency.cells import CHAIN, Cell, Order, both_ways
 from asct.benchmarks.core_to_core_latency.command import node_of_step
 from asct.benchmarks.core_to_core_latency.findings import INTERFERENCE, MISSING
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
@@ -69,7 +69,8 @@ def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[Cell]) -> Measur
 
 
 def _doubled(one_way: Measurement) -> Measurement:
-    return replace(one_way, metric="round_trip", value=2 * one_way.value, stats=scaled(one_way.stats, 2.0))
+    stats = one_way.stats and one_way.stats.scaled(2.0)
+    return replace(one_way, metric="round_trip", value=2 * one_way.value, stats=stats)
 
 
 def _flags_of(mine: Sequence[Cell]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from asct.benchmarks.core_to_core_latency.cells import CHAIN, Cell, Order, scaled
+from asct.benchmarks.core_to_core_latency.cells import CHAIN, Cell, Order
 from asct.benchmarks.core_to_core_latency.findings import INTERFERENCE, SIBLINGS
 from asct.sdk.facts import HostFacts
 from asct.sdk.memory.noise import settled_flags
@@ -123,7 +123,7 @@ def _stats(sample: Mapping[str, Any], value: float, ci95: tuple[float, float] | 
 
 def _in_cycles(cell: Cell, cycle_s: float) -> Cell:
     """At the clock of the CPU that measured, as it was right after."""
-    return replace(cell, value=cell.value / cycle_s, stats=scaled(cell.stats, 1 / cycle_s))
+    return replace(cell, value=cell.value / cycle_s, stats=cell.stats and cell.stats.scaled(1 / cycle_s))
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:

@@ -15,7 +15,6 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.memory.needed import CACHES
 from asct.sdk.memory.pages import page_flags
 from asct.sdk.memory.settings import CYCLE_BASE
-from asct.sdk.memory.stream import scaled
 from asct.sdk.memory.stream_sizes import working_set_flags
 from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import KernelRun, number
@@ -59,7 +58,7 @@ def _latencies(level: Level, metric: str, at: Mapping[str, Scalar], flags: tuple
         return []
     found = [Measurement(metric, level.latency.median, dict(at), level.latency, flags)]
     if level.clock_hz is not None:
-        cycles = scaled(level.latency, level.clock_hz)
+        cycles = level.latency.scaled(level.clock_hz)
         found.append(Measurement(f"{metric}_cycles", cycles.median, dict(at), cycles, flags))
     return found
 
@@ -71,11 +70,11 @@ def _workload(level: Level, metric: str, at: Mapping[str, Scalar]) -> list[Measu
 def _bandwidths(
     level: Level, useful: Stats, at: Mapping[str, Scalar], theoretical: float | None, extra: tuple[str, ...]
 ) -> list[Measurement]:
-    bus = scaled(useful, level.bus_share)
+    bus = useful.scaled(level.bus_share)
     flags = (*level.flags, *extra)
     spreads = {"bandwidth": useful, "bus_bandwidth": bus}
     if level.clock_hz is not None:
-        spreads["bandwidth_cycles"] = scaled(useful, 1.0 / level.clock_hz)
+        spreads["bandwidth_cycles"] = useful.scaled(1.0 / level.clock_hz)
     found = [Measurement(name, stats.median, dict(at), stats, flags) for name, stats in spreads.items()]
     if theoretical is not None:
         share = 100.0 * bus.median / theoretical

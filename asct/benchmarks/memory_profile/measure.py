@@ -8,7 +8,7 @@ from typing import Final
 from asct.benchmarks.memory_profile.command import MEMORY
 from asct.benchmarks.memory_profile.params import MemoryProfileParams
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.stream import PER_CYCLE, Point, bandwidths, best_of, circumstances, points_of, scaled
+from asct.sdk.memory.stream import PER_CYCLE, Point, bandwidths, best_of, circumstances, points_of
 from asct.sdk.memory.stream_sizes import working_set_flags
 from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.record import Measurement
@@ -45,7 +45,7 @@ def _of_caches(at_level: Mapping[str, Point]) -> list[Measurement]:
     fastest = max(at_level, key=lambda level: at_level[level].useful.median)
     peak = at_level[fastest]
     at = {"traffic": peak.traffic}
-    in_cycles = scaled(peak.useful, 1.0 / peak.clock_hz)
+    in_cycles = peak.useful.scaled(1.0 / peak.clock_hz)
     return [
         Measurement("peak_cache_bandwidth", peak.useful.median, dict(at), peak.useful, peak.flags),
         Measurement(f"peak_cache_bandwidth{PER_CYCLE}", in_cycles.median, dict(at), in_cycles, peak.flags),

@@ -18,9 +18,8 @@ from asct.sdk.fio.process import CPU_FILE, LOG_FILE, RESULT_FILE, cpu_interval_s
 from asct.sdk.fio.rate_log import read_rates
 from asct.sdk.fio.verdict import cpu_flags, in_flight, point_flags
 from asct.sdk.record import Measurement, Scalar, Stats
-from asct.sdk.samples import stats_from
+from asct.sdk.samples import stats_of
 from asct.sdk.step import Output
-from asct.statistics.summary import summarise
 
 _ENOUGH_RATES: Final = 3
 
@@ -107,7 +106,7 @@ def _stats(series: Sequence[float], factor: float) -> Stats | None:
     """The spread over the intervals of the rate log."""
     if len(series) < _ENOUGH_RATES:
         return None
-    return stats_from(summarise(series).scaled(factor))
+    return stats_of(series).scaled(factor)
 
 
 def _percentile_flags(parts: Sequence[Direction]) -> tuple[str, ...]:

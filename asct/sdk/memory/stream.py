@@ -126,7 +126,7 @@ class Point:
     @property
     def bus(self) -> Stats:
         """Bytes per second on the memory bus, if every normal store of a line reads it first."""
-        return scaled(self.useful, self.bus_share)
+        return self.useful.scaled(self.bus_share)
 
 
 def points_of(run: KernelRun) -> list[Point]:
@@ -140,19 +140,6 @@ def points_of(run: KernelRun) -> list[Point]:
 def best_of(points: Iterable[Point]) -> list[Point]:
     """The points of the best variants, by size and traffic, kinds in the order of tables."""
     return sorted((one for one in points if one.best), key=lambda one: (one.size, WORDS.index(one.traffic)))
-
-
-def scaled(stats: Stats, factor: float) -> Stats:
-    """The same spread in another unit; `factor` is positive."""
-    ends = None if stats.ci95 is None else (stats.ci95[0] * factor, stats.ci95[1] * factor)
-    return Stats(
-        n=stats.n,
-        median=stats.median * factor,
-        mad=stats.mad * factor,
-        ci95=ends,
-        min=stats.min * factor,
-        max=stats.max * factor,
-    )
 
 
 def circumstances(points: Sequence[Point], meta: Mapping[str, Any], params: StreamParams) -> list[Measurement]:
@@ -171,8 +158,8 @@ def bandwidths(
     spreads = {
         "bandwidth": point.useful,
         "bus_bandwidth": point.bus,
-        f"bandwidth{PER_CYCLE}": scaled(point.useful, 1.0 / point.clock_hz),
-        f"bus_bandwidth{PER_CYCLE}": scaled(point.bus, 1.0 / point.clock_hz),
+        f"bandwidth{PER_CYCLE}": point.useful.scaled(1.0 / point.clock_hz),
+        f"bus_bandwidth{PER_CYCLE}": point.bus.scaled(1.0 / point.clock_hz),
     }
     words = (*point.flags, *flags)
     return [Measurement(name, stats.median, dict(coords), stats, words, detail) for name, stats in spreads.items()]
