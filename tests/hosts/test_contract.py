@@ -198,8 +198,17 @@ def test_companion_that_cannot_start_is_a_note(bench: Bench) -> None:
 
 def test_interrupt_leaves_no_process(bench: Bench) -> None:
     folder = bench.folder()
-    threading.Timer(0.5, bench.host.interrupt).start()
-    done = bench.run("sh", "-c", "echo begun; sleep 505 & sleep 506", cwd=folder, timeout_s=60)
+    begun = threading.Event()
+
+    def interrupt() -> None:
+        begun.wait(50)
+        bench.host.interrupt()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    script = "sleep 505 & echo begun; sleep 506"
+    done = bench.run("sh", "-c", script, cwd=folder, timeout_s=60, on_line=lambda _: begun.set())
+    thread.join()
     assert done.status == -2
     assert bench.text() == "begun\n"
     assert gone(folder)
