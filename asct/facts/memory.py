@@ -11,11 +11,12 @@ from asct.facts.sources import MM
 from asct.sdk.facts import HugePages, Memory
 
 _KIB = re.compile(r"(\d{1,18})\s*kB")
+_ROOM = re.compile(r"^(\d{1,20}) (\d{1,20})(?: (\d{1,20}))?$", re.MULTILINE | re.ASCII)
 _CHOSEN = re.compile(r"\[(\w+)\]")
 
 
 def memory(found: Snapshot, virtualization: str | None, gaps: Gaps) -> Memory:
-    """From /proc/meminfo, /sys/kernel/mm and, as root, the firmware's description of the modules."""
+    """From /proc/meminfo, control groups, /sys/kernel/mm and, as root, the firmware's description of the modules."""
     info = fields(found.text("/proc/meminfo"))
     total, available = _kib(info.get("MemTotal")), _kib(info.get("MemAvailable"))
     page = _kib(fields(found.said("page-size")).get("KernelPageSize"))
@@ -26,12 +27,18 @@ def memory(found: Snapshot, virtualization: str | None, gaps: Gaps) -> Memory:
         gaps.note("memory.page_bytes", "/proc/self/smaps does not say it")
     return Memory(
         total_bytes=total,
-        available_bytes=available,
+        available_bytes=None if available is None else min([available, *_rooms(found)]),
         page_bytes=page,
         huge_pages=_pools(found),
         thp=_thp(found, gaps),
         theoretical_bandwidth=theoretical_bandwidth(found, virtualization, gaps),
     )
+
+
+def _rooms(found: Snapshot) -> list[int]:
+    """Bytes that each control group of the account still allows: its limit, what is used, the cache that goes first."""
+    rows = _ROOM.findall(found.said("memory-groups") or "")
+    return [max(0, int(limit) - int(used) + int(cached or 0)) for limit, used, cached in rows]
 
 
 def _kib(text: str | None) -> int | None:

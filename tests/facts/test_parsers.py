@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from asct.facts import batch, cpu, memory, nodes, snapshot, software, system
 from asct.facts.batch import facts_of
 from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Said, Snapshot
-from asct.facts.sources import CPU, MM, NODE
+from asct.facts.sources import COMMANDS, CPU, MM, NODE
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 DATA = Path(__file__).parent / "data"
@@ -24,6 +25,35 @@ def test_offline_cpus_count_as_lscpu_counts_them() -> None:
     found = Snapshot({f"{CPU}/present": "0-7", f"{CPU}/online": "0-3,6"})
     made = cpu.cpu(found, Gaps())
     assert (made.cpus, made.online) == (8, [0, 1, 2, 3, 6])
+
+
+@pytest.mark.parametrize(
+    ("groups", "available"),
+    [
+        ("", 8 << 30),
+        ("9223372036854771712 212992 0", 8 << 30),
+        ("419430400 104857600 1048576\n9223372036854771712 5 0", 315621376),
+        ("1048576 2097152", 0),
+        ("max 5\nword", 8 << 30),
+    ],
+)
+def test_available_memory_is_what_control_groups_allow(groups: str, available: int) -> None:
+    found = Snapshot({"/proc/meminfo": f"MemAvailable: {8 << 20} kB"}, {"memory-groups": Said(0, groups)})
+    assert memory.memory(found, None, Gaps()).available_bytes == available
+
+
+def test_the_limits_of_a_group_and_those_above_it_are_read(tmp_path: Path) -> None:
+    text = dict(COMMANDS)["memory-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
+    (tmp_path / "cgroup").write_text("4:memory:/a/b\n3:cpu:/a\n0::/c\n")
+    for group, limit in (("memory/a/b", "100"), ("memory/a", "200"), ("memory", "300")):
+        (tmp_path / group).mkdir(parents=True, exist_ok=True)
+        for name, value in (("limit_in_bytes", limit), ("usage_in_bytes", "7"), ("stat", "cache 9\ninactive_file 5")):
+            (tmp_path / group / f"memory.{name}").write_text(f"{value}\n")
+    (tmp_path / "c").mkdir()
+    for name, value in (("max", "max"), ("current", "7"), ("stat", "inactive_file 5")):
+        (tmp_path / "c" / f"memory.{name}").write_text(f"{value}\n")
+    told = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    assert (told.stdout, told.stderr) == ("100 7 5\n200 7 5\n300 7 5\n", "")
 
 
 def test_offline_cpus_have_no_topology() -> None:
