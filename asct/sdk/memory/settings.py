@@ -65,7 +65,8 @@ AutoSize = Annotated[Size | None, AUTO]
 """Bytes; `auto` or nothing when they are to be found."""
 INTEGERS: Final = BeforeValidator(_integers)
 """Lets a list of whole numbers be given as one, or as a text with ranges: `3000,900,5-9:2`."""
-Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, json_schema_extra={"unit": "B/s"})]
-"""Bytes per second; reads `20 GB/s` (decimal) and `20 GiB/s`, a number without unit is bytes per second."""
+Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
+"""Bytes per second; reads `20 GB/s` (decimal) and `20 GiB/s`, a number without unit is bytes per second. Kernels hold
+up to 2^63 of them."""
 CYCLE_BASE: Final = "cycle-base"
 """Flag of the core clock: `cycle_base` was set, so tables and figures show core cycles."""
