@@ -94,7 +94,7 @@ def test_a_size_that_is_given_needs_no_levels() -> None:
     found = {step.name: numbers(step, "sizes") for step in BENCHMARK.steps(params(data_size="1G"), context)}
     assert found == {"memory-16": [GIB], "memory-32": [GIB], "L1": [16 << 10], "L3": [4 << 20]}
     given = BENCHMARK.steps(params(data_size="1G", cache_sizes="8K,64K"), context)
-    assert [step.name for step in given][2:] == ["cache-8192", "cache-65536"]
+    assert [step.name for step in given][2:] == ["cache-8K", "cache-64K"]
     (alone,) = BENCHMARK.steps(params(data_size="1G"), Context(bare_facts(), "/work"))
     assert alone.name == "memory-16"
 

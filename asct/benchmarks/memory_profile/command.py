@@ -23,6 +23,7 @@ from asct.sdk.memory.stream_sizes import (
 from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.memory.traffic import widths_of
 from asct.sdk.step import Step
+from asct.values.size import format_size
 
 MEMORY: Final = "memory-"
 """What the name of a step over memory begins with; the width follows."""
@@ -62,7 +63,7 @@ def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, 
     """Bytes a thread by the name of the level: as given, as latency-sweep found them, or half of each cache."""
     facts, cpus = context.facts, usable_cpus(context.facts)
     if params.cache_sizes:
-        return {f"cache-{size}": size for size in dict.fromkeys(params.cache_sizes)}
+        return {f"cache-{format_size(size)}": size for size in dict.fromkeys(params.cache_sizes)}
     if params.data_size is None:
         found = level_sizes(context, facts, cpus)
         return {level: size for level, size in found.items() if level != MEMORY_LEVEL}
