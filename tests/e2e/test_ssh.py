@@ -122,9 +122,8 @@ def test_an_interrupt_leaves_nothing_on_either_side(own_sshd: Sshd, tmp_path: Pa
         cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not any(
-        "fio" in text and "job.fio" in text for text in running_from(own_sshd)
-    ):
+    while not any("fio" in text and "job.fio" in text for text in running_from(own_sshd)):
+        assert time.monotonic() < deadline, "fio was not started"
         time.sleep(0.1)
     time.sleep(1)
     process.send_signal(number)
