@@ -13,7 +13,7 @@ _REASONS: Final = {
     "steal": "the hypervisor took the CPUs for more than 1 % of the time",
     "pressure": "other programs had the CPUs, or waited for them, for more than 5 % of the time",
     "switches": "the threads were put off their CPUs more than 50 times a second",
-    "frequency": "the core clock moved by more than 5 %, or the cores were throttled for heat",
+    "frequency": "cycles took more than 5 % longer at times: the clock, heat, or a busy hyperthread beside",
 }
 NOISE_FLAGS: Final[dict[str, str]] = {
     "noisy": "the value did not settle: its interval did not get narrow enough in time",
