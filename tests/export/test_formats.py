@@ -35,11 +35,11 @@ def test_all_formats_are_found() -> None:
 
 
 def test_a_format_is_one_file_and_a_broken_one_fails_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "added.py").write_text(
-        'NAME, SUFFIX, FILE, SUMMARY = "added", ".x", "a.x", "s"\ndef render(view):\n    return "hello"\n'
+    (tmp_path / "borrowed.py").write_text(
+        'NAME, SUFFIX, FILE, SUMMARY = "borrowed", ".x", "a.x", "s"\ndef render(view):\n    return "hello"\n'
     )
     monkeypatch.setattr(asct.export, "__path__", [*asct.export.__path__, str(tmp_path)])
-    assert "added" in formats()
+    assert "borrowed" in formats()
     (tmp_path / "halfway.py").write_text('NAME = "halfway"\n')
     with pytest.raises(TypeError, match="is not a format"):
         formats()

@@ -25,7 +25,7 @@ MACHINES = (
         "narrow",
         "x86_64",
         6,
-        (Node("0-2", 128), Node("3-5", 128)),
+        (Node("0-2", 192), Node("3-5", 192)),
         kernel="transparent_hugepage=never",
         setup="echo 0 >/sys/devices/system/cpu/cpu1/online",
         mask="0x2d",  # CPUs 0, 2, 3 and 5, of which all are online

@@ -25,7 +25,7 @@ def test_idle_latency_is_taken_from_every_node_to_every_memory(guests: dict[str,
     run = applied(plan, [*guests.values()], tmp_path)
     for name in guests:
         found = [record["coords"] for record in of(run, "latency") if record["host"] == name]
-        assert sorted((coords["run_node"], coords["memory_node"]) for coords in found) == sorted(pairs_of(name))
+        assert sorted((coords["run_node"], coords["memory_node"]) for coords in found) == sorted(pairs_of(name)), name
         metas = [lines[0] for lines in streams(run, name, "idle-latency")]
         assert {meta["node"] for meta in metas} == set(NODES[name][1])
     report = (run / "report.html").read_text()
@@ -39,7 +39,7 @@ def test_cross_numa_bandwidth_is_taken_from_every_node_to_every_memory(
     run = applied(f"benchmarks:\n  - uses: cross-numa-bandwidth\n    config: {config}\n", [*guests.values()], tmp_path)
     for name in guests:
         found = [record["coords"] for record in of(run, "bandwidth") if record["host"] == name]
-        assert sorted((coords["run_node"], coords["memory_node"]) for coords in found) == sorted(pairs_of(name))
+        assert sorted((coords["run_node"], coords["memory_node"]) for coords in found) == sorted(pairs_of(name)), name
 
 
 def test_core_to_core_latency_is_taken_with_local_and_remote_memory(three: Guest, tmp_path: Path) -> None:
