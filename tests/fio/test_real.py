@@ -62,7 +62,8 @@ def test_every_kind_of_point(settings: dict[str, Any], disk: Path) -> None:
     found = values(measurements)
     sides = {"read_", "write_"} if params.mixed else {"write_"} if params.writes else {"read_"}
     assert {name.removesuffix("iops") for name in found if name.endswith("iops")} == {"", *sides}
-    assert found["bandwidth"].value == pytest.approx(found["iops"].value * params.block_size, rel=1e-3)
+    # fio counts what is in flight when the ramp ends to the one and not to the other
+    assert found["bandwidth"].value == pytest.approx(found["iops"].value * params.block_size, rel=1e-2)
     assert found["queue_depth"].value == params.requested_depth
     assert 0 < found["in_flight"].value <= 1.05 * params.requested_depth
     assert (disk / "scratch.dat").stat().st_size == SMALL["filesize"]

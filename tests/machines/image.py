@@ -54,9 +54,9 @@ class ImageError(RuntimeError):
 
 
 def cache_folder() -> Path:
-    """$XDG_CACHE_HOME/asct/guests, else ~/.cache/asct/guests."""
+    """$XDG_CACHE_HOME/asct-guests, else ~/.cache/asct-guests: apart from asct's own cache, which is private."""
     given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "asct" / "guests"
+    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "asct-guests"
 
 
 def image(arch: str) -> Image:
