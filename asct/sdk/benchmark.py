@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
+from asct.sdk.guard import Consent
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.params import Params
@@ -52,6 +53,8 @@ class Context:
     work: str
     done: Sequence[Output] = ()
     needs: Mapping[str, Scalar] = field(default_factory=dict)
+    consents: Mapping[str, Consent] = field(default_factory=dict)
+    """Devices of this host that the plan allows to be overwritten, by the path that the plan gives."""
 
 
 class Refusal(str):
@@ -100,6 +103,14 @@ class Benchmark(ABC, Generic[P]):
     @abstractmethod
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         """The next steps of one repeat, given what is done; an empty sequence ends the repeat."""
+
+    def continues(self, params: P) -> bool:
+        """Whether a repeat that was cut off goes on behind its last finished step, rather than begin again.
+
+        For tests of hours. `steps` then sees the outputs of before in `Context.done`, and the first of those after the
+        pause is `resumed`. `prepare` is run again.
+        """
+        return False
 
     @abstractmethod
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:

@@ -30,6 +30,9 @@ class Needs:
     memory_bytes: int = 0
     scratch: Scratch | None = None
     seconds: float = 0.0
+    longest_s: float = 0.0
+    """The longest that a repeat may take by its own rules (rounds until a state is steady): a time limit that the plan
+    does not give is at least twice this."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     targets: tuple[str, ...] = ()
     """Files or devices named by the user that the point opens; `writes_bytes` says which of them it writes."""

@@ -65,6 +65,8 @@ class Output:
     status: int
     files: Mapping[str, str]
     elapsed_ns: int = 0
+    resumed: bool = False
+    """The first output after the repeat had been cut off: an unknown time passed before it."""
 
     @property
     def stdout(self) -> str:

@@ -1,0 +1,165 @@
+"""The kernel `guard`: checks the targets of a program, holds them, runs it, and watches what the machine did.
+
+Every fio process runs below it. What is asked of it stands in a file of one line a target; what it found and saw are
+the JSON Lines of every kernel, read here once. kernels/guard/README.md describes both in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from asct.sdk.record import Scalar
+from asct.sdk.step import Kernel, Step
+
+KERNEL: Final = "guard"
+TARGETS_FILE: Final = "targets"
+FIRST_HANDLE: Final = 100
+"""The program inherits the handle of target i as descriptor FIRST_HANDLE + i."""
+
+Access = Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What the plan's `safety.destroys` says of one device of one host, literally."""
+
+    device: str
+    serial: str
+    overwrite: bool = False
+    """A known signature (file system, partition table, RAID member) may be destroyed as well."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file or device that a program opens.
+
+    `serial` and `overwrite` come from the consent to a device that is written. `dirty` says that this job wrote to it
+    before, so that content without a known signature is its own.
+    """
+
+    path: str
+    access: Access
+    serial: str = ""
+    overwrite: bool = False
+    dirty: bool = False
+
+    def line(self) -> str:
+        """The line of the targets file. Raises ValueError for a path or serial that cannot stand in one."""
+        for text in (self.path, self.serial):
+            if not text.isprintable():
+                raise ValueError(f"{text!r} has a character that cannot stand in a name of a target")
+        fields = (self.access, str(int(self.overwrite)), str(int(self.dirty)), self.serial or "-", self.path)
+        return "\t".join(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """When guard ends the program by SIGINT, before its own end.
+
+    The rate (requests a second by the counters of the drives) has settled: the 95 % interval of batch means is within
+    `interval` of their mean, there is no trend, `min_s` have passed and `min_ios` requests were done.
+    """
+
+    interval: float
+    min_s: float = 3.0
+    min_ios: int = 0
+
+
+def handle_path(index: int) -> str:
+    """The name by which a program opens the very file that guard checked, whatever its path means by then."""
+    return f"/proc/self/fd/{FIRST_HANDLE + index}"
+
+
+def guarded(
+    step: Step,
+    path: str,
+    targets: Sequence[Target],
+    *,
+    stop: StopRule | None = None,
+    max_write_bytes: int | None = None,
+) -> Step:
+    """`step`, whose program is a tool at `path` on the host, as a step that runs it below guard.
+
+    `max_write_bytes` ends the program once the targets were written so much.
+    """
+    arguments = [*_orders(stop, max_write_bytes), "--", path, *step.arguments]
+    return replace(step, program=Kernel(KERNEL), arguments=tuple(arguments), files=_files(targets) | dict(step.files))
+
+
+def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
+    """A step that only checks the targets and reports what they are."""
+    return Step(name, Kernel(KERNEL), tuple(_orders(None, None)), _files(targets))
+
+
+def _files(targets: Sequence[Target]) -> dict[str, str]:
+    return {TARGETS_FILE: "".join(target.line() + "\n" for target in targets)}
+
+
+def _orders(stop: StopRule | None, max_write_bytes: int | None) -> list[str]:
+    arguments = ["--targets", TARGETS_FILE]
+    if stop is not None:
+        arguments += [
+            *("--stop-ppm", str(round(stop.interval * 1e6))),
+            *("--stop-min-ms", str(round(stop.min_s * 1000))),
+            *("--stop-min-ios", str(stop.min_ios)),
+        ]
+    if max_write_bytes is not None:
+        arguments += ["--max-write-bytes", str(max_write_bytes)]
+    return arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One look at a target. `ok` is None where the probe could not read; only True is safe."""
+
+    path: str
+    name: str
+    ok: bool | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A target as guard found it; `fields` are those of its line (see kernels/guard/README.md)."""
+
+    path: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def scalar(self, name: str) -> Scalar | None:
+        """A field with one value; None when unknown."""
+        value = self.fields.get(name)
+        return value if isinstance(value, str | int | float | bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Counters at one moment. CPU times are totals in ns, None where they cannot be read.
+
+    `devices` has for each target (in the order of the targets file) the counters of the drives below it: reads,
+    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms; None for a target without a known drive.
+    """
+
+    real_ns: int
+    mono_ns: int
+    program_cpu_ns: int | None
+    host_cpu_ns: int | None
+    devices: tuple[tuple[int, ...] | None, ...]
+    temperatures_mc: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Everything that guard reported of one program. `status` is the program's exit status (negative: a signal), None
+    when none was run; `stopped` says why guard ended it (`interval`, `volume`), empty when it ended by itself."""
+
+    before: tuple[Device, ...]
+    after: tuple[Device, ...]
+    checks: tuple[Check, ...]
+    samples: tuple[Sample, ...]
+    status: int | None
+    stopped: str
+    started_ns: int
+    ended_ns: int

@@ -1,0 +1,1 @@
+"""Loop devices with exact limits, made and removed by the tests."""

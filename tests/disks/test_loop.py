@@ -1,0 +1,45 @@
+"""The loop devices and limits that other tests stand on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.disks.loop import loop_device, throttle
+
+pytestmark = [pytest.mark.disks, pytest.mark.fio]
+
+
+def iops(target: Path, seconds: float, *options: str) -> float:
+    """The rate that fio itself reports."""
+    done = subprocess.run(
+        [
+            *("fio", "--name=t", f"--filename={target}", "--rw=randread", "--bs=4k", "--direct=1", "--time_based"),
+            *(f"--runtime={round(seconds * 1000)}ms", "--output-format=json", *options),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]["iops"])
+
+
+def test_a_limit_holds_and_goes_with_the_group(tmp_path: Path) -> None:
+    with loop_device(tmp_path, 16) as loop:
+        with throttle(loop, riops=500) as group:
+            assert iops(loop.path, 2) == pytest.approx(500, rel=0.1)
+            group.limit(riops=100)
+            assert iops(loop.path, 2) == pytest.approx(100, rel=0.1)
+            folder = group.folder
+        assert not folder.exists()
+        assert iops(loop.path, 1) > 1000
+    assert not loop.backing.exists()
+
+
+def test_sectors_of_4_kib(tmp_path: Path) -> None:
+    with loop_device(tmp_path, 8, sector=4096) as loop:
+        size = Path(f"/sys/block/{loop.path.name}/queue/logical_block_size")
+        assert size.read_text().strip() == "4096"
