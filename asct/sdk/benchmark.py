@@ -55,6 +55,8 @@ class Context:
     needs: Mapping[str, Scalar] = field(default_factory=dict)
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Devices of this host that the plan allows to be overwritten, by the path that the plan gives."""
+    written: frozenset[str] = frozenset()
+    """Paths that this run has written to before: what stands there without a known signature is its own."""
 
 
 class Refusal(str):

@@ -36,5 +36,7 @@ class Needs:
     writes_bytes: tuple[tuple[str, int], ...] = ()
     targets: tuple[str, ...] = ()
     """Files or devices named by the user that the point opens; `writes_bytes` says which of them it writes."""
+    purges: tuple[str, ...] = ()
+    """Of the targets, those that are wiped whole (format, discard, secure erase): they count as written."""
     may_overwrite: bool = False
     privileges: tuple[str, ...] = ()
