@@ -195,18 +195,27 @@ _COSTS: dict[str, CodeText] = {
     ),
     "E250": CodeText(
         "consent that does not hold",
-        "An item of `safety.destroys` names a host of the plan, a device by /dev/disk/by-id (or a loop device) and its "
-        "serial, all in literal values. Consent never comes from a template, a group or a pattern.",
+        "An item of `safety.destroys` names a host of the plan, a device by /dev/disk/by-id and its serial, all in "
+        "literal values. A loop device has neither: /dev/loopN, and the path of its backing file as serial. Consent "
+        "never comes from a template, a group or a pattern. `asct doctor` lists the devices of a host as they are "
+        "named here.",
     ),
     "E251": CodeText(
         "no consent to overwrite a device",
         "A job would write to a device that the plan does not name under `safety.destroys` for this host. What is on "
-        "it would be lost. Exit code 4. Measure a file instead, or consent by host, device and serial.",
+        "it would be lost. Exit code 4. Measure a file instead, or consent by host, device and serial, and name the "
+        "device in `file_names` by the very path of the consent. `overwrite: true` in `config` stands for a regular "
+        "file; that of a device stands in `safety.destroys`.",
     ),
     "E252": CodeText(
         "refused for safety",
         "The settings ask for something that asct does not do, whatever the plan consents to: the message says what, "
         "and what to do instead. No host was touched. Exit code 4.",
+    ),
+    "E253": CodeText(
+        "consent that nothing needs",
+        "`safety.destroys` names a device that no job writes to or purges on that host. It does no harm today, but the "
+        "next job that is given this device would be let through. Take it out, or correct its host or device.",
     ),
     "E260": CodeText(
         "not a frozen plan",

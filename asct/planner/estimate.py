@@ -14,10 +14,13 @@ from asct.sdk.facts import HostFacts
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of a whole job, all repeats and warm-ups. `writes` is bytes per target path ("" is the scratch file)."""
+    """Of a whole job, all repeats and warm-ups. `writes` is at most about so many bytes per target path ("" is the
+    scratch file): how fast a drive writes is only known afterwards."""
 
     seconds: float = 0.0
     writes: Mapping[str, int] = field(default_factory=dict)
+    purges: tuple[str, ...] = ()
+    """Targets that are wiped whole."""
     scratch_bytes: int = 0
     """The largest scratch file; it exists once."""
     memory_bytes: int = 0
@@ -40,7 +43,7 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     times = job.repeats + job.warmup
     seconds, scratch, memory = 0.0, 0, 0
     writes: Counter[str] = Counter()
-    seen: dict[str, dict[str, None]] = {"privileges": {}, "targets": {}, "kernels": {}, "tools": {}}
+    seen: dict[str, dict[str, None]] = {"privileges": {}, "targets": {}, "purges": {}, "kernels": {}, "tools": {}}
     for point in job.points:
         params = benchmark.params_model.model_validate(known_settings(point))
         needs = benchmark.needs(params, facts)
@@ -51,10 +54,11 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
             writes[target] += amount * times
         seen["privileges"] |= dict.fromkeys(needs.privileges)
         seen["targets"] |= dict.fromkeys(needs.targets)
+        seen["purges"] |= dict.fromkeys(needs.purges)
         seen["kernels"] |= dict.fromkeys(needs.kernels)
         seen["tools"] |= dict.fromkeys(name for name, _ in needs.tools)
     named = {key: tuple(values) for key, values in seen.items()}
-    return Cost(seconds, dict(writes), scratch, memory, **named)
+    return Cost(seconds=seconds, writes=dict(writes), scratch_bytes=scratch, memory_bytes=memory, **named)
 
 
 def estimate(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> float:

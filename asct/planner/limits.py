@@ -64,6 +64,6 @@ def _check_written(written: Mapping[tuple[str, str], int], most: int, span: Span
     for (host, target), amount in written.items():
         if amount > most:
             place = target or "the scratch file"
-            message = f"about {format_size(amount)} would be written to {place} on {host}"
+            message = f"at most about {format_size(amount)} would be written to {place} on {host}"
             hint = f"`safety.max_written` is {format_size(most)}: write less, or raise it"
             findings.error("E241", message, span, hint)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from asct.plan.model import Destroys
 from asct.planner.estimate import Cost, cost
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Catalog
@@ -29,6 +30,8 @@ class JobPreview:
     reason: str
     swept: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     writes: Mapping[str, int] = field(default_factory=dict)
+    """At most about so many bytes per target ("" is the scratch file)."""
+    purges: tuple[str, ...] = ()
     scratch_bytes: int = 0
     memory_bytes: int = 0
     privileges: tuple[str, ...] = ()
@@ -44,14 +47,30 @@ class JobPreview:
 
 
 @dataclass(frozen=True, slots=True)
+class Destroyed:
+    """A device whose content the plan gives up, as its consent names it.
+
+    `written` False: no job writes to it. `purged`: it is wiped whole as well. `overwrite` gives up a known signature.
+    """
+
+    device: str
+    serial: str
+    reason: str
+    overwrite: bool
+    written: bool
+    purged: bool
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class HostPreview:
-    """One host: its jobs in order and their sums. `destroys` lists devices that the plan consents to overwrite."""
+    """One host: its jobs in order and their sums. `consents` are the entries of `safety.destroys` for it."""
 
     name: str
     transport: str
     address: str
     jobs: tuple[JobPreview, ...]
-    destroys: tuple[str, ...] = ()
+    consents: tuple[Destroys, ...] = ()
 
     @property
     def points(self) -> int:
@@ -70,11 +89,33 @@ class HostPreview:
 
     @property
     def writes(self) -> dict[str, int]:
-        """Bytes written per target path ("" is scratch files)."""
+        """At most about so many bytes written per target path ("" is scratch files)."""
         total: Counter[str] = Counter()
         for job in self.jobs:
             total.update(job.writes)
         return dict(total)
+
+    @property
+    def purges(self) -> frozenset[str]:
+        """Targets that are wiped whole."""
+        return frozenset(path for job in self.jobs for path in job.purges)
+
+    @property
+    def destroys(self) -> tuple[Destroyed, ...]:
+        """Devices that the plan consents to overwrite, and what its jobs do to them."""
+        writes, purges = self.writes, self.purges
+        return tuple(
+            Destroyed(
+                device=item.device,
+                serial=item.serial or "",
+                reason=item.reason,
+                overwrite=item.overwrite,
+                written=item.device in writes or item.device in purges,
+                purged=item.device in purges,
+                bytes=writes.get(item.device, 0),
+            )
+            for item in self.consents
+        )
 
     @property
     def privileges(self) -> tuple[str, ...]:
@@ -136,7 +177,7 @@ def _host_json(host: HostPreview) -> dict[str, Any]:
         "seconds": host.seconds,
         "writes": host.writes,
         "privileges": list(host.privileges),
-        "destroys": list(host.destroys),
+        "destroys": [asdict(item) for item in host.destroys],
         "jobs": [{**asdict(job), "measurements": job.measurements} for job in host.jobs],
     }
 
@@ -148,9 +189,9 @@ def preview(plan: ResolvedPlan, catalog: Catalog, facts: Mapping[str, HostFacts]
     hosts = []
     for name, spec in plan.hosts.items():
         jobs = tuple(_job(job, costs(job, known.get(name))) for job in plan.jobs if job.host == name)
-        destroys = tuple(item.device for item in plan.safety.destroys if item.host == name)
+        consents = tuple(item for item in plan.safety.destroys if item.host == name)
         if jobs:
-            hosts.append(HostPreview(name, spec.transport, spec.address, jobs, destroys))
+            hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents))
     warnings = tuple(item.message for item in plan.diagnostics)
     return Preview(plan.name, plan.hash, tuple(hosts), warnings)
 
@@ -187,6 +228,7 @@ def _job(job: Job, spent: Cost) -> JobPreview:
         reason=job.reason,
         swept=swept,
         writes=spent.writes,
+        purges=spent.purges,
         scratch_bytes=spent.scratch_bytes,
         memory_bytes=spent.memory_bytes,
         privileges=spent.privileges,

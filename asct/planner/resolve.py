@@ -58,7 +58,7 @@ def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) ->
     drafts = ordered(assembly, ground)
     found_checks = checks(ground, drafts)
     jobs = [_job(draft, assembly, plan) for draft in drafts]
-    _check_costs(ground, jobs)
+    _check_costs(ground, jobs, whole=selection in (None, Selection()))
     diagnostics = ground.findings.all()
     if errors(diagnostics):
         return Resolution(None, diagnostics)
@@ -73,11 +73,11 @@ def _build(ground: Ground, entry: Entry, host: str, reason: str) -> Draft | None
     return Draft(entry, host, benchmark, made, reason) if made is not None else None
 
 
-def _check_costs(ground: Ground, jobs: Sequence[Job]) -> None:
+def _check_costs(ground: Ground, jobs: Sequence[Job], *, whole: bool) -> None:
     check_points(ground.plan, jobs, ground.findings)
     if not ground.findings.count:
         check_costs(ground.plan, jobs, ground.catalog, ground.findings)
-        check_writes(ground.plan, jobs, ground.catalog, ground.findings)
+        check_writes(ground.plan, jobs, ground.catalog, ground.findings, whole=whole)
 
 
 def _job(draft: Draft, assembly: Assembly, plan: Plan) -> Job:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
@@ -12,70 +14,124 @@ from asct.planner.estimate import cost
 from asct.planner.findings import Findings
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
+from asct.values.problem import shown
 
-_BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+")
-_LOOP = re.compile(r"/dev/loop[0-9]+")
+_BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
+_LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
+_ABSENT = "-"
+"""What stands for a missing serial where targets are listed for the host: no drive can be named by it."""
+
+
+def is_device_path(path: str) -> bool:
+    """Whether a path lies below /dev, however it is written."""
+    return str(PurePosixPath("/", path.lstrip("/"))).startswith("/dev/")
 
 
 def check_consent(plan: Plan, findings: Findings) -> None:
     """Every entry of `safety.destroys` names one host, one device that keeps its name, and a serial, literally."""
     seen: set[tuple[str, str]] = set()
     for item in plan.safety.destroys:
-        _check_item(item, plan, findings)
-        if (item.host, item.device) in seen:
-            findings.error("E250", f"`{item.device}` on {item.host} is named twice", item.span, "keep one of them")
+        problem = _problem(item, plan)
+        if problem is None and (item.host, item.device) in seen:
+            problem = f"`{item.device}` on {item.host} is named twice", "keep one of them"
+        if problem is not None:
+            findings.error("E250", problem[0], item.span, problem[1])
         seen.add((item.host, item.device))
 
 
-def _check_item(item: Destroys, plan: Plan, findings: Findings) -> None:
+def _problem(item: Destroys, plan: Plan) -> tuple[str, str] | None:
+    """Why an entry is no consent, and the way out; None for one that is."""
     texts = {"host": item.host, "device": item.device, "serial": item.serial or "", "reason": item.reason}
     for key, text in texts.items():
         if "${" in text:
             hint = "write out the value: consent never comes from a template"
-            findings.error("E250", f"`{key}` of a device to destroy is a template", item.span, hint)
-            return
+            return f"`{key}` of a device to destroy is a template", hint
+        if not text.isprintable() or text != text.strip():
+            hint = "write it as the host shows it, in one line and without spaces around it"
+            return f"`{key}` of a device to destroy has a character that no name has: {shown(text)}", hint
     if item.host not in plan.hosts:
         hint = did_you_mean(item.host, plan.hosts)
-        findings.error("E250", f"unknown host `{item.host}`; groups and patterns cannot consent", item.span, hint)
-    if _LOOP.fullmatch(item.device):
-        if not item.serial:
-            hint = "give the path of its backing file as `serial`"
-            findings.error("E250", f"loop device `{item.device}` has no identity", item.span, hint)
-        return
-    if not _BY_ID.fullmatch(item.device) or ".." in item.device:
-        hint = "name it by /dev/disk/by-id/...; other names move between boots"
-        findings.error("E250", f"`{item.device}` does not name one device for good", item.span, hint)
-    elif not item.serial:
-        hint = "add `serial:` as `lsblk -o NAME,SERIAL` prints it on the host"
-        findings.error("E250", f"`{item.device}` on {item.host} is named without its serial", item.span, hint)
+        return f"unknown host `{item.host}`; groups and patterns cannot consent", hint or "name one host of the plan"
+    return _identity_problem(item)
 
 
-def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
+def _identity_problem(item: Destroys) -> tuple[str, str] | None:
+    loop = _LOOP.fullmatch(item.device) is not None
+    if not loop and (not _BY_ID.fullmatch(item.device) or ".." in item.device):
+        hint = "name it by /dev/disk/by-id/... (`asct doctor` lists them); other names move between boots"
+        return f"`{item.device}` does not name one device for good", hint
+    if loop and not (item.serial or "").startswith("/"):
+        return f"loop device `{item.device}` has no identity", "give the path of its backing file as `serial`"
+    if not item.serial or item.serial == _ABSENT:
+        hint = "add `serial:` as `asct doctor` or `lsblk -o NAME,SERIAL` shows it on the host"
+        return f"`{item.device}` on {item.host} is named without its serial", hint
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A job that writes to a device."""
+
+    job: Job
+    device: str
+
+
+def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool = True) -> None:
     """A job that writes to a device needs consent for that device on that host. Refused here, before any host is
-    touched; the host is asked again right before the job."""
-    consent = {(item.host, item.device) for item in plan.safety.destroys}
+    touched; the host is asked again right before the job.
+
+    With `whole`, a consent that no job makes use of is a warning: `jobs` are then those of the whole plan.
+    """
+    consents = {(item.host, item.device): item for item in plan.safety.destroys}
+    used = set()
+    for write in _writes(jobs, catalog):
+        place = (write.job.host, write.device)
+        used.add(place)
+        if place not in consents:
+            _refuse(write, plan, findings)
+    for place, item in consents.items():
+        if whole and place not in used:
+            message = f"no job writes to {item.device} on {item.host}, which `safety.destroys` names"
+            findings.warn("E253", message, item.span, "take it out: consent that nothing needs waits for an accident")
+
+
+def _refuse(write: _Write, plan: Plan, findings: Findings) -> None:
+    job, device = write.job, write.device
+    entry = next((entry for entry in plan.benchmarks if entry.id == job.id), None)
+    message = f"`{job.id}` would overwrite {device} on {job.host}, and the plan does not consent to that"
+    hint = "name host, device and serial under `safety.destroys`, or measure a file"
+    if not (_BY_ID.fullmatch(device) or _LOOP.fullmatch(device)):
+        hint = (
+            "name the device by /dev/disk/by-id/... in `file_names` and, with its serial, under `safety.destroys`; "
+            "or measure a file"
+        )
+    elif any(point.settings.get("overwrite") is True for point in job.points):
+        hint += "; `overwrite: true` in `config` stands for a regular file only"
+    elif hosts := [item.host for item in plan.safety.destroys if item.device == device]:
+        hint += f"; the consent that there is stands for {', '.join(dict.fromkeys(hosts))}"
+    findings.error("E251", message, entry.span if entry else None, hint)
+
+
+def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[_Write]:
+    """Each device that a job writes to or purges, also one that would get no byte (a mix of reads only)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None or not _names_device(job):
             continue
-        for target, amount in cost(job, benchmark).writes.items():
-            if amount and target.startswith("/dev/") and (job.host, target) not in consent:
-                entry = next((entry for entry in plan.benchmarks if entry.id == job.id), None)
-                findings.error(
-                    "E251",
-                    f"`{job.id}` would overwrite {target} on {job.host}, and the plan does not consent to that",
-                    entry.span if entry else None,
-                    "name host, device and serial under `safety.destroys`, or measure a file",
-                )
+        spent = cost(job, benchmark)
+        for path in dict.fromkeys((*spent.writes, *spent.purges)):
+            if is_device_path(path):
+                yield _Write(job, path)
 
 
 def _names_device(job: Job) -> bool:
     """A cheap look before points are costed one by one."""
-    texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list)]
+    texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list | tuple)]
     return any(_device(point.settings[name]) for name in texts for point in job.points)
 
 
 def _device(value: Any) -> bool:
+    """Whether a setting holds something that may be a path below /dev (`//dev` and `/./dev` as well)."""
     if isinstance(value, str):
-        return "/dev/" in value
-    return isinstance(value, list) and any(_device(item) for item in value)
+        return "dev/" in value
+    return isinstance(value, list | tuple) and any(_device(item) for item in value)

@@ -85,8 +85,6 @@ def test_naming_a_target_switches_the_temporary_file_off() -> None:
         ("file_names", "an empty value", {"file_names": [""]}),
         ("file_names", "not a file or device", {"file_names": "/proc/kcore"}),
         ("filesize", "deletes a file", {"file_names": "/data/x", "rw": "randwrite", "filesize": "1GiB"}),
-        ("file_names", "safety.destroys", {"file_names": "/dev/nvme0n1", "rw": "randwrite"}),
-        ("file_names", "safety.destroys", {"file_names": "/dev/disk/by-id/x", "rw": "randrw", "overwrite": True}),
         ("filesize", "cap of 64G", {"filesize": MAX_SCRATCH_BYTES + 1}),
         ("filesize", "holds no request", {"filesize": "4K", "block_size": "8K"}),
         ("filesize", "slices", {"filesize": "16K", "rw": "read", "numjobs": 8}),

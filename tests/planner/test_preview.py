@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from asct.planner.estimate import cost, estimate
 from asct.planner.preview import preview
-from asct.sdk import HostFacts
+from asct.sdk import HostFacts, Needs
 from tests.planner.building import resolved
-from tests.planner.fakes import CATALOG, Disk, Peak
+from tests.planner.fakes import CATALOG, Disk, DiskParams, FakeCatalog, Peak
 
 TEXT = """
 hosts: {a: {transport: local}, b: {address: b.lab}}
@@ -64,3 +65,27 @@ def test_the_document_is_plain_json_with_its_schema_first() -> None:
     assert text.startswith('{"schema": "asct.preview/1"')
     assert json.loads(text)["hosts"][1]["jobs"][1]["needs"] == {}
     assert body["hosts"][0]["writes"] == {"": 8 * 2**20}
+
+
+def test_devices_that_are_destroyed_are_shown() -> None:
+    class Purging(Disk):
+        def needs(self, params: DiskParams, facts: HostFacts | None) -> Needs:
+            return replace(super().needs(params, facts), purges=params.file_names)
+
+    text = """
+benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/loop3]}, repeats: 2}]
+safety:
+  destroys:
+    - {host: local, device: /dev/loop3, serial: /img, reason: scratch, overwrite: true}
+    - {host: local, device: /dev/loop4, serial: /other}
+"""
+    plan = resolved(text)
+    body = preview(plan, CATALOG).to_json()["hosts"][0]
+    used, idle = body["destroys"]
+    assert used == {
+        "device": "/dev/loop3", "serial": "/img", "reason": "scratch", "overwrite": True, "written": True,
+        "purged": False, "bytes": 2 << 20,
+    }  # fmt: skip
+    assert (idle["device"], idle["written"], idle["bytes"]) == ("/dev/loop4", False, 0)
+    (host,) = preview(plan, FakeCatalog(Purging())).hosts
+    assert host.destroys[0].purged and host.jobs[0].purges == ("/dev/loop3",)

@@ -5,16 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from asct.errors import SafetyError
 from asct.plan.model import Destroys, Plan, Safety
 from asct.planner.findings import Findings
+from asct.planner.resolve import resolve
 from asct.planner.safety import check_consent
+from asct.sdk import HostFacts, Needs, setting
+from asct.sdk.guard import Target
 from tests.planner.building import load, refused, resolved
+from tests.planner.fakes import Disk, DiskParams, FakeCatalog
 
 GOOD = Destroys(
     "a", "/dev/disk/by-id/nvme-ACME_X1", "S6X", False, "scratch", load("benchmarks: [disk]").benchmarks[0].span
 )
 HOSTS = "hosts: {a: {transport: local}, b: {transport: local}}\ngroups: {g: [a]}\nbenchmarks: [disk]"
+
+
+class OverwritingParams(DiskParams):
+    overwrite: bool = setting(False, "Leave to overwrite a file")
 
 
 def plan_with(*destroys: Destroys) -> Plan:
@@ -46,6 +57,16 @@ def test_a_whole_consent_holds() -> None:
         ({"serial": None}, "without its serial"),
         ({"serial": ""}, "without its serial"),
         ({"device": "/dev/loop0", "serial": None}, "no identity"),
+        ({"device": "/dev/loop0", "serial": "LOOP-1"}, "no identity"),
+        ({"device": "/dev/loop0p1", "serial": "/tmp/backing"}, "does not name one device"),
+        ({"device": "/dev/disk/by-path/pci-0"}, "does not name one device"),
+        ({"device": "/dev/disk/by-id/*"}, "does not name one device"),
+        ({"serial": "-"}, "without its serial"),
+        ({"serial": "S6X\t1"}, "character that no name has"),
+        ({"serial": "S6X\n"}, "character that no name has"),
+        ({"serial": " S6X"}, "character that no name has"),
+        ({"reason": "a\x1b[2J"}, "character that no name has"),
+        ({"host": "a\u2028"}, "character that no name has"),
     ],
 )
 def test_half_a_consent_does_not(changes: dict[str, str | None], message: str) -> None:
@@ -57,13 +78,92 @@ def test_one_device_is_named_once() -> None:
     assert "named twice" in found(GOOD, GOOD)[0]
 
 
-def test_writing_to_a_device_needs_consent_on_that_host() -> None:
-    text = """
+DEVICES = st.from_regex(r"/dev/(loop[0-9]+|disk/by-id/[a-zA-Z0-9:.-]+)", fullmatch=True)
+
+
+@given(st.one_of(DEVICES, st.text()), st.one_of(st.text(), st.text().map("/{}".format)))
+def test_no_hostile_text_becomes_a_consent(device: str, serial: str) -> None:
+    """Whatever is let through makes one line of the targets file, which says just that."""
+    findings = Findings()
+    check_consent(plan_with(replace(GOOD, device=device, serial=serial)), findings)
+    if findings.all():
+        return
+    assert device.startswith(("/dev/disk/by-id/", "/dev/loop"))
+    fields = Target(device, "write", serial).line().split("\t")
+    assert fields == ["write", "0", "0", serial, device] and serial not in ("", "-")
+
+
+@given(st.sampled_from(("", " ", "\t", "\n", "\x00", "$", "${x}", "..", "*", "\u202e", "'", ";", "\\")))
+def test_marks_in_a_device_are_refused(mark: str) -> None:
+    findings = Findings()
+    check_consent(plan_with(replace(GOOD, device=f"/dev/disk/by-id/nvme-A{mark}B")), findings)
+    assert bool(findings.all()) == bool(mark)
+
+
+TWO_HOSTS = """
 hosts: {a: {transport: local}, b: {transport: local}}
 benchmarks: [{uses: disk, config: {rw: %s, filename: [/dev/disk/by-id/nvme-X]}}]
 safety: {destroys: [{host: a, device: /dev/disk/by-id/nvme-X, serial: S1, reason: scratch}]}
 """
-    messages = [item.message for item in refused(text % "write")]
-    assert len(messages) == 1 and "on b" in messages[0]
-    assert len(resolved(text % "write", hosts=("a",)).jobs) == 1
-    assert len(resolved(text % "read").jobs) == 2
+
+
+def test_writing_to_a_device_needs_consent_on_that_host() -> None:
+    (found,) = refused(TWO_HOSTS % "write")
+    assert "on b" in found.message
+    assert "the consent that there is stands for a" in found.hint
+    assert len(resolved(TWO_HOSTS % "write", hosts=("a",)).jobs) == 1
+    assert len(resolved(TWO_HOSTS % "read").jobs) == 2
+
+
+def written_to(path: str, more: str = "") -> str:
+    return f"""
+benchmarks: [{{uses: disk, config: {{rw: write, filename: ['{path}']{more}}}}}]
+safety: {{destroys: [{{host: local, device: /dev/disk/by-id/nvme-X, serial: S1}}]}}
+"""
+
+
+@pytest.mark.parametrize("path", ["/dev/sda", "//dev/sda", "/./dev/sda", "/dev/disk/by-id/nvme-X-part1", "/dev//loop0"])
+def test_another_name_of_a_device_is_not_consented(path: str) -> None:
+    codes = {item.code: item for item in refused(written_to(path))}
+    assert set(codes) == {"E251"}
+    assert "/dev/disk/by-id/" in codes["E251"].hint or "by-id" in path
+
+
+def test_purging_and_a_mix_of_reads_only_count_as_writing() -> None:
+    class Purging(Disk):
+        name = "disk"
+
+        def needs(self, params: DiskParams, facts: HostFacts | None) -> Needs:
+            return Needs(purges=params.file_names)
+
+    class Mixed(Disk):
+        name = "disk"
+
+        def needs(self, params: DiskParams, facts: HostFacts | None) -> Needs:
+            return Needs(writes_bytes=tuple((name, 0) for name in params.file_names))
+
+    plan = load("benchmarks: [{uses: disk, config: {rw: read, filename: [/dev/loop7]}}]")
+    for benchmark in (Purging(), Mixed()):
+        found = resolve(plan, FakeCatalog(benchmark))
+        assert [item.code for item in found.diagnostics] == ["E251"]
+        with pytest.raises(SafetyError):
+            found.required()
+
+
+def test_overwrite_in_config_stands_for_a_file() -> None:
+    class Overwriting(Disk):
+        params_model = OverwritingParams
+
+    text = "benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/loop7], overwrite: true}}]"
+    (found,) = resolve(load(text), FakeCatalog(Overwriting())).diagnostics
+    assert (found.code, "regular file only" in found.hint) == ("E251", True)
+
+
+def test_a_consent_that_no_job_needs_is_told() -> None:
+    warnings = [item for item in resolved(TWO_HOSTS % "read").diagnostics if item.code == "E253"]
+    assert [item.message for item in warnings] == [
+        "no job writes to /dev/disk/by-id/nvme-X on a, which `safety.destroys` names"
+    ]
+    assert warnings[0].severity == "warning" and warnings[0].span is not None
+    assert not resolved(TWO_HOSTS % "write", hosts=("a",)).diagnostics, "not of a part of the plan"
+    assert not resolved(TWO_HOSTS % "read", benchmarks=("disk",)).diagnostics

@@ -16,7 +16,7 @@ from asct.cli.words import counted
 if TYPE_CHECKING:
     from asct.cli.console import Console
     from asct.planner.model import Job, ResolvedPlan
-    from asct.planner.preview import HostPreview, JobPreview, Preview
+    from asct.planner.preview import Destroyed, HostPreview, JobPreview, Preview
 
 _MOST_VALUES = 8
 
@@ -116,9 +116,24 @@ def _effects(host: HostPreview) -> list[str]:
     if scratch:
         lines.append(f"temporary file: {format_size(scratch)} ({scratch:,} bytes), removed at the end")
     for target, number in host.writes.items():
-        lines.append(f"writes: about {_bytes(number)} to {target or 'the temporary file'}")
-    lines += [f"destroys: {device}" for device in host.destroys]
+        lines.append(f"writes: at most about {_bytes(number)} to {target or 'the temporary file'}")
+    for item in host.destroys:
+        lines += _destroyed(item)
     lines += [f"privileges: {text}" for text in host.privileges]
+    return lines
+
+
+def _destroyed(item: Destroyed) -> list[str]:
+    """What becomes of a device whose content the plan gives up."""
+    if not item.written:
+        return [f"may be destroyed, but no job writes to it: {item.device}"]
+    lines = [f"DESTROYS the content of {item.device}", f"  serial {item.serial}, checked on the host before each job"]
+    if item.reason:
+        lines.append(f"  reason: {item.reason}")
+    if item.purged:
+        lines.append("  wiped whole before it is measured")
+    if item.overwrite:
+        lines.append("  also if a file system, partition table or other known content is found")
     return lines
 
 

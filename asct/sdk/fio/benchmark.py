@@ -57,7 +57,9 @@ class FioBenchmark(Benchmark[P]):
             memory_bytes=_FIO_BYTES + params.requested_depth * params.block_size,
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,
             seconds=params.duration + params.ramp_time + _START_SECONDS,
-            writes_bytes=tuple((name, written // max(1, len(targets))) for name in targets or ("",)) if written else (),
+            writes_bytes=tuple((name, written // max(1, len(targets))) for name in targets or ("",))
+            if params.writes
+            else (),
             targets=targets,
             may_overwrite=params.overwrite,
         )

@@ -1,4 +1,4 @@
-"""Settings that contradict one another, or that must not be carried out: found before any host is touched."""
+"""Settings that contradict one another: found before any host is touched."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from asct.sdk.benchmark import Refusal
 from asct.sdk.fio.jobfile import refusal
 from asct.sdk.fio.params import SYNCHRONOUS, FioParams
 from asct.sdk.fio.span import slice_bytes
@@ -59,14 +58,6 @@ def _named(name: str, params: FioParams) -> Iterator[tuple[str, str]]:
         yield "file_names", f"`{name}` is not an absolute path without `..`; write it from / on"
     elif any(path.is_relative_to(folder) for folder in _NOT_FILES):
         yield "file_names", f"`{name}` is not a file or device to measure; name one outside {', '.join(_NOT_FILES)}"
-    elif params.writes and path.is_relative_to("/dev"):
-        yield (
-            "file_names",
-            Refusal(
-                f"`{name}` is a device and `{params.rw}` writes to it; writing to a device needs its consent in "
-                "`safety.destroys`, which this version does not carry out: read it (read, randread) or use a file"
-            ),
-        )
 
 
 def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
