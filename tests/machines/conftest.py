@@ -1,29 +1,32 @@
-"""Guests, started once for all tests of this folder, all at the same time."""
+"""Guests, started once for all tests of this folder: those with several nodes all at the same time, the lab apart."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.machines.guest import Guest, Machine, Node
+from tests.machines.lab import LAB_MACHINE
+from tests.machines.recipes import AARCH64, X86_64
 
 MACHINES = (
-    Machine("pair", "x86_64", 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
+    Machine("pair", X86_64, 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
     Machine(
         "three",
-        "x86_64",
+        X86_64,
         4,
         (Node("0-1", 256), Node("2-3", 256), Node("", 256)),
         ((0, 1, 32), (0, 2, 14), (1, 2, 24)),
     ),
-    Machine("arm", "aarch64", 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
+    Machine("arm", AARCH64, 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
     Machine(
         "narrow",
-        "x86_64",
+        X86_64,
         6,
         (Node("0-2", 192), Node("3-5", 192)),
         kernel="transparent_hugepage=never",
@@ -34,13 +37,13 @@ MACHINES = (
 )
 
 
-@pytest.fixture(scope="session")
-def guests() -> Iterator[dict[str, Guest]]:
-    """All machines by name, ready for logins."""
+@contextmanager
+def running(machines: Sequence[Machine]) -> Iterator[dict[str, Guest]]:
+    """These machines by name, ready for logins, booted at the same time."""
     folder = Path(tempfile.mkdtemp(prefix="asct-guests-"))
     started = {}
     try:
-        for machine in MACHINES:
+        for machine in machines:
             (folder / machine.name).mkdir()
             started[machine.name] = Guest(machine, folder / machine.name)
             started[machine.name].start()
@@ -51,6 +54,20 @@ def guests() -> Iterator[dict[str, Guest]]:
         for guest in started.values():
             guest.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def guests() -> Iterator[dict[str, Guest]]:
+    """All machines with several nodes by name."""
+    with running(MACHINES) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Guest]:
+    """The machine with drives in all states."""
+    with running([LAB_MACHINE]) as started:
+        yield started["lab"]
 
 
 @pytest.fixture(scope="session")

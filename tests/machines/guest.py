@@ -11,14 +11,18 @@ import re
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.machines.drives import Drive, attached
 from tests.machines.image import image, pack
+from tests.machines.recipes import Recipe
 from tests.sshd import free_port, keygen
 
 INIT = Path(__file__).with_name("init.sh")
-READY_S = 180.0
+READY_S = 120.0
+BOOTS = 3
 WORK = "/var/tmp/asct"
 
 
@@ -35,7 +39,7 @@ class Machine:
     """A guest as it is wished for."""
 
     name: str
-    arch: str
+    recipe: Recipe
     cpus: int
     nodes: tuple[Node, ...]
     distances: tuple[tuple[int, int, int], ...] = ()
@@ -43,9 +47,14 @@ class Machine:
     setup: str = ""
     mask: str = "0xffffffff"
     user: str = "root"
+    drives: tuple[Drive, ...] = ()
+
+    @property
+    def arch(self) -> str:
+        return self.recipe.arch
 
     def command(self) -> list[str]:
-        """qemu with its CPUs, nodes and distances; without disk and network."""
+        """qemu with its CPUs, nodes and distances; without drives and network."""
         accelerated = {
             "x86_64": ["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"],
             "aarch64": [
@@ -90,8 +99,9 @@ class Guest:
 
     def start(self) -> None:
         """Begin booting; ends with this process, whatever happens."""
-        made = image(self.machine.arch)
+        made = image(self.machine.recipe)
         self.port = free_port()
+        self.console.unlink(missing_ok=True)
         console = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}[self.machine.arch]
         # Linux panics when the timer interrupts of a starved qemu come too late for its check of them
         options = f"console={console} no_timer_check quiet panic=-1 {self.machine.kernel}"
@@ -103,7 +113,7 @@ class Guest:
                     *("-serial", f"file:{self.console}", "-no-reboot", "-netdev", network),
                     *("-device", "virtio-net-pci,netdev=net,romfile="),
                     *("-kernel", str(made.kernel), "-initrd", str(self._initial_files(made.base))),
-                    *("-append", options),
+                    *("-append", options, *attached(self.machine.drives, self.folder)),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -112,9 +122,11 @@ class Guest:
 
     def _initial_files(self, base: Path) -> Path:
         """The shared files with what this guest alone has behind them."""
-        keygen(self.identity)
         own = self.folder / "own"
+        shutil.rmtree(own, ignore_errors=True)
         (own / "guest").mkdir(parents=True)
+        self.identity.unlink(missing_ok=True)
+        keygen(self.identity)
         shutil.copy(INIT, own / "init")
         (own / "init").chmod(0o755)
         shutil.copy(self.identity.with_suffix(".pub"), own / "guest" / "authorized_keys")
@@ -126,7 +138,18 @@ class Guest:
         return whole
 
     def wait(self) -> None:
-        """Until it takes logins; then its key, told on the console, is known. Raises RuntimeError."""
+        """Until it takes logins; now and then an emulated kernel hangs in its start, and is started again.
+        Raises RuntimeError."""
+        for _ in range(BOOTS - 1):
+            with suppress(RuntimeError):
+                self._ready()
+                return
+            self.stop()
+            self.start()
+        self._ready()
+
+    def _ready(self) -> None:
+        """Its key, told on the console, is known then."""
         deadline = time.monotonic() + READY_S
         text = ""
         while "guest ready" not in text:

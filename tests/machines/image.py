@@ -1,8 +1,8 @@
-"""What the guests boot: a Debian kernel, and an initial file system with busybox and sshd.
+"""What the guests boot: a Debian kernel, and an initial file system with the programs and modules of a recipe.
 
-`python -m tests.machines.image` makes those of both architectures (`.ci/setup test` does). The packages come from the
-sources of this machine's apt, for any architecture, through a package state of their own: nothing is installed, no root
-is needed, and the version of the kernel is whatever Debian's meta package depends on.
+`python -m tests.machines.image` makes those of all recipes (`.ci/setup test` does). The packages come from the sources
+of this machine's apt, for any architecture, through a package state of their own: nothing is installed, no root is
+needed, and the version of the kernel is whatever Debian's meta package depends on.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-RECIPE = Path(__file__)
-DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
-PACKAGES = ("busybox-static", "openssh-server")  # dropbear 2022.83 ends sessions at random: its issue 321
-PROGRAMS = ("bin/busybox", "usr/sbin/sshd", "usr/bin/ssh-keygen")
-MODULES = ("virtio_pci", "virtio_net")
+from tests.machines.recipes import RECIPES, Recipe
+
 FOLDERS = (
     "dev",
     "proc",
@@ -43,7 +41,7 @@ FOLDERS = (
 
 @dataclass(frozen=True)
 class Image:
-    """A kernel and the part of the initial file system that all guests of an architecture share (a cpio archive)."""
+    """A kernel and the part of the initial file system that all guests of a recipe share (a cpio archive)."""
 
     kernel: Path
     base: Path
@@ -59,33 +57,33 @@ def cache_folder() -> Path:
     return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "asct-guests"
 
 
-def image(arch: str) -> Image:
-    """The image of an architecture, made when this recipe has not made it yet. Raises ImageError."""
-    recipe = hashlib.sha256(RECIPE.read_bytes()).hexdigest()[:16]
-    folder = cache_folder() / f"{arch}-{recipe}"
+def image(recipe: Recipe) -> Image:
+    """The image of a recipe, made when it is not there yet. Raises ImageError."""
+    made_by = hashlib.sha256(Path(__file__).read_bytes() + repr(recipe).encode()).hexdigest()[:16]
+    folder = cache_folder() / f"{recipe.name}-{made_by}"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{arch}.lock").open("w") as lock:
+    with (folder.parent / f".{recipe.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
-            with tempfile.TemporaryDirectory(prefix=f".{arch}-", dir=folder.parent) as name:
+            with tempfile.TemporaryDirectory(prefix=f".{recipe.name}-", dir=folder.parent) as name:
                 made = Path(name) / "made"
-                make(DEBIAN[arch], Path(name), made)
+                make(recipe, Path(name), made)
                 made.rename(folder)
     return Image(folder / "kernel", folder / "base.cpio")
 
 
-def make(debian_arch: str, scratch: Path, target: Path) -> None:
+def make(recipe: Recipe, scratch: Path, target: Path) -> None:
     """Fetch, unpack, choose, and pack into `target`."""
-    apt = Apt(debian_arch, scratch / "apt")
+    apt = Apt(recipe.debian_arch, scratch / "apt")
     unpacked = scratch / "unpacked"
-    for package in apt.fetch(PACKAGES):
+    for package in apt.fetch(recipe):
         ran(["dpkg", "-x", str(package), str(unpacked)])
     root = scratch / "root"
     for folder in FOLDERS:
         (root / folder).mkdir(parents=True)
-    for program in PROGRAMS:
+    for program in recipe.programs:
         add_program(unpacked, program, root)
-    add_modules(unpacked, root)
+    add_modules(unpacked, recipe.modules, root)
     target.mkdir()
     shutil.copy(only(unpacked, "boot/vmlinuz-*"), target / "kernel")
     pack(root, target / "base.cpio")
@@ -95,7 +93,6 @@ class Apt:
     """apt-get with a state of its own in `folder`, in which nothing is installed, for one Debian architecture."""
 
     def __init__(self, debian_arch: str, folder: Path) -> None:
-        self._arch = debian_arch
         self._folder = folder
         for place in ("state/lists/partial", "cache/archives/partial"):
             (folder / place).mkdir(parents=True)
@@ -111,16 +108,16 @@ class Apt:
         }
         self._options = ["-qq", *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
 
-    def fetch(self, packages: Sequence[str]) -> list[Path]:
-        """The kernel, and `packages` with all they depend on, as files."""
+    def fetch(self, recipe: Recipe) -> list[Path]:
+        """The kernel, and the packages with all they depend on, as files."""
         ran(["apt-get", *self._options, "update"])
-        ran(["apt-get", *self._options, "install", "-y", "--no-install-recommends", "--download-only", *packages])
+        wanted = ["install", "-y", "--no-install-recommends", "--download-only", *recipe.packages]
+        ran(["apt-get", *self._options, *wanted])
         archives = self._folder / "cache" / "archives"
-        ran(["apt-get", *self._options, "download", self._kernel()], archives)
+        ran(["apt-get", *self._options, "download", self._kernel(recipe.kernel)], archives)
         return sorted(archives.glob("*.deb"))
 
-    def _kernel(self) -> str:
-        meta = f"linux-image-cloud-{self._arch}"
+    def _kernel(self, meta: str) -> str:
         found = re.search(r"Depends: (linux-image-\S+)", ran(["apt-cache", *self._options, "depends", meta]))
         if not found:
             raise ImageError(f"{meta} depends on no kernel")
@@ -128,41 +125,51 @@ class Apt:
 
 
 def add_program(unpacked: Path, program: str, root: Path) -> None:
-    """A program with the loader and libraries that it needs, and those that they need."""
-    pending = [unpacked / program]
-    (root / program).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(pending[0], root / program)
+    """A program with the loader and libraries that it needs, and those that they need; one that is a link to another
+    (mkfs.ext4) is a link there too."""
+    source = (unpacked / program).resolve(strict=True)
+    copy = root / source.relative_to(unpacked.resolve())
+    add_file(source, copy)
+    if not (root / program).exists():
+        (root / program).parent.mkdir(parents=True, exist_ok=True)
+        (root / program).symlink_to(f"/{copy.relative_to(root)}")
+    pending = [copy]
     while pending:
         text = ran(["readelf", "-dlW", str(pending.pop())])
-        names = set(re.findall(r"\(NEEDED\).*\[(.+)\]", text))
         for loader in re.findall(r"interpreter: /(\S+)\]", text):
-            (root / loader).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(only(unpacked, f"**/{Path(loader).name}"), root / loader)
-        for name in names:
+            add_file(named(unpacked, Path(loader).name), root / loader)
+        for name in re.findall(r"\(NEEDED\).*\[(.+)\]", text):
             if not (root / "lib" / name).exists():
-                (root / "lib").mkdir(exist_ok=True)
-                pending.append(Path(shutil.copy(only(unpacked, f"**/{name}"), root / "lib" / name)))
+                add_file(named(unpacked, name), root / "lib" / name)
+                pending.append(root / "lib" / name)
 
 
-def add_modules(unpacked: Path, root: Path) -> None:
-    """Kernel modules, and before each what it depends on, numbered in the order of loading."""
-    order: list[str] = []
+def add_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
 
-    def visit(name: str) -> None:
-        found = list(unpacked.glob(f"**/{name}.ko*"))
-        if name in order or not found:  # no file: built into this kernel
+
+def add_modules(unpacked: Path, modules: Sequence[str], root: Path) -> None:
+    """Kernel modules, and before each what it depends on; `modules/order` has their files with their parameters in the
+    order of loading."""
+    order: dict[str, str] = {}
+
+    def visit(name: str, *parameters: str) -> None:
+        found = files_by_name(unpacked).get(f"{name}.ko") or files_by_name(unpacked).get(f"{name}.ko.xz")
+        if name in order or found is None:  # no file: built into this kernel
             return
-        data = found[0].read_bytes()
-        data = lzma.decompress(data) if found[0].suffix == ".xz" else data
+        data = found.read_bytes()
+        data = lzma.decompress(data) if found.suffix == ".xz" else data
         needs = re.search(rb"\0depends=([^\0]*)\0", data)
         for other in needs.group(1).decode().split(",") if needs else ():
             visit(other)
-        order.append(name)
-        (root / "modules").mkdir(exist_ok=True)
-        (root / "modules" / f"{len(order):02}-{name}.ko").write_bytes(data)
+        order[name] = " ".join((f"{name}.ko", *parameters))
+        (root / "modules" / f"{name}.ko").write_bytes(data)
 
-    for name in MODULES:
-        visit(name)
+    (root / "modules").mkdir()
+    for module in modules:
+        visit(*module.split())
+    (root / "modules" / "order").write_text("".join(line + "\n" for line in order.values()))
 
 
 def pack(root: Path, archive: Path) -> None:
@@ -186,6 +193,19 @@ def only(root: Path, pattern: str) -> Path:
     raise ImageError(f"no {pattern} in the packages")
 
 
+@cache
+def files_by_name(root: Path) -> dict[str, Path]:
+    """Every file below a folder, by the last part of its path."""
+    return {name: Path(folder) / name for folder, _, names in os.walk(root) for name in names}
+
+
+def named(root: Path, name: str) -> Path:
+    """The file of that name."""
+    if name not in files_by_name(root):
+        raise ImageError(f"no {name} in the packages")
+    return files_by_name(root)[name]
+
+
 def ran(command: Sequence[str], folder: Path | None = None) -> str:
     """What a command printed. Raises ImageError with its own words when it fails."""
     done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -197,7 +217,7 @@ def ran(command: Sequence[str], folder: Path | None = None) -> str:
 def main() -> int:
     """Make what is missing; older recipes' images go."""
     try:
-        kept = {image(arch).kernel.parent.name for arch in DEBIAN}
+        kept = {image(recipe).kernel.parent.name for recipe in RECIPES}
     except ImageError as problem:
         print(f"the guests of tests/machines cannot be made: {problem}", file=sys.stderr)
         return 1

@@ -8,7 +8,8 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mkdir -p /dev/pts
 mount -t devpts devpts /dev/pts
-for module in /modules/*.ko; do insmod "$module"; done
+# shellcheck disable=SC2086 # a file and its parameters
+while read -r module; do insmod /modules/$module; done </modules/order
 ip link set lo up
 ip link set eth0 up
 ip addr add 10.0.2.15/24 dev eth0

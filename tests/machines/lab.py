@@ -1,0 +1,58 @@
+"""The lab: an emulated machine whose drives are in every state in which one must not be written, and in some in which
+one may. lab.sh makes the states when it boots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.machines.drives import Drive
+from tests.machines.guest import Machine, Node
+from tests.machines.recipes import LAB
+
+GOOD = Drive("LABGOOD", 64, node=1)
+"""Blank; below a host bridge of node 1."""
+BURST = Drive("LABBURST", 64, throttle="iops-write=500,iops-write-max=3000,iops-write-max-length=4")
+"""3000 writes a second for 4 s, then 500, as a drive with a fast cache."""
+PAIR = Drive("LABPAIR", 32, namespaces=2)
+LARGE_SECTORS = Drive("LAB4K", 64, sector=4096)
+HOME = Drive("LABHOME", 256)
+"""Holds the work folder: mounted on /var/tmp."""
+
+SCSI_STATES = (
+    "slow",
+    "mounted",
+    "partition",
+    "swap",
+    "lvm",
+    "md1",
+    "md2",
+    "dm",
+    "signature",
+    "backup",
+    "held",
+    "readonly",
+    "data",
+)
+"""What lab.sh makes of the disks of scsi_debug, in the order of their hosts."""
+
+
+def scsi_serial(state: str) -> str:
+    """The serial number that scsi_debug gives the disk of a host: 2000 for the first, 4000 for the second ..."""
+    return str((SCSI_STATES.index(state) + 1) * 2000)
+
+
+def scsi_disk(state: str) -> str:
+    """Its name in /dev/disk/by-id (60-persistent-storage.rules: scsi-SVENDOR_MODEL_SERIAL)."""
+    return f"/dev/disk/by-id/scsi-SLinux_scsi_debug_{scsi_serial(state)}"
+
+
+LAB_MACHINE = Machine(
+    "lab",
+    LAB,
+    2,
+    (Node("0", 640), Node("1", 640)),
+    ((0, 1, 21),),
+    kernel="mitigations=off",
+    setup=Path(__file__).with_name("lab.sh").read_text(),
+    drives=(GOOD, BURST, PAIR, LARGE_SECTORS, HOME),
+)

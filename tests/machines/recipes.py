@@ -1,0 +1,81 @@
+"""What the guests are made of: Debian's kernel, packages, and of these the programs and modules that are taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`kernel` is Debian's meta package; a module may have parameters behind its name."""
+
+    name: str
+    arch: str
+    debian_arch: str
+    kernel: str
+    packages: tuple[str, ...]
+    programs: tuple[str, ...]
+    modules: tuple[str, ...]
+
+
+PACKAGES = ("busybox-static", "openssh-server")  # dropbear 2022.83 ends sessions at random: its issue 321
+PROGRAMS = ("bin/busybox", "usr/sbin/sshd", "usr/bin/ssh-keygen")
+MODULES = ("virtio_pci", "virtio_net")
+
+X86_64 = Recipe("x86_64", "x86_64", "amd64", "linux-image-cloud-amd64", PACKAGES, PROGRAMS, MODULES)
+AARCH64 = Recipe("aarch64", "aarch64", "arm64", "linux-image-cloud-arm64", PACKAGES, PROGRAMS, MODULES)
+LAB = Recipe(
+    "lab",
+    "x86_64",
+    "amd64",
+    "linux-image-amd64",
+    (
+        *PACKAGES,
+        "fio",
+        "sysstat",
+        "nvme-cli",
+        "mdadm",
+        "lvm2",
+        "dmsetup",
+        "e2fsprogs",
+        "fdisk",
+        "mount",
+        "util-linux",
+        "hdparm",
+        "sg3-utils",
+    ),
+    (
+        *PROGRAMS,
+        "usr/bin/fio",
+        "usr/bin/mpstat",
+        "usr/sbin/nvme",
+        "sbin/mdadm",
+        "sbin/lvm",
+        "sbin/dmsetup",
+        "sbin/mkfs.ext4",
+        "sbin/mkswap",
+        "sbin/sfdisk",
+        "sbin/losetup",
+        "sbin/blkid",
+        "sbin/blkdiscard",
+        "sbin/blockdev",
+        "sbin/wipefs",
+        "sbin/hdparm",
+        "usr/bin/sg_format",
+        "usr/bin/sg_readcap",
+    ),
+    (
+        *MODULES,
+        "nvme",
+        "loop",
+        "ext4",
+        "crc32c_generic",
+        "dm-mod",
+        "dm-delay",
+        "raid1",
+        "sd_mod",
+        "scsi_debug add_host=13 per_host_store=1 dev_size_mb=32 delay=0",
+        "null_blk nr_devices=0",
+    ),
+)
+RECIPES = (X86_64, AARCH64, LAB)
