@@ -28,7 +28,8 @@ CODES: dict[str, CodeText] = {
     "E424": CodeText(
         "named file missing on a host",
         "A point reads a file or device that the plan names and the host does not have. Correct `file_names`, or leave "
-        "it out: asct then makes a temporary file of its own.",
+        "it out: asct then makes a temporary file of its own. asct never makes a file below /dev, so a device that is to be "
+        "written has to be there as well; `asct doctor` lists those of a host.",
     ),
     "E425": CodeText(
         "folder of a named file missing",
@@ -52,10 +53,10 @@ CODES: dict[str, CodeText] = {
         " stands beside it in the benchmark's `config`. Without a named file, asct makes and removes its own.",
     ),
     "E431": CodeText(
-        "target is not a regular file",
-        "A point would write to something that is not a regular file: a block device, a folder, a pipe. Writing to a "
-        "device needs consent with its serial under `safety.destroys` and checks on the host; until both hold the job "
-        "is refused. Reading a device is allowed.",
+        "target is not what may be written",
+        "A point would write to something that is not a regular file (a folder, a pipe), or to a block device that the "
+        "plan does not give up: `safety.destroys` names host, /dev/disk/by-id device and serial, and `file_names` the "
+        "device by the very same path. A link that leads to a device is no consent. Reading a device is allowed.",
     ),
     "E432": CodeText(
         "host is busy",
@@ -63,5 +64,47 @@ CODES: dict[str, CodeText] = {
         "the load average. Nothing is refused: batches that were disturbed are dropped and counted, and intervals "
         "widen. But bandwidth, I/O rates and tail latencies may be worse than the machine can do. Measure again when "
         "it is idle before comparing.",
+    ),
+    "E440": CodeText(
+        "not the device that the plan names",
+        "The host was asked right before writing, and what the path means is not what `safety.destroys` gives up. "
+        "Checks: `identity` (the path leads to one device that keeps its name: /dev/disk/by-id, or /dev/loopN), `kind` "
+        "(a block device), `serial` (literally the one of the plan; of a loop device the path of its backing file), "
+        "`size` (it is not empty). Nothing was written. Exit code 4. `asct doctor` lists the devices of a host.",
+    ),
+    "E441": CodeText(
+        "device that cannot be a target",
+        "Checks: `read-only` (its write protection is off), `removable` (a drive that is built in), `namespaces` (before "
+        "a purge: it has no other namespaces, which the purge would wipe too). Nothing was written. Exit code 4.",
+    ),
+    "E442": CodeText(
+        "device in use",
+        "Checks: `mounted` (neither it, its partitions, nor what is built on them carries a mounted file system), "
+        "`system` (it carries neither /, /boot, /usr, asct nor the work folder), `swap`, `holders` (LVM, dm, md, a loop "
+        "device over a file on it), `raid`, `open-elsewhere` (no other program has it open), `exclusive` (it and each "
+        "partition opens O_EXCL; the handle is held until the job ends), `multipath`, `reserved`. Nothing was written. "
+        "Exit code 4. `overwrite: true` does not help against these: release the device, or take another.",
+    ),
+    "E443": CodeText(
+        "device that holds something",
+        "Checks: `signature` (no file system, partition table, RAID or LVM member, LUKS or other known content, also of "
+        "what is not in use now), `data` (its first and last MiB are zero, unless this run wrote there). If it may go, "
+        "say so: `overwrite: true` beside the device in `safety.destroys`. Nothing was written. Exit code 4.",
+    ),
+    "E444": CodeText(
+        "check that could not read",
+        "A check of a device to be written could not see what it must see, mostly for lack of rights. What is not known "
+        "counts as unsafe. Run as root on that host, or give the account the rights. Exit code 4.",
+    ),
+    "E445": CodeText(
+        "devices could not be checked",
+        "The program that checks devices on the host failed, or did not say all that it must. No check, no writing. "
+        "Exit code 4. What it wrote is kept beside `audit.json` of the job.",
+    ),
+    "E446": CodeText(
+        "limit of written bytes reached",
+        "The drives of a target took as many bytes in this run as `safety.max_written` allows, by their own counters "
+        "(which count what others write as well). The program was stopped, and nothing more is written to the target. "
+        "Exit code 4. Raise the limit or write less; `asct resume` measures the rest.",
     ),
 }

@@ -39,6 +39,12 @@ class Demand:
     targets: dict[str, bool] = field(default_factory=dict)
     """Path to whether a point writes it without leave to overwrite; False also for those that are only read."""
     writes: dict[str, int] = field(default_factory=dict)
+    purges: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Named targets that a point writes or purges."""
+        return tuple(dict.fromkeys((*self.writes, *self.purges)))
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> Demand:
@@ -60,7 +66,8 @@ class Demand:
         for path, count in one.writes_bytes:
             if path:
                 self.writes[path] = self.writes.get(path, 0) + count
-        written = {path for path, _ in one.writes_bytes if path}
+        self.purges.update(dict.fromkeys(one.purges))
+        written = {path for path, _ in one.writes_bytes if path} | set(one.purges)
         for path in {*one.targets, *written}:
             careful = path in written and not one.may_overwrite
             self.targets[path] = self.targets.get(path, False) or careful

@@ -1,0 +1,257 @@
+"""What a run may write on one host: asked of the plan and of the drives before, counted while it writes.
+
+Every job that writes to what the plan names has an audit.json: what was found there, what was decided, what was
+written. A resumed run reads them again, so that its limit holds over all of its parts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.bus import now
+from asct.engine.inspection import REFUSED_STATUS, Inspected, inspected
+from asct.engine.preflight import Demand
+from asct.engine.refusals import VOLUME
+from asct.engine.shared import Shared
+from asct.planner.model import Job
+from asct.sdk.guard import KERNEL, TARGETS_FILE, Consent, Target
+from asct.sdk.step import Kernel, Output, Step
+from asct.store.audit import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
+from asct.store.documents import load
+from asct.values.size import format_size
+
+Occasion = Literal["preflight", "start", "step"]
+_LIMIT: Final = "--max-write-bytes"
+_WRITE_BYTES: Final = 3
+"""Place of the written bytes among the counters of a device in a sample of guard."""
+
+
+class HostGate:
+    """One host of a run. `begun` are the paths that a step of this run was let to write to."""
+
+    def __init__(self, shared: Shared, host: str) -> None:
+        self.shared = shared
+        self.host = host
+        safety = shared.resolved.safety
+        self.limit = safety.max_written_bytes
+        self.consents: Mapping[str, Consent] = {
+            item.device: Consent(item.device, item.serial or "", item.overwrite, item.reason)
+            for item in safety.destroys
+            if item.host == host and item.serial
+        }
+        self.spent: Counter[str] = Counter()
+        self.begun: set[str] = set()
+        self._audits: dict[str, Audit] = {}
+        for path in sorted(shared.writer.layout.root.glob(f"jobs/{host}/*/audit.json")):
+            self._take_in(load(Audit, "audit", path))
+
+    def _take_in(self, audit: Audit) -> None:
+        self._audits[audit.id] = audit
+        for target in audit.targets:
+            self.spent[target.path] += target.written_bytes
+            self.begun |= {target.path} if target.begun else set()
+
+    def job(self, job: Job) -> JobGate:
+        """The gate of one job, with what an earlier part of the run noted."""
+        audit = self._audits.get(job.id) or Audit(
+            run=self.shared.run,
+            host=job.host,
+            id=job.id,
+            benchmark=job.benchmark,
+            max_written_bytes=self.limit,
+            consents=[AuditConsent(**_consent(item)) for item in self.consents.values()],
+        )
+        return JobGate(self, job, audit)
+
+
+class JobGate:
+    """One job: its targets, its audit."""
+
+    def __init__(self, gate: HostGate, job: Job, audit: Audit) -> None:
+        self._gate = gate
+        self._job = job
+        self._audit = audit
+        self._targets = {target.path: target for target in audit.targets}
+
+    @property
+    def consents(self) -> Mapping[str, Consent]:
+        """Devices of the host that the plan gives up, by path."""
+        return self._gate.consents
+
+    @property
+    def written(self) -> frozenset[str]:
+        """Paths that this run wrote to before."""
+        return frozenset(self._gate.begun)
+
+    def targets(self, paths: Iterable[str]) -> list[Target]:
+        """Devices to be written, as the plan gives them up. Each must have a consent."""
+        found = [(path, self.consents[path]) for path in paths]
+        return [
+            Target(path, "write", consent.serial, consent.overwrite, path in self._gate.begun)
+            for path, consent in found
+        ]
+
+    def expect(self, demand: Demand) -> None:
+        """Note what the job is about to write, by the estimate of its benchmark."""
+        times = self._job.repeats + self._job.warmup
+        for path in demand.written:
+            self._target(path).planned_bytes = demand.writes.get(path, 0) * times
+
+    # ---- what was found ----
+
+    def note(self, occasion: Occasion, found: Inspected, raw: str) -> None:
+        """Keep one inspection, whatever came out."""
+        for device in found.devices:
+            target = self._targets.get(str(device.get("path")))
+            size = device.get("bytes")
+            if target is not None and isinstance(size, int):
+                target.capacity_bytes = size
+        self._audit.looks.append(
+            AuditLook(
+                at=now(),
+                occasion=occasion,
+                decision="refused" if found.refusals else "allowed",
+                refusals=[AuditRefusal(code=item.code, message=item.message) for item in found.refusals],
+                devices=[dict(device) for device in found.devices],
+                checks=[AuditCheck(path=c.path, name=c.name, ok=c.ok, detail=c.detail) for c in found.checks],
+                raw=raw,
+            )
+        )
+        self._save()
+
+    def look_folder(self, occasion: Occasion) -> Path:
+        """An empty folder of the run for what the next inspection writes."""
+        writer = self._gate.shared.writer
+        number = len(self._audit.looks) + 1
+        return writer.repeat_folder(writer.layout.look(self._job.host, self._job.id, number, occasion))
+
+    def _save(self, *, sync: bool = True) -> None:
+        self._audit.targets = list(self._targets.values())
+        writer = self._gate.shared.writer
+        path = writer.layout.audit(self._job.host, self._job.id)
+        writer.json(path, self._audit.model_dump(by_alias=True), sync=sync)
+
+    # ---- what is written ----
+
+    def limited(self, step: Step) -> Step:
+        """The step as it is run: with the limit of what it may still write, if the plan has one."""
+        limit, paths = self._gate.limit, self._written_paths(step)
+        if limit is None or not paths:
+            return step
+        left = min(limit - self._gate.spent[path] for path in paths)
+        own = _own_limit(step)
+        at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
+        head = [*step.arguments[:at]]
+        if own is not None:
+            place = head.index(_LIMIT)
+            del head[place : place + 2]
+        least = max(1, left if own is None else min(own, left))
+        return replace(step, arguments=(*head, _LIMIT, str(least), *step.arguments[at:]))
+
+    def begin(self, step: Step) -> Diagnostic | None:
+        """Before a step: note that it writes. A refusal when the limit of the plan is reached already."""
+        paths = self._written_paths(step)
+        for path in paths:
+            if self._gate.limit is not None and self._gate.spent[path] >= self._gate.limit:
+                return self._exhausted(path)
+        new = [path for path in paths if path and not self._target(path).begun]
+        for path in new:
+            self._target(path).begun = True
+            self._gate.begun.add(path)
+        if new:
+            self._save()
+        return None
+
+    def settle(self, output: Output, raw: str) -> Diagnostic | None:
+        """After a step: count what its targets took, keep what it was refused for; a refusal when it was stopped by the
+        limit of the plan."""
+        paths = self._written_paths(output.step)
+        if not paths:
+            return None
+        for path, number in _taken(output).items():
+            self._gate.spent[self._key(path)] += number
+            self._target(self._key(path)).written_bytes += number
+        self._wear()
+        if output.status == REFUSED_STATUS:
+            targets = [Target(path, "write") for path in paths if path]
+            self.note("step", inspected(self._job.host, targets, output.status, output.stdout, output.stderr), raw)
+        elif self._gate.limit is not None or any(paths):
+            self._save(sync=False)
+        return self._stopped(output, paths)
+
+    def _key(self, path: str) -> str:
+        """A path that the plan names, or "" for a temporary file, whose name is another in every part of a run."""
+        return path if path in self._targets else ""
+
+    def _written_paths(self, step: Step) -> list[str]:
+        return list(dict.fromkeys(self._key(fields[4]) for fields in _lines(step) if fields[0] == "write"))
+
+    def _target(self, path: str) -> AuditTarget:
+        return self._targets.setdefault(path, AuditTarget(path=path, planned_bytes=0))
+
+    def _wear(self) -> None:
+        for target in self._targets.values():
+            if target.capacity_bytes:
+                target.drive_writes = round(target.written_bytes / target.capacity_bytes, 6)
+
+    def _stopped(self, output: Output, paths: Sequence[str]) -> Diagnostic | None:
+        """The limit of the plan ended the program, rather than one of the step's own."""
+        limit = self._gate.limit
+        if limit is None or _object(output.stdout, '{"t":"exit"', last=True).get("stopped") != "volume":
+            return None
+        reached = [path for path in paths if self._gate.spent[path] >= limit]
+        return self._exhausted(reached[0]) if reached else None
+
+    def _exhausted(self, path: str) -> Diagnostic:
+        taken, most = format_size(self._gate.spent[path]), format_size(self._gate.limit or 0)
+        place = path or "the temporary file"
+        message = f"host {self._job.host}: {place} took {taken} in this run, `safety.max_written` is {most}"
+        return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
+
+
+def _consent(item: Consent) -> dict[str, Any]:
+    return {"device": item.device, "serial": item.serial, "overwrite": item.overwrite, "reason": item.reason}
+
+
+def _lines(step: Step) -> list[list[str]]:
+    """The fields of each target of a step below guard; none for another step."""
+    if step.program != Kernel(KERNEL):
+        return []
+    return [line.split("\t", 4) for line in step.files.get(TARGETS_FILE, "").splitlines()]
+
+
+def _own_limit(step: Step) -> int | None:
+    """The volume at which the step itself wants to be ended."""
+    head = list(step.arguments[: step.arguments.index("--")] if "--" in step.arguments else step.arguments)
+    return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
+
+
+def _taken(output: Output) -> dict[str, int]:
+    """Bytes that each written target took between the first and the last sample of a step."""
+    begin, end = (_object(output.stdout, '{"t":"sample"', last=last).get("devices") for last in (False, True))
+    taken: dict[str, int] = {}
+    if not isinstance(begin, list) or not isinstance(end, list):
+        return taken
+    for fields, before, after in zip(_lines(output.step), begin, end, strict=False):
+        if fields[0] == "write" and isinstance(before, list) and isinstance(after, list):
+            taken[fields[4]] = max(0, after[_WRITE_BYTES] - before[_WRITE_BYTES])
+    return taken
+
+
+def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
+    """The first or last whole line that begins so; there may be hundreds of thousands in between."""
+    at = stdout.rfind(start) if last else stdout.find(start)
+    end = stdout.find("\n", at)
+    if at < 0 or end < 0:
+        return {}
+    try:
+        body = json.loads(stdout[at:end])
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
