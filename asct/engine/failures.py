@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asct.diagnostics.model import Diagnostic
+from asct.engine.inspection import refusal
+from asct.sdk.guard import KERNEL as GUARD
 from asct.sdk.step import Kernel, Output
 
 _TAIL_LINES = 5
@@ -63,6 +65,8 @@ def _killed(ran: Ran, number: int) -> Diagnostic:
 
 def _kernel(ran: Ran, status: int) -> Diagnostic | None:
     place = _place(ran)
+    if ran.output.step.program == Kernel(GUARD) and (refused := _refused(ran)) is not None:
+        return refused
     if status == 2:
         hint = "change the setting that its message names, `asct list settings` shows the ranges"
         return _diagnostic("E604", ran, f"{place} refused its arguments{_said(ran)}", hint)
@@ -75,6 +79,12 @@ def _kernel(ran: Ran, status: int) -> Diagnostic | None:
     if status != 0:
         return _diagnostic("E601", ran, f"{place} failed with status {status}{_said(ran)}", "see the last lines below")
     return _unended(ran)
+
+
+def _refused(ran: Ran) -> Diagnostic | None:
+    """The check of guard that kept the program from being started; None when it is not the reason."""
+    found = refusal(ran.host, ran.output.stdout)
+    return _diagnostic(found.code, ran, found.message, found.hint) if found is not None else None
 
 
 def _unended(ran: Ran) -> Diagnostic | None:

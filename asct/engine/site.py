@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.circumstances import busy
 from asct.engine.events import HostReady, KernelBuilt
+from asct.engine.gate import HostGate, JobGate, Occasion
+from asct.engine.inspection import inspected
 from asct.engine.preflight import Demand, Finding, check
 from asct.engine.programs import Programs
 from asct.engine.shared import Shared
-from asct.engine.targets import Kind, check_targets, find_tools, look
+from asct.engine.stepping import process_of, texts
+from asct.engine.targets import Kind, check_targets, device_names, find_tools, look, missing_devices
 from asct.errors import AsctError, HostError, HostLost, NotMeasured
 from asct.facts.describe import describe
-from asct.hosts.base import Host
+from asct.hosts.base import Host, Task
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
+from asct.sdk.guard import KERNEL, Target, inspection
 
 _REOPENINGS = 3
 """How often in a row a host may be lost before it is given up."""
+_INSPECTION_S = 120.0
+"""More than the checks of many drives take; a drive that does not answer is not written."""
 
 
 class Site:
@@ -32,6 +38,7 @@ class Site:
         self._failed: dict[str, tuple[Diagnostic, ...]] = {}
         self.host: Host | None = None
         self.programs: Programs | None = None
+        self.gate = HostGate(shared, spec.name)
         self.made: set[str] = set()
         """Named files that were absent before this run wrote them."""
         self.generation = 0
@@ -124,21 +131,41 @@ class Site:
 
     # ---- what a job needs ----
 
-    def assess(self, demand: Demand) -> list[Finding]:
+    def assess(self, demand: Demand, gate: JobGate) -> list[Finding]:
         """Everything that keeps a job with this demand from running here; builds its kernels. Raises HostLost."""
         programs = self.ready
         unknown = programs.unknown({**demand.tools, **demand.optional_tools})
         programs.found.update(find_tools(self.connection, unknown))
         findings = check(demand, programs.facts, programs.found, self.name)
-        findings += self.assess_targets(demand)
         for name in demand.kernels:
             findings += [Finding(item) for item in self._kernel(name)]
-        return findings
+        return findings + self.assess_targets(demand, gate, "preflight")
 
-    def assess_targets(self, demand: Demand) -> list[Finding]:
-        """The files that the plan names, looked at now; also right before a job writes to them."""
+    def assess_targets(self, demand: Demand, gate: JobGate, occasion: Occasion = "start") -> list[Finding]:
+        """The files and devices that the plan names, looked at now; also right before a job writes to them."""
+        gate.expect(demand)
         kinds = look(self.connection, demand.targets)
-        return check_targets(demand, kinds, self.made, self.name)
+        known = device_names(self.connection) if missing_devices(kinds) else ()
+        findings = check_targets(demand, kinds, self.made, gate.consents, self.name, known)
+        devices = [path for path in demand.written if kinds.get(path) == "device" and path in gate.consents]
+        return findings + self._inspect(gate, gate.targets(devices), occasion) if devices else findings
+
+    def _inspect(self, gate: JobGate, targets: Sequence[Target], occasion: Occasion) -> list[Finding]:
+        """Every check of the kernel guard on devices that are to be written; all that they say is kept."""
+        missing = self._kernel(KERNEL)
+        if missing:
+            return [Finding(item) for item in missing]
+        writer, step = self._shared.writer, inspection(targets)
+        into = gate.look_folder(occasion)
+        process = process_of(step, self.ready.path(step.program), f"{self.connection.work}/{KERNEL}")
+        try:
+            done = self.connection.run(Task(process, into, step.files, timeout_s=_INSPECTION_S))
+            outputs = texts(into, done.fetched)
+        except OSError as error:
+            raise writer.fail(into, error) from error
+        found = inspected(self.name, targets, done.status, outputs.get("stdout", ""), outputs.get("stderr", ""))
+        gate.note(occasion, found, writer.layout.relative(into))
+        return [Finding(item, refused=True) for item in found.refusals]
 
     def will_write(self, demand: Demand) -> None:
         """Note which named files the job about to start makes: later jobs of this run may write to them."""

@@ -27,6 +27,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
         path = layout.root / "facts" / f"{host.name}.json"
         if host.status == "ok" or path.exists():
             findings += _document(path, "facts", stored)
+    findings += list(_audits(stored))[:_LIMIT]
     findings += list(_repeats(stored))[:_LIMIT]
     records, damaged = _lines(stored, layout.records, "record")
     events, torn = _lines(stored, layout.journal, "event")
@@ -52,12 +53,24 @@ def _plain(path: Path) -> list[Diagnostic]:
     return []
 
 
+def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
+    """What is kept of the targets that were written, and the raw words of the checks behind it."""
+    for path in sorted(stored.layout.root.glob("jobs/*/*/audit.json")):
+        found = _document(path, "audit", stored)
+        yield from found
+        if not found:
+            for look in parse_object(read_text(path), str(path))["looks"]:
+                yield from _raw_folder(stored, look["raw"], "stdout")
+
+
 def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
     for folder in repeat_folders(stored.layout):
         path = stored.layout.status(folder)
         if path.exists():
             yield from _document(path, "status", stored)
             yield from _document(stored.layout.command(folder), "command", stored)
+            if stored.layout.steps(folder).exists():
+                yield from _lines(stored, stored.layout.steps(folder), "step")[1]
         elif stored.run.status == "complete":
             message = f"{folder}: has no status.json although the run says it is complete"
             yield Diagnostic("E513", message, hint="`asct resume` measures it again")
@@ -89,17 +102,21 @@ def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any
 
 def _raw(stored: StoredRun, records: list[dict[str, Any]]) -> Iterator[Diagnostic]:
     for raw in sorted({str(record["raw"]) for record in records}):
-        try:
-            folder = stored.inside(stored.layout.root / raw) if not Path(raw).is_absolute() else None
-        except StoreError as error:
-            yield from error.diagnostics
-            continue
-        if folder is None:
-            yield Diagnostic(
-                "E510", f"`{raw}` leaves the folder of the run", hint="the tree was changed by other hands"
-            )
-        elif not stored.layout.status(folder).exists():
-            yield Diagnostic("E512", f"{folder}: raw files that records point to are missing")
+        yield from _raw_folder(stored, raw, "status.json")
+
+
+def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
+    """The folder `raw` of a document, which has this file."""
+    if Path(raw).is_absolute():
+        yield Diagnostic("E510", f"`{raw}` leaves the folder of the run", hint="the tree was changed by other hands")
+        return
+    try:
+        folder = stored.inside(stored.layout.root / raw)
+    except StoreError as error:
+        yield from error.diagnostics
+        return
+    if not (folder / file).exists():
+        yield Diagnostic("E512", f"{folder}: raw files that records point to are missing")
 
 
 def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[Diagnostic]:
