@@ -18,6 +18,8 @@ SEED_COLUMNS = [
     "Thruput (kops)", "Read Lat. (us)", "Write Lat. (us)", "Lat. (us)", "CPU usr (%)", "CPU sys (%)", "CPU iowait (%)",
 ]  # fmt: skip
 
+BEHIND = ["latency-bandwidth", "read-latency-distribution", "cpu-utilization"]
+
 
 def measured() -> list[Measurement]:
     sample = depth_sample()
@@ -34,22 +36,25 @@ def sweep_records() -> list[Record]:
 
 
 def test_columns_are_those_of_the_seeds_then_percentiles_and_flags() -> None:
-    [table] = SWEEP.tables(sweep_records())
+    table = SWEEP.tables(sweep_records())[0]
     titles = [column.title for column in table.columns]
     assert titles[: len(SEED_COLUMNS)] == SEED_COLUMNS
-    assert titles[len(SEED_COLUMNS) :] == ["p50 (us)", "p90 (us)", "p99 (us)", "p99.9 (us)", "p99.99 (us)", "Flags"]
+    assert titles[len(SEED_COLUMNS) :] == [
+        "CPU irq (%)", "CPU soft (%)", "p50 (us)", "p90 (us)", "p99 (us)", "p99.9 (us)", "p99.99 (us)",
+        "Spread (%)", "CPU per I/O (us)", "Host CPU per I/O (us)", "Per core (kops)", "Flags",
+    ]  # fmt: skip
     assert any("1,000,000" in note for note in table.notes)
 
 
 def test_the_columns_of_the_seeds_stay_when_there_was_nothing_to_write() -> None:
-    [table] = SWEEP.tables(sweep_records())
+    table = SWEEP.tables(sweep_records())[0]
     assert all(row["write_latency"] is None for row in table.rows)
     shown = [head.title for head in without_empty_columns(from_table(table)).heads]
     assert shown[: len(SEED_COLUMNS)] == SEED_COLUMNS
 
 
 def test_rows_are_sorted_and_in_base_units() -> None:
-    [table] = SWEEP.tables(sweep_records())
+    table = SWEEP.tables(sweep_records())[0]
     assert [row["iodepth"] for row in table.rows] == [4, 8, 32]
     row, values = table.rows[0], {one.metric: one.value for one in measured()}
     assert row["bandwidth"] == values["bandwidth"]
@@ -87,16 +92,16 @@ def test_littles_law_is_shown_with_both_figures() -> None:
             record.flags.append("littles-law")
         if record.point["iodepth"] == 8 and record.metric == "in_flight":
             record.value = 4.0
-    [table] = SWEEP.tables(records)
+    table = SWEEP.tables(records)[0]
     assert [row["flags"] for row in table.rows] == ["", "littles-law", ""]
     assert "iodepth 8: 4 requests in flight instead of 64" in table.notes
 
 
 def test_figures_of_the_sweep() -> None:
     figures = {figure.slug: figure for figure in SWEEP.figures(sweep_records())}
-    assert list(figures) == ["bandwidth", "io-rate", "latency", "latency-percentiles", "cpu-utilization"]
+    assert list(figures) == ["bandwidth", "io-rate", "latency", "latency-percentiles", *BEHIND]
     lines = [figure for figure in figures.values() if isinstance(figure, Line)]
-    assert {line.x.scale for line in lines} == {"log2"}
+    assert {line.x.scale for line in lines[:4]} == {"log2"}
     assert [series.name for series in figures["bandwidth"].series] == ["read"]
     assert figures["bandwidth"].series[0].x == (4, 8, 32)
     assert [series.name for series in figures["latency-percentiles"].series] == ["p50", "p90", "p99", "p99.9", "p99.99"]
@@ -137,7 +142,8 @@ def test_a_single_point_has_a_row_and_no_curve() -> None:
     records = records_of(ANY, [({}, mixed())])
     [table] = ANY.tables(records)
     assert [table.rows[0][key] for key in ("rw", "block_size", "iodepth", "numjobs")] == ["randrw", 16384, 4, 2]
-    assert [figure.slug for figure in ANY.figures(records)] == ["cpu-utilization"]
+    slugs = [figure.slug for figure in ANY.figures(records)]
+    assert slugs == ["read-latency-distribution", "write-latency-distribution", "cpu-utilization"]
 
 
 def test_nothing_measured_gives_nothing() -> None:

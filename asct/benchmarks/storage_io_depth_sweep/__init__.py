@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.sdk.fio import Counts, FioBenchmark, FioParams
+from asct.sdk.fio import Counts, SweepBenchmark, SweepParams
 from asct.sdk.params import setting
 
 
-class DepthSweepParams(FioParams):
+class DepthSweepParams(SweepParams):
     """The shared settings and the list of depths."""
 
     step_settings: ClassVar[dict[str, str]] = {"iodepth_sweep_steps": "iodepth"}
@@ -21,15 +21,14 @@ class DepthSweepParams(FioParams):
     )
 
 
-class StorageIoDepthSweep(FioBenchmark[DepthSweepParams]):
+class StorageIoDepthSweep(SweepBenchmark[DepthSweepParams]):
     """One point per queue depth."""
 
     name = "storage-io-depth-sweep"
     title = "Storage queue depth sweep"
-    version = "1"
+    version = "2"
     summary = "Bandwidth, I/O rate and latency of a drive over the number of requests in flight (fio)"
     aliases = ("sids",)
-    keywords = ("storage", "dsweep", "io")
     params_model = DepthSweepParams
     axis = "iodepth"
     table_title = "Storage performance by queue depth"

@@ -2,5 +2,6 @@
 
 from asct.sdk.fio.benchmark import FioBenchmark
 from asct.sdk.fio.params import Counts, FioParams
+from asct.sdk.fio.sweep import Patterns, Sizes, SweepBenchmark, SweepParams
 
-__all__ = ["Counts", "FioBenchmark", "FioParams"]
+__all__ = ["Counts", "FioBenchmark", "FioParams", "Patterns", "Sizes", "SweepBenchmark", "SweepParams"]

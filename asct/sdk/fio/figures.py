@@ -1,24 +1,24 @@
-"""The figures of a storage benchmark over one swept setting; further swept settings become series."""
+"""The figures of a storage benchmark: its rates and latencies over what was swept, and what lies behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from asct.sdk.figure import Axis, Bars, Figure, Line, Scale, Series
-from asct.sdk.fio.rows import SIZES, Row, gather, shown, swept_names
-from asct.sdk.fio.tables import AXIS_TITLES
+from asct.sdk.fio.course import course_figures
+from asct.sdk.fio.distribution import distributions
+from asct.sdk.fio.maps import load_curves, maps
+from asct.sdk.fio.rows import AXIS_TITLES, SIZES, Row, gather, shown, swept_names
+from asct.sdk.fio.views import SCALES, View, main_axis, views
 from asct.sdk.record import Record, Scalar
 
-_LOG2: Final = frozenset({"iodepth", "block_size", "numjobs", "iodepth_batch", "filesize"})
 _SIDES: Final = {"read": "read_", "write": "write_", "total": ""}
 _PERCENTILES: Final = {
     "p50": "clat_p50", "p90": "clat_p90", "p99": "clat_p99", "p99.9": "clat_p99_9", "p99.99": "clat_p99_99",
 }  # fmt: skip
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
-
-Groups = Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,73 +41,73 @@ _QUANTITIES: Final = (
 
 
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
-    """Bandwidth, rate, mean latency, latency percentiles and CPU time over `axis`, or the first setting that varies.
+    """Bandwidth, rate, mean latency and latency percentiles over what was swept (see views.py); latency over bandwidth,
+    maps of two settings; distributions of latency; the course of the runs; CPU time.
 
-    A single point has no curve, but its CPU bar.
+    A single point has no curve.
     """
     rows = gather(records)
-    names = swept_names(rows, axis)
-    over = axis or next((name for name in names if len({row.swept.get(name) for row in rows}) > 1), None)
     if not rows:
         return ()
-    cpu = _cpu(rows, names or ["iodepth"])
-    if over is None:
-        return cpu
-    others = [name for name in names if name != over and len({row.setting(name) for row in rows}) > 1]
-    groups = _groups(rows, others)
-    return (*(_chart(quantity, over, groups) for quantity in _QUANTITIES), _percentiles(over, groups), *cpu)
+    names = swept_names(rows, axis)
+    over = main_axis(rows, names, axis)
+    curves: list[Figure] = []
+    if over is not None:
+        found = views(rows, names, over)
+        curves = [_chart(quantity, view) for quantity in _QUANTITIES for view in found]
+        curves += [_percentiles(view) for view in found]
+    return (
+        *curves,
+        *load_curves(rows, names),
+        *maps(rows, names),
+        *distributions(rows, names),
+        *course_figures(rows, names),
+        *_cpu(rows, names or ["iodepth"]),
+    )
 
 
-def _groups(rows: Sequence[Row], others: Sequence[str]) -> Groups:
-    """Rows that differ in the axis only, by a label of what they share."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        label = ", ".join(f"{name} {shown(name, row.setting(name))}" for name in others)
-        groups.setdefault(label, []).append(row)
-    return groups
-
-
-def _chart(quantity: Quantity, over: str, groups: Groups) -> Figure:
+def _chart(quantity: Quantity, view: View) -> Figure:
     """One quantity: reads, writes and their total for one group, the total alone for several."""
-    if len(groups) > 1:
-        series = [_series(label, quantity.metric, over, rows) for label, rows in groups.items()]
+    if len(view.groups) > 1:
+        series = [_series(label, quantity.metric, view.over, rows) for label, rows in view.groups.items()]
     else:
-        rows = next(iter(groups.values()))
+        rows = next(iter(view.groups.values()))
         used = [side for side in ("read", "write") if any(row.value(f"{side}_iops") is not None for row in rows)]
         sides = [*used, "total"] if len(used) > 1 else used
-        series = [_series(side, _SIDES[side] + quantity.metric, over, rows) for side in sides]
-    axes = (_axis(over, groups), Axis(quantity.title, quantity.unit))
-    return _drawn(quantity, axes, series)
+        series = [_series(side, _SIDES[side] + quantity.metric, view.over, rows) for side in sides]
+    return _drawn(quantity, Axis(quantity.title, quantity.unit), series, view)
 
 
-def _percentiles(over: str, groups: Groups) -> Figure:
-    if len(groups) > 1:
-        series = [_series(label, "clat_p99", over, rows) for label, rows in groups.items()]
+def _percentiles(view: View) -> Figure:
+    if len(view.groups) > 1:
+        series = [_series(label, "clat_p99", view.over, rows) for label, rows in view.groups.items()]
         title, caption = "Latency, 99th percentile", "99 % of the requests completed within this time."
     else:
-        rows = next(iter(groups.values()))
-        series = [_series(name, metric, over, rows) for name, metric in _PERCENTILES.items()]
+        rows = next(iter(view.groups.values()))
+        series = [_series(name, metric, view.over, rows) for name, metric in _PERCENTILES.items()]
         series = [line for line in series if any(y is not None for y in line.y)]
         title = "Latency percentiles"
         caption = "Completion latency. A percentile with fewer than 10 requests above it is left out."
-    axes = (_axis(over, groups), Axis("Completion latency", "s", "log10"))
-    return _drawn(Quantity("latency-percentiles", title, caption, "", "s", "lower"), axes, series)
+    what = Quantity("latency-percentiles", title, caption, "", "s", "lower")
+    return _drawn(what, Axis("Completion latency", "s", "log10"), series, view)
 
 
-def _drawn(what: Quantity, axes: tuple[Axis, Axis], series: Sequence[Series]) -> Figure:
+def _drawn(what: Quantity, y: Axis, series: Sequence[Series], view: View) -> Figure:
     """Lines over numbers, bars over words."""
-    if axes[0].scale == "category":
-        return Bars(what.slug, what.title, what.caption, *axes, tuple(series), better=what.better)
-    return Line(what.slug, what.title, what.caption, *axes, tuple(series), better=what.better)
+    over = f" over {AXIS_TITLES.get(view.over, view.over)}" if "-over-" in view.suffix else ""
+    title = f"{what.title}{over}" + (f", {view.fixed}" if view.fixed else "")
+    x = _axis(view.over, view.groups)
+    kind = Bars if x.scale == "category" else Line
+    return kind(what.slug + view.suffix, title, what.caption, x, y, tuple(series), better=what.better)
 
 
-def _axis(over: str, groups: Groups) -> Axis:
+def _axis(over: str, groups: Mapping[str, Sequence[Row]]) -> Axis:
     values = [row.setting(over) for rows in groups.values() for row in rows]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     scale: Scale = "linear"
     if len(numbers) < len(values):
         scale = "category"
-    elif over in _LOG2 and all(number > 0 for number in numbers):
+    elif over in SCALES and all(number > 0 for number in numbers):
         scale = "log2"
     return Axis(AXIS_TITLES.get(over, over), "B" if over in SIZES else "", scale)
 
@@ -129,14 +129,22 @@ def _x(value: Scalar | None) -> Scalar:
 
 
 def _cpu(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Stacked bars of CPU time, or nothing when mpstat gave nothing."""
-    if all(row.value("cpu_usr") is None for row in rows):
-        return ()
+    """Stacked bars of CPU time: of the CPUs that the jobs run on, and of all. Nothing when mpstat gave nothing."""
+    where = {
+        "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs run on"),
+        "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),
+    }
+    found = [
+        _cpu_bars(rows, names, prefix, *texts)
+        for prefix, texts in where.items()
+        if any(row.value(f"{prefix}_usr") is not None for row in rows)
+    ]
+    return tuple(replace(chart, slug="cpu-utilization") for chart in found) if len(found) == 1 else tuple(found)
+
+
+def _cpu_bars(rows: Sequence[Row], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
     labels = tuple(", ".join(shown(name, row.setting(name)) for name in names) for row in rows)
-    title = ", ".join(AXIS_TITLES.get(name, name) for name in names)
-    series = tuple(Series(kind, labels, tuple(row.value(f"cpu_{kind}") for row in rows)) for kind in _CPU)
-    caption = "Share of the time of all online CPUs, by mpstat. iowait is idle time with requests pending, not load."
-    axes = Axis(title, "", "category"), Axis("CPU time", "%")
-    return (
-        Bars("cpu-utilization", "CPU utilization", caption, axes[0], axes[1], series, stacked=True, better="lower"),
-    )
+    series = tuple(Series(kind, labels, tuple(row.value(f"{prefix}_{kind}") for row in rows)) for kind in _CPU)
+    caption = f"Share of the time of {of}, by mpstat. iowait is idle time with requests pending, not load."
+    x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in names), "", "category")
+    return Bars(slug, title, caption, x, Axis("CPU time", "%"), series, stacked=True, better="lower")

@@ -1,20 +1,21 @@
-"""The table of a storage benchmark: the columns of ASCT, then percentiles and flags."""
+"""The tables of a storage benchmark: the columns of ASCT, then percentiles, spread, cost and flags; what the points say
+together; and what changed during a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from asct.sdk.figure import Column, Table
+from asct.sdk.fio.course import CHANGED, Turn, change_note, changes_table, turns
+from asct.sdk.fio.limits import limit_note, limits
 from asct.sdk.fio.metrics import CONTEXT
-from asct.sdk.fio.rows import SIZES, Row, gather, shown, swept_names
+from asct.sdk.fio.operating_table import curves, operating_table
+from asct.sdk.fio.patterns import pattern_table
+from asct.sdk.fio.rows import AXIS_TITLES, SIZES, Row, gather, grouped, place, shown, swept_names, varying
 from asct.sdk.record import Record, Scalar
 
-AXIS_TITLES: Final = {
-    "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
-    "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
-    "filesize": "FileSize", "duration": "Duration (s)", "file_names": "File",
-}  # fmt: skip
 _US: Final = 1e-6
 _RATES: Final = (
     Column("read_bandwidth", "Read BW (MB/s)", 1e6),
@@ -30,10 +31,9 @@ _LATENCIES: Final = (
     Column("latency", "Lat. (us)", _US, help="mean completion latency", kept=True),
 )
 _CPU: Final = (
-    Column("cpu_usr", "CPU usr (%)", kept=True),
-    Column("cpu_sys", "CPU sys (%)", kept=True),
-    Column("cpu_iowait", "CPU iowait (%)", help="idle with requests pending", kept=True),
-)
+    ("usr", "in programs", True), ("sys", "in the kernel", True), ("iowait", "idle with requests pending", True),
+    ("irq", "in hardware interrupts", False), ("soft", "in software interrupts", False),
+)  # fmt: skip
 _PERCENTILES: Final = (
     Column("clat_p50", "p50 (us)", _US, help="completion latency"),
     Column("clat_p90", "p90 (us)", _US),
@@ -41,23 +41,53 @@ _PERCENTILES: Final = (
     Column("clat_p99_9", "p99.9 (us)", _US),
     Column("clat_p99_99", "p99.99 (us)", _US),
 )
+_COST: Final = (
+    Column(
+        "spread", "Spread (%)", help="half the distance between the lowest and highest repeat's rate, of the median"
+    ),
+    Column("cpu_time_per_io", "CPU per I/O (us)", _US, 2, help="time of fio and its kernel threads"),
+    Column("host_cpu_time_per_io", "Host CPU per I/O (us)", _US, 2, help="time of the whole machine"),
+    Column("iops_per_core", "Per core (kops)", 1e3, help="requests per second of CPU time"),
+)
 _ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
+_TOLD_CHANGES: Final = 8
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
-    """One row per point. `axis` is the setting the benchmark is named for; None: whatever was swept."""
+    """One row per point, then what they say together. `axis` is the setting the benchmark is named for; None: whatever
+    was swept."""
     rows = gather(records)
     if not rows:
         return ()
     names = swept_names(rows, axis) or ["rw", "block_size", "iodepth", "numjobs"]
-    columns = (
+    found = [turn for row in rows for turn in turns(row)]
+    columns = _columns(rows, names)
+    flags = [_flags(row, found) for row in rows]
+    cells = tuple(_cells(row, columns, own) for row, own in zip(rows, flags, strict=True))
+    notes = (*_notes(rows, names), *_limit_notes(rows, names, axis), *_doubts(rows, names, found))
+    return (
+        Table(slug, title, columns, cells, notes, tuple(dict.fromkeys(chain.from_iterable(flags)))),
+        *operating_table(rows, names, slug, axis),
+        *_pattern_tables(rows, names, slug),
+        *changes_table(found, names, slug),
+    )
+
+
+def _columns(rows: Sequence[Row], names: Sequence[str]) -> tuple[Column, ...]:
+    return (
         *(_axis_column(name, rows) for name in names),
-        *_RATES, *_LATENCIES, *_CPU, *_PERCENTILES,
+        *_RATES, *_LATENCIES, *_cpu_columns(rows), *_PERCENTILES, *_COST,
         Column("flags", "Flags", format="text"),
     )  # fmt: skip
-    flags = tuple(dict.fromkeys(flag for row in rows for flag in row.flags))
-    cells = tuple(_cells(row, columns, names) for row in rows)
-    return (Table(slug, title, columns, cells, tuple(_notes(rows, names)), flags),)
+
+
+def _pattern_tables(rows: Sequence[Row], names: Sequence[str], slug: str) -> list[Table]:
+    if "rw" not in varying(rows, names):
+        return []
+    others = [name for name in varying(rows, names) if name != "rw"]
+    groups = grouped(rows, others)
+    found = [pattern_table(part, label, slug) for label, part in groups.items()] if len(groups) <= 1 else []
+    return [table for table in found if table is not None]
 
 
 def _axis_column(name: str, rows: Sequence[Row]) -> Column:
@@ -70,17 +100,42 @@ def _axis_column(name: str, rows: Sequence[Row]) -> Column:
     return Column(name, title, format="text")
 
 
-def _cells(row: Row, columns: Sequence[Column], names: Sequence[str]) -> dict[str, Scalar | None]:
+def _cpu_prefix(rows: Sequence[Row]) -> str:
+    """The CPUs that the jobs run on, as in ASCT, where these are known; else all."""
+    return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
+
+
+def _cpu_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
+    prefix = _cpu_prefix(rows)
+    return tuple(Column(f"{prefix}_{kind}", f"CPU {kind} (%)", help=text, kept=kept) for kind, text, kept in _CPU)
+
+
+def _flags(row: Row, found: Sequence[Turn]) -> tuple[str, ...]:
+    return (*row.flags, CHANGED) if any(turn.row is row for turn in found) else row.flags
+
+
+def _cells(row: Row, columns: Sequence[Column], flags: Sequence[str]) -> dict[str, Scalar | None]:
     cells: dict[str, Scalar | None] = {}
     for column in columns:
-        if column.key in names:
-            cells[column.key] = row.setting(column.key)
-        elif column.key == "flags":
-            cells[column.key] = ", ".join(row.flags)
+        if column.key == "flags":
+            cells[column.key] = ", ".join(flags)
+        elif column.key == "spread":
+            cells[column.key] = _spread(row)
+        elif column.key in _ABSENT_IS_ZERO:
+            cells[column.key] = row.value(column.key) or 0.0
         else:
             value = row.value(column.key)
-            cells[column.key] = 0.0 if value is None and column.key in _ABSENT_IS_ZERO else value
+            cells[column.key] = row.setting(column.key) if value is None else value
     return cells
+
+
+def _spread(row: Row) -> float | None:
+    """Of the rate over the repeats; None for a single one."""
+    low, high = row.interval("iops")
+    middle = row.value("iops")
+    if len(row.repeats) < 2 or low is None or high is None or not middle:
+        return None
+    return 50.0 * (high - low) / middle
 
 
 def _notes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
@@ -94,15 +149,29 @@ def _notes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     ]
     if fixed:
         notes.append("All rows: " + ", ".join(fixed))
-    if all(row.value("cpu_usr") is None for row in rows):
-        notes.append("No CPU figures: mpstat (package sysstat) was not there, or no sample of it lies within a run")
+    return [*notes, _cpu_note(rows)]
+
+
+def _doubts(rows: Sequence[Row], names: Sequence[str], found: Sequence[Turn]) -> list[str]:
+    """What changed during a run, and where the requests in flight are not those asked for."""
+    notes = [change_note(turn, names) for turn in found[:_TOLD_CHANGES]]
     for row in rows:
         if "littles-law" in row.flags:
-            place = ", ".join(f"{name} {shown(name, row.setting(name))}" for name in names)
-            notes.append(
-                f"{place}: {_figure(row, 'in_flight')} requests in flight instead of {_figure(row, 'queue_depth')}"
-            )
+            flight, depth = _figure(row, "in_flight"), _figure(row, "queue_depth")
+            notes.append(f"{place(row, names)}: {flight} requests in flight instead of {depth}")
     return notes
+
+
+def _cpu_note(rows: Sequence[Row]) -> str:
+    if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
+        return "No CPU figures: mpstat (package sysstat) was not there, or no sample of it lies within a run"
+    where = "the CPUs that the jobs run on" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
+    return f"CPU figures are those of {where}; iowait is idle time, not load"
+
+
+def _limit_notes(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> list[str]:
+    notes = [limit_note(limits(curve.rows, curve.over), curve.over, curve.label) for curve in curves(rows, names, axis)]
+    return [note for note in notes if note]
 
 
 def _matters(name: str, rows: Sequence[Row]) -> bool:

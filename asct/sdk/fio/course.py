@@ -1,0 +1,167 @@
+"""The course of a run: what its seconds say that its mean does not. Changes of level, timelines, latency over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
+from asct.sdk.fio.rows import Row, place
+from asct.sdk.fio.views import slug_of
+from asct.sdk.record import Record, Scalar
+from asct.statistics.changepoint import changes
+from asct.values.quantity import format_quantity
+
+CHANGED: Final = "rate-changed"
+FLAGS: Final = {CHANGED: "the rate changed its level during the run: the mean is the rate of no time"}
+LEAST_CHANGE: Final = 0.10
+"""Of the rate, to be told: on a shared machine 5 % come and go."""
+_MOST_LINES: Final = 8
+_MOST_MAPS: Final = 4
+_MOST_MARKERS: Final = 3
+_GIB: Final = float(2**30)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The rate of `row` went from `before` to `after` (ops/s) at `second` of a repeat, `moved` bytes into it."""
+
+    row: Row
+    repeat: int
+    second: float
+    before: float
+    after: float
+    moved: float
+
+
+def turns(row: Row) -> list[Turn]:
+    """Changes of the rate in the course of each repeat of a row."""
+    found = []
+    for repeat in row.repeats:
+        rates, bytes_per_s = _course(row, "second_iops", repeat), _course(row, "second_bandwidth", repeat)
+        moved = [0.0]
+        for (start, rate), (end, _) in pairwise([*bytes_per_s, *bytes_per_s[-1:]]):
+            moved.append(moved[-1] + rate * (end - start))
+        for change in changes([rate for _, rate in rates], LEAST_CHANGE):
+            total = moved[change.index] if change.index < len(moved) else moved[-1]
+            found.append(Turn(row, repeat, rates[change.index][0], change.before, change.after, total))
+    return found
+
+
+def _course(row: Row, metric: str, repeat: int) -> list[tuple[float, float]]:
+    """(second, value) of one repeat in order of time."""
+    records = [record for record in row.course.get(metric, []) if record.repeat == repeat]
+    return sorted((_second(record), record.value) for record in records)
+
+
+def _second(record: Record) -> float:
+    second = record.coords["second"]
+    return float(second) if isinstance(second, int | float) else 0.0
+
+
+def changes_table(found: Sequence[Turn], names: Sequence[str], slug: str) -> tuple[Table, ...]:
+    """One row per change; nothing when there was none."""
+    if not found:
+        return ()
+    columns = (
+        Column("point", "Point", format="text"),
+        Column("repeat", "Repeat", format="integer"),
+        Column("second", "After (s)", digits=0),
+        Column("moved", "After (GiB)", _GIB, 2, help="read or written since the start of the run"),
+        Column("before", "From (kops)", 1e3, 2),
+        Column("after", "To (kops)", 1e3, 2),
+        Column("change", "Change (%)"),
+    )
+    rows: tuple[dict[str, Scalar | None], ...] = tuple(
+        {
+            "point": _point(turn.row, names), "repeat": turn.repeat, "second": turn.second, "moved": turn.moved,
+            "before": turn.before, "after": turn.after, "change": 100.0 * _change(turn),
+        }
+        for turn in found
+    )  # fmt: skip
+    notes = (
+        f"Levels of the rate that differ by {100 * LEAST_CHANGE:.0f} % or more, in the seconds of a run. The mean of "
+        "such a run is the rate of no time",
+    )
+    return (Table(f"{slug}-changes", "Changes of the rate during a run", columns, rows, notes, (CHANGED,)),)
+
+
+def change_note(turn: Turn, names: Sequence[str]) -> str:
+    """The change as a sentence without its full stop."""
+    verb = "fell" if turn.after < turn.before else "rose"
+    sides = [
+        word for word, side in (("read", "read"), ("written", "write")) if turn.row.value(f"{side}_iops") is not None
+    ]
+    moved = f"{turn.moved / _GIB:.3g} GiB {' and '.join(sides)}" if sides else f"{turn.moved / _GIB:.3g} GiB"
+    rates = " to ".join(format_quantity(rate, "ops/s") for rate in (turn.before, turn.after))
+    return f"{_point(turn.row, names)}: the rate {verb} from {rates} after {turn.second:.0f} s ({moved})"
+
+
+def _change(turn: Turn) -> float:
+    return turn.after / turn.before - 1.0 if turn.before else 1.0
+
+
+def _point(row: Row, names: Sequence[str]) -> str:
+    return place(row, names) or "the point"
+
+
+def course_figures(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
+    """The rate over time, and the latency over time of the points that changed, or of the one with most requests."""
+    timed = [row for row in rows if row.course.get("second_iops")]
+    if not timed:
+        return ()
+    turned = {id(row): found for row in timed if (found := turns(row))}
+    first = [row for row in timed if id(row) in turned]
+    lines = [*first, *(row for row in timed if id(row) not in turned)][:_MOST_LINES]
+    lines = [row for row in timed if any(row is one for one in lines)]
+    mapped = first[:_MOST_MAPS] or [max(timed, key=lambda row: row.value("iops") or 0.0)]
+    found = [turn for row in lines for turn in turned.get(id(row), [])]
+    maps = [_latency_map(row, names, _repeat(row, turned.get(id(row), []))) for row in mapped]
+    return (_timeline(lines, names, found, len(timed)), *(chart for chart in maps if chart is not None))
+
+
+def _repeat(row: Row, found: Sequence[Turn]) -> int:
+    """The repeat to draw: the first in which the rate changed."""
+    return found[0].repeat if found else row.repeats[0]
+
+
+def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn], points: int) -> Line:
+    series = []
+    for row in lines:
+        course = _course(row, "second_iops", _repeat(row, [turn for turn in found if turn.row is row]))
+        series.append(Series(place(row, names), tuple(at for at, _ in course), tuple(rate for _, rate in course)))
+    markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
+    caption = "Requests completed in each second of a run. Lines mark where the level changed, and the rate after it."
+    if len(lines) < points:
+        caption += f" {len(lines)} of {points} points: those whose rate changed, then the first ones."
+    return Line(
+        "timeline", "I/O rate over time", caption, Axis("Time", "s"), Axis("I/O rate", "ops/s"), tuple(series),
+        markers, "higher",
+    )  # fmt: skip
+
+
+def _latency_map(row: Row, names: Sequence[str], repeat: int) -> Heatmap | None:
+    """Share of the requests of each second by latency, slow ones on top; None without histograms."""
+    cells = {
+        (_second(record), float(record.coords["latency"])): record.value
+        for record in row.course.get("second_share", [])
+        if record.repeat == repeat and isinstance(record.coords["latency"], int | float)
+    }
+    if not cells:
+        return None
+    seconds = sorted({second for second, _ in cells})
+    bounds = sorted({bound for _, bound in cells}, reverse=True)
+    label = _point(row, names)
+    return Heatmap(
+        slug=f"latency-over-time{slug_of(label)}",
+        title=f"Latency over time, {label}",
+        caption="Share of the requests of each second whose completion latency was that of the row, or up to twice it.",
+        x_title="Time (s)",
+        y_title="Latency from",
+        columns=tuple(f"{second:g}" for second in seconds),
+        rows=tuple(format_quantity(bound, "s") for bound in bounds),
+        values=tuple(tuple(cells.get((second, bound)) for second in seconds) for bound in bounds),
+        unit="%",
+    )

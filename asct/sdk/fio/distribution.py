@@ -1,0 +1,42 @@
+"""How the latencies of a point are distributed: which share of the requests took at most how long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from asct.sdk.figure import Axis, Figure, Line, Series
+from asct.sdk.fio.rows import Row, place
+from asct.sdk.fio.views import MOST_SERIES, evenly
+
+_PERCENTILE: Final = re.compile(r"(read|write)_clat_p([0-9]+)(?:_([0-9]+))?")
+
+
+def distributions(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
+    """A figure for reads and one for writes, a line a point; of more than eight points, evenly chosen ones."""
+    found = []
+    for side, word in (("read", "Read"), ("write", "Write")):
+        lines = [(place(row, names) or word, [row]) for row in rows if row.value(f"{side}_iops") is not None]
+        series = [_series(label, side, row) for label, [row] in evenly(lines, MOST_SERIES)]
+        drawn = tuple(line for line in series if len(line.x) > 1)
+        if drawn:
+            caption = (
+                "Share of the requests that completed within this time. A line ends where fewer than 10 are slower."
+            )
+            if len(drawn) < len(lines):
+                caption += f" {len(drawn)} of {len(lines)} points."
+            title = f"{word} latency distribution"
+            axes = Axis("Completion latency", "s", "log10"), Axis("Requests", "%")
+            found.append(Line(f"{side}-latency-distribution", title, caption, *axes, drawn))
+    return tuple(found)
+
+
+def _series(label: str, side: str, row: Row) -> Series:
+    """The percentiles that the point has, from low to high."""
+    known = sorted(
+        (float(f"{match[2]}.{match[3] or 0}"), value)
+        for metric in row.samples
+        if (match := _PERCENTILE.fullmatch(metric)) and match[1] == side and (value := row.value(metric))
+    )
+    return Series(label, tuple(value for _, value in known), tuple(percent for percent, _ in known))

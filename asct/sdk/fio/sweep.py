@@ -1,0 +1,62 @@
+"""The base of the sweeps: one setting takes several values, and the points together say more than each alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, TypeVar
+
+from pydantic import BeforeValidator
+
+from asct.sdk.facts import HostFacts
+from asct.sdk.fio.benchmark import FioBenchmark
+from asct.sdk.fio.course import FLAGS as COURSE_FLAGS
+from asct.sdk.fio.metrics import METRICS
+from asct.sdk.fio.operating import BOUND_METRIC
+from asct.sdk.fio.params import FioParams, Pattern, listed
+from asct.sdk.fio.verdict import FLAGS
+from asct.sdk.metric import Highlight, Metric
+from asct.sdk.params import Duration, Size, setting
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output
+
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
+"""A list of sizes; `4K,8K` as text."""
+Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(listed)]
+"""A list of access patterns; `read,write` as text."""
+
+
+class SweepParams(FioParams):
+    """The shared settings, and the latency that a drive is to keep."""
+
+    latency_bound: Duration | None = setting(
+        None,
+        "Bound of the 99th percentile for the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
+        aliases=("latency_slo",),
+        gt=0,
+    )
+
+
+S = TypeVar("S", bound=SweepParams)
+
+
+class SweepBenchmark(FioBenchmark[S]):
+    """A benchmark that sweeps `axis`."""
+
+    keywords = ("storage", "dsweep", "io")
+    flags: ClassVar[Mapping[str, str]] = {**FLAGS, **COURSE_FLAGS}
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        *METRICS,
+        Metric(BOUND_METRIC, "s", "neither", "The setting latency_bound, where it was set", comparable=False),
+    )
+    highlights = (
+        Highlight("bandwidth", "Highest bandwidth"),
+        Highlight("iops", "Most requests per second"),
+        Highlight("latency", "Lowest mean latency"),
+        Highlight("clat_p99", "Lowest 99th percentile"),
+    )
+
+    def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """The values of the point; the bound goes with them, since tables are made of records alone."""
+        found = super().parse(params, outputs, facts)
+        bound = params.latency_bound
+        return found if bound is None else (*found, Measurement(BOUND_METRIC, bound))
