@@ -183,8 +183,8 @@ class Guest:
             **changes,
         }
 
-    def sh(self, script: str, user: str = "root") -> str:
-        """What a shell script prints there, by OpenSSH's client with the same strict key."""
+    def sh(self, script: str, user: str = "root", given: bytes = b"") -> str:
+        """What a shell script prints there, by OpenSSH's client with the same strict key; `given` is what it reads."""
         done = subprocess.run(
             [
                 *("ssh", "-F", "none", "-i", str(self.identity), "-p", str(self.port)),
@@ -192,14 +192,13 @@ class Guest:
                 *("-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"),
                 *(f"{user}@127.0.0.1", script),
             ],
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
-            text=True,
             timeout=120,
             check=False,
         )
-        assert done.returncode == 0, f"{script}: {done.stderr}"
-        return done.stdout
+        assert done.returncode == 0, f"{script}: {done.stderr.decode()}"
+        return done.stdout.decode()
 
 
 def hosts(*guests: Guest, **changes: object) -> str:

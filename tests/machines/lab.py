@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.machines.drives import Drive
-from tests.machines.guest import Machine, Node
+from tests.machines.guest import Guest, Machine, Node
 from tests.machines.recipes import LAB
 
 GOOD = Drive("LABGOOD", 64, node=1)
@@ -56,3 +56,29 @@ LAB_MACHINE = Machine(
     setup=Path(__file__).with_name("lab.sh").read_text(),
     drives=(GOOD, BURST, PAIR, LARGE_SECTORS, HOME),
 )
+
+IN_USE = {
+    "mounted": "mounted",
+    "partition": "mounted",
+    "swap": "swap",
+    "lvm": "holders",
+    "md1": "holders",
+    "md2": "holders",
+    "dm": "holders",
+    "signature": "signature",
+    "backup": "signature",
+    "held": "open-elsewhere",
+    "readonly": "read-only",
+    "data": "data",
+}
+"""The check that names each state; others may fail beside it."""
+
+
+def contents(lab: Guest) -> str:
+    """Checksums of the disks of scsi_debug, and how much was ever written to the drives that hold no work folder, by
+    the kernel's count."""
+    return lab.sh(
+        "md5sum /dev/sd?\n"
+        f"for serial in $(grep -L {HOME.serial} /sys/block/nvme*/device/serial); do\n"
+        "awk '{ print FILENAME, $5, $7 }' ${serial%/device/serial}/stat; done"
+    )
