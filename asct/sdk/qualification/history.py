@@ -1,0 +1,139 @@
+"""The rounds of a phase so far, and whether the drive is in its steady state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from asct.sdk.fio.point import Point, Side
+from asct.sdk.qualification.journal import Journal
+from asct.sdk.qualification.phase import Cell, Phase, Quantity, Tracked
+from asct.sdk.qualification.precondition import preconditioned_bytes
+from asct.statistics.steady import Window, cliff, enough_from, last_window, window_of
+
+Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reason` is what speaks against the steady state, empty if nothing does; `windows` are the last rounds.
+
+    `rounds`: too few so far. `pause`: the repeat was cut off in or before the window. `volume`: too little was written
+    since the purge, and no cliff was seen. `excursion`, `slope`: a dependent variable moves too much.
+    """
+
+    reason: Reason
+    windows: tuple[tuple[Tracked, Window], ...] = ()
+
+    @property
+    def steady(self) -> bool:
+        """Whether every dependent variable is steady."""
+        return not self.reason
+
+
+class History:
+    """The whole rounds of a phase, counted from index 0. `number` is that of the first step name."""
+
+    def __init__(self, journal: Journal, phase: Phase) -> None:
+        self.journal = journal
+        self.phase = phase
+
+    @cached_property
+    def rounds(self) -> int:
+        """Whole rounds: all cells of them are done."""
+        number = 0
+        while all(self.journal.has(self.phase.step_name(number + 1, cell)) for cell in self.phase.cells):
+            number += 1
+        return number
+
+    def point(self, index: int, cell: Cell) -> Point:
+        """What the cell gave in a round."""
+        params = self.journal.fio(cell, self.phase, self.seed(index, cell))
+        return self.journal.point(self.phase.step_name(index + 1, cell), params)
+
+    def seed(self, index: int, cell: Cell) -> int:
+        """Every process has random offsets of its own."""
+        return index * len(self.phase.cells) + self.phase.cells.index(cell)
+
+    def values(self, tracked: Tracked) -> list[float]:
+        """A dependent variable over the rounds."""
+        return [
+            quantity_of(self.point(index, tracked.cell).sides[""], tracked.quantity) for index in range(self.rounds)
+        ]
+
+    @cached_property
+    def resumed_at(self) -> int:
+        """The first round that lies wholly behind every pause."""
+        found = 0
+        for index in range(self.rounds):
+            for place, cell in enumerate(self.phase.cells):
+                if self.journal.outputs[self.phase.step_name(index + 1, cell)].resumed:
+                    found = index if place == 0 else index + 1
+        return found
+
+    def written(self) -> Iterator[int]:
+        """Bytes written since the purge at the begin of each round, and at the end of the last one."""
+        total = preconditioned_bytes(self.journal, self.phase)
+        yield total
+        for index in range(self.rounds):
+            total += sum(_written(self.point(index, cell)) for cell in self.phase.cells)
+            yield total
+
+    @cached_property
+    def enough_from(self) -> int | None:
+        """The first round at whose begin enough was written; looks no further than needed."""
+        needed = self.journal.params.steady_volume * self.journal.span
+        found: list[int] = []
+        for amount in self.written():
+            found.append(amount)
+            if amount >= needed:
+                break
+        return enough_from(found, needed)
+
+    def verdict(self) -> Verdict:
+        """Of the rounds so far."""
+        rule = self.journal.params.rule
+        if self.rounds < rule.window:
+            return Verdict("rounds")
+        series = [(tracked, self.values(tracked)) for tracked in self.phase.tracked]
+        windows = tuple((tracked, _last(values, rule.window)) for tracked, values in series)
+        first = self.rounds - rule.window
+        if first < self.resumed_at:
+            return Verdict("pause", windows)
+        if any(last_window(values, rule, self._since(tracked, values)) is None for tracked, values in series):
+            return Verdict("volume", windows)
+        if any(window.excursion > rule.excursion for _, window in windows):
+            return Verdict("excursion", windows)
+        return Verdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
+
+    def _since(self, tracked: Tracked, values: Sequence[float]) -> int:
+        """The first round that may count: enough was written by then, or the level had fallen."""
+        rising = tracked.quantity == "latency"
+        fall = cliff([1.0 / value for value in values] if rising else values)
+        return min((index for index in (self.enough_from, fall) if index is not None), default=self.rounds)
+
+    @property
+    def over(self) -> bool:
+        """Whether the rounds end: steady, or `rounds_max` of them without a pause between."""
+        return self.rounds - self.resumed_at >= self.journal.params.rounds_max or self.verdict().steady
+
+
+def quantity_of(side: Side, quantity: Quantity) -> float:
+    """A value of a side: ops/s, B/s, or seconds (mean time from the call until completion)."""
+    if quantity == "iops":
+        return side.iops
+    if quantity == "bandwidth":
+        return side.bandwidth
+    if side.lat is None:
+        raise ValueError("fio reports no latency")
+    return side.lat.mean_ns * 1e-9
+
+
+def _written(point: Point) -> int:
+    return point.sides["write"].io_bytes if "write" in point.sides else 0
+
+
+def _last(values: Sequence[float], count: int) -> Window:
+    return window_of(values[-count:], len(values) - count)

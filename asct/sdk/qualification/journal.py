@@ -1,0 +1,92 @@
+"""What the steps of a repeat left so far, by their names: read when asked for, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.fio.params import FioParams
+from asct.sdk.fio.point import Point, read_point
+from asct.sdk.fio.process import INSPECTION, RESULT_FILE, fio_step, targets_of
+from asct.sdk.guard import Device, StopRule, inspection, read_watch
+from asct.sdk.qualification.phase import Cell, Phase
+from asct.sdk.qualification.settings import MIB, QualificationParams
+from asct.sdk.step import Output, Step
+
+
+class Journal:
+    """The outputs of a repeat. Steps are known by their names, so that a repeat goes on where it was cut off."""
+
+    def __init__(self, params: QualificationParams, outputs: Sequence[Output], facts: HostFacts) -> None:
+        self.params = params
+        self.facts = facts
+        self.outputs = {output.step.name: output for output in outputs}
+        self._points: dict[str, Point] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether the step is done."""
+        return name in self.outputs
+
+    @cached_property
+    def device(self) -> Device:
+        """The target as the inspection found it. Raises ValueError before, and when the inspection did not end well."""
+        if not self.has(INSPECTION):
+            raise ValueError("the target was not looked at")
+        return read_watch(self.outputs[INSPECTION]).before[0]
+
+    @cached_property
+    def target_bytes(self) -> int:
+        """Size of the target."""
+        size = self.device.scalar("bytes")
+        if not isinstance(size, int) or size <= 0:
+            raise ValueError("the size of the target could not be read; see the checks of guard")
+        return size
+
+    @cached_property
+    def span(self) -> int:
+        """Bytes of the active range."""
+        return self.params.span(self.target_bytes)
+
+    @cached_property
+    def logical_block(self) -> int:
+        """Bytes of the smallest request that the target takes."""
+        block = self.device.scalar("logical_block")
+        return block if isinstance(block, int) and block > 0 else 512
+
+    def fio(self, cell: Cell, phase: Phase, seed: int = 0) -> FioParams:
+        """The process of a cell; `seed` is added to the one of the settings."""
+        return self.params.fio(
+            self.span,
+            rw=cell.rw,
+            rwmixread=cell.reads,
+            block_size=cell.block_size,
+            duration=phase.seconds,
+            ramp_time=phase.ramp_s,
+            seed=(self.params.seed + seed) % 2**32,
+        )
+
+    def point(self, name: str, params: FioParams) -> Point:
+        """What a step measured. Raises ValueError as `read_point`, named by the step."""
+        if name not in self._points:
+            try:
+                self._points[name] = read_point(params, self.outputs[name], self.facts)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+        return self._points[name]
+
+    def dirty(self, context: Context) -> bool:
+        """Whether this run, or this repeat, has written to the target before."""
+        wrote = any(RESULT_FILE in output.step.collect for output in self.outputs.values())
+        return wrote or not context.written.isdisjoint(self.params.file_names)
+
+    def inspection(self, context: Context) -> Step:
+        """The look at the target that comes first: nothing is known of its size then."""
+        params = self.params.fio(MIB, rw="randwrite")
+        return inspection(targets_of(params, context, dirty=self.dirty(context)), INSPECTION)
+
+
+def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
+    """A fio process on the target that this test has written to before."""
+    return fio_step(params, context, name, dirty=True, stop=stop)
