@@ -17,8 +17,9 @@ CODES: dict[str, CodeText] = {
     ),
     "E603": CodeText(
         "time limit reached",
-        "The point took longer than its `timeout` (default 15m) and was ended with everything it had started. Raise "
-        "`timeout` in the plan, shorten the measurement, or look at what the host was busy with.",
+        "The point took longer than its `timeout` (default: twice what it may take by its own rules, at least 15m) and "
+        "was ended with everything it had started. Raise `timeout` in the plan, shorten the measurement, or look at "
+        "what the host was busy with.",
     ),
     "E604": CodeText(
         "kernel refused its arguments",
@@ -102,5 +103,11 @@ CODES: dict[str, CodeText] = {
         "kernel cannot be had on a host",
         "A kernel that a job needs could be neither built on the host nor built here and pushed. The findings of the "
         "tool chain say why; the build log lies in build/<host>/ of the run.",
+    ),
+    "E622": CodeText(
+        "goes on no longer",
+        "A test of hours that was cut off goes on behind its last finished step, as long as its steps are those of "
+        "before. Here they are not: another version of the program on the host, or of asct, or the notes of another "
+        "measurement. What was measured is set aside (.try1 beside the repeat's folder), and the test begins again.",
     ),
 }

@@ -193,6 +193,12 @@ _COSTS: dict[str, CodeText] = {
         "The bytes that a host would write to one file or device, all repeats together, are above "
         "`safety.max_written`. Flash wears by what is written.",
     ),
+    "E242": CodeText(
+        "longer than its time limit",
+        "What the benchmark says of a point (its estimate, or the most that its own rules allow, such as rounds until "
+        "a state is steady) is above the `timeout` that the plan gives: it would be ended and count as not measured. A "
+        "plan that gives none gets twice what the point may take, at least 15 minutes. A warning: it is an estimate.",
+    ),
     "E250": CodeText(
         "consent that does not hold",
         "An item of `safety.destroys` names a host of the plan, a device by /dev/disk/by-id and its serial, all in "

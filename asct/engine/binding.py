@@ -54,7 +54,9 @@ def bind_points(
         seconds = need.seconds if unfitness is None else 0.0
         if unfitness is None:
             needs.append(need)
-        points.append(BoundPoint(point.id, params, settings, swept_values(point, settings), seconds, unfitness))
+        limit = need.limit_s if job.timeout_s is None else job.timeout_s
+        swept = swept_values(point, settings)
+        points.append(BoundPoint(point.id, params, settings, swept, seconds, limit, unfitness))
     if findings:
         raise NotMeasured(*findings.values())
     return points, needs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
@@ -14,6 +14,7 @@ from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.exports import ExportLedger
 from asct.engine.point import BoundPoint, Outcome, PointRunner
 from asct.engine.preflight import Demand, Finding
+from asct.engine.refusals import is_refusal
 from asct.engine.shared import Shared
 from asct.engine.site import Site
 from asct.engine.stepping import Stepper, Trail
@@ -21,6 +22,7 @@ from asct.engine.telemetry import document, snapshot
 from asct.errors import HostError, HostLost, NotMeasured
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.record import Scalar
 from asct.store.model import JobEntry
 from asct.values.quantity import format_quantity
@@ -72,6 +74,7 @@ class JobRunner:
         self._site = site
         self._state = state
         self._job = state.job
+        self._gate = site.gate.job(state.job)
         self._needs: Mapping[str, Scalar] = {}
         self._ledger = ExportLedger()
         self._stepper: Stepper | None = None
@@ -104,7 +107,7 @@ class JobRunner:
         for item in unfit.values():
             self._shared.bus.notice(self._job.host, item)
         state.demand = Demand.of(needs)
-        self._give_up(self._site.assess(state.demand))
+        self._give_up(self._site.assess(state.demand, self._gate))
 
     def _give_up(self, findings: list[Finding]) -> None:
         """Note why the job cannot run; does nothing without findings."""
@@ -148,7 +151,7 @@ class JobRunner:
         if state.points is None:
             self._bind()
         elif state.demand.targets:
-            self._give_up(self._site.assess_targets(state.demand))
+            self._give_up(self._site.assess_targets(state.demand, self._gate))
         if not state.note and state.demand.writes:
             self._site.will_write(state.demand)
         return not state.note
@@ -187,25 +190,26 @@ class JobRunner:
         if self._generation == self._site.generation:
             return True
         self._generation = self._site.generation
-        self._stepper = Stepper(self._site.connection, self._site.ready, self._work, self._shared.writer)
-        self._context = Context(self._site.facts, self._work, (), self._needs)
+        self._stepper = Stepper(self._site.connection, self._site.ready, self._work, self._shared.writer, self._gate)
+        self._context = Context(self._site.facts, self._work, (), self._needs, self._gate.consents)
         return self._prepared(points, self._context, self._stepper)
 
     def _prepared(self, points: list[BoundPoint], context: Context, stepper: Stepper) -> bool:
         trail = Trail()
-        deadline = time.monotonic() + self._job.timeout_s
         steps = self._state.benchmark.prepare([point.params for point in points if point.unfit is None], context)
         if not steps:
             return True
         folder = self._shared.writer.layout.prepare(self._job.host, self._job.id)
         folder = self._shared.writer.repeat_folder(folder, self._generation)
+        limit = self._job.timeout_s or sum(step.timeout_s or SHORTEST_LIMIT_S for step in steps)
+        deadline = time.monotonic() + limit
         try:
             done = all(stepper.run(step, folder, trail, deadline) for step in steps)
         except HostError as error:
             trail.failure = error.diagnostics[0]
             done = False
         if not done and not self._shared.stop.at_once:
-            self._give_up([Finding(_unprepared(self._job, trail.failure))])
+            self._give_up([Finding(_unprepared(self._job, trail.failure), refused=is_refusal(trail.failure))])
         return done and not self._shared.stop.requested
 
     # ---- one repeat ----
@@ -214,6 +218,8 @@ class JobRunner:
         job, bus = self._job, self._shared.bus
         bus.emit(PointStarted(job.host, job.id, point.id, repeat, point.label, point.estimated_s))
         outcome = self._with_retries(runner, point, repeat)
+        if is_refusal(outcome.diagnostic):
+            self._state.refused, self._state.note = True, outcome.diagnostic.message
         if repeat > 0:
             self._state.counts[outcome.status] += 1
             if outcome.status in ("ok", "noisy"):
@@ -233,17 +239,18 @@ class JobRunner:
             outcome = self._attempt(runner, point, repeat, attempt)
             if outcome.lost and not self._site.reopen():
                 return outcome
-            if outcome.status not in retry.on or attempt > retry.max or self._shared.stop.requested:
+            goes_on = outcome.lost and self._state.benchmark.continues(point.params)  # that is no second attempt
+            again = goes_on or (outcome.status in retry.on and attempt <= retry.max)
+            if not again or self._shared.stop.requested or not self._ready(self._state.points or []):
                 return outcome
-            if not self._ready(self._state.points or []):
-                return outcome
-            attempt += 1
+            attempt += not goes_on
 
     def _attempt(self, runner: PointRunner, point: BoundPoint, repeat: int, attempt: int) -> Outcome:
         if self._stepper is None or self._context is None:
             raise RuntimeError("a point is measured only after its job was prepared")
-        outcome = runner.measure(self._stepper, point, repeat, self._context, attempt)
-        if not outcome.lost:
+        context = replace(self._context, written=self._gate.written)
+        outcome = runner.measure(self._stepper, point, repeat, context, attempt)
+        if outcome.advanced or not outcome.lost:
             self._site.measured()
         return outcome
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.engine.bus import now
 from asct.engine.events import PointStatus
-from asct.engine.failures import tail
 from asct.engine.records import ContractBreach, Origin, Swept, records_of
 from asct.engine.shared import Shared
+from asct.engine.steplog import StepLog, StepsChangedError
 from asct.engine.stepping import Stepper, Trail
+from asct.engine.unmeasured import lost, started_over, unbound, unplaced, unreadable
 from asct.errors import HostError, HostLost
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
+from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.params import Params
 from asct.sdk.record import Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Step
@@ -48,6 +50,8 @@ class BoundPoint:
     settings: Mapping[str, Any]
     swept: Swept
     estimated_s: float = 0.0
+    limit_s: float = SHORTEST_LIMIT_S
+    """What one attempt may take."""
     unfit: Diagnostic | None = None
     """Why the host has no room for it: it fails without being tried, and the other points go on."""
 
@@ -67,6 +71,22 @@ class Outcome:
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
     lost: bool = False
+    cut_off: bool = False
+    """It ended before its last step was done."""
+    advanced: bool = False
+    """It left steps behind which a further attempt goes on."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One attempt at one repeat: where its files go, and what its steps left."""
+
+    point: BoundPoint
+    repeat: int
+    number: int
+    folder: Path
+    log: StepLog | None = None
+    trail: Trail = field(default_factory=Trail)
 
 
 class PointRunner:
@@ -82,45 +102,98 @@ class PointRunner:
 
     def measure(self, stepper: Stepper, point: BoundPoint, repeat: int, context: Context, attempt: int) -> Outcome:
         """Run one attempt and write what it left. Raises StoreError only."""
-        folder = self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
-        self._shared.writer.repeat_folder(folder, attempt)
         started_at, started = now(), time.monotonic()
-        trail = Trail()
+        one = self._opened(point, repeat, context, attempt)
         if point.unfit is not None:
             outcome = self._failed("failed", point.unfit)
         else:
-            outcome = self._run(stepper, point, folder, context, trail)
+            outcome = self._measured(stepper, one, context)
         records: list[Record] = []
         if outcome.status == "ok":
-            records = self._evaluate(point, repeat, trail, outcome, self._layout.relative(folder))
+            records = self._evaluate(one, outcome)
         outcome.elapsed_s = round(time.monotonic() - started, 6)
-        self._document(folder, point, repeat, (outcome, trail, records), (started_at, attempt))
+        if one.log is not None:
+            self._leave(one.log, outcome)
+        self._document(one, outcome, records, started_at)
         return outcome
 
-    def _run(self, stepper: Stepper, point: BoundPoint, folder: Path, context: Context, trail: Trail) -> Outcome:
-        """All steps, asking the benchmark for more until it has none."""
-        deadline = time.monotonic() + self._job.timeout_s
-        context = replace(context, done=trail.outputs)
+    def _opened(self, point: BoundPoint, repeat: int, context: Context, attempt: int) -> _Attempt:
+        """The repeat's folder: empty, or with the finished steps of before for a benchmark that goes on behind them."""
+        folder = self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
+        one = _Attempt(point, repeat, attempt, folder)
+        if point.unfit is None and self._benchmark.continues(point.params):
+            identity = (self._shared.resolved.hash, self._job.key, point.id, repeat, *self._versions(point))
+            one.log = StepLog(self._shared.writer, folder, identity, context.work)
+        if one.log is not None and one.log.found:
+            one.log.begin()
+        else:
+            self._shared.writer.repeat_folder(folder, attempt)
+        return one
+
+    def _versions(self, point: BoundPoint) -> list[str]:
+        """The programs of the host that measure."""
+        tools = {
+            name: self._facts.tools.get(name) for name, _ in self._benchmark.needs(point.params, self._facts).tools
+        }
+        return [f"{name} {fact.version}" for name, fact in tools.items() if fact is not None]
+
+    def _measured(self, stepper: Stepper, one: _Attempt, context: Context) -> Outcome:
+        """All steps; from the first one when those of before turn out to be of another measurement."""
         try:
-            while steps := self._more_steps(point, context):
-                for step in steps:
-                    if not stepper.run(step, folder, trail, deadline):
-                        return self._failed("timeout" if trail.timed_out else "failed", trail.failure)
-                    if self._shared.stop.at_once:
-                        return Outcome("interrupted")
-                if len(trail.rows) > _MOST_STEPS:
-                    raise ValueError(f"it asked for more than {_MOST_STEPS} steps")
+            return self._run(stepper, one, context)
+        except StepsChangedError as change:
+            finding = started_over(self._job.host, self._job.id, one.point.id, str(change))
+            self._shared.bus.notice(self._job.host, finding)
+            self._shared.writer.repeat_folder(one.folder, one.number)
+            one.trail = Trail()
+            if one.log is not None:
+                one.log.drop()
+            return self._run(stepper, one, context)
+
+    def _leave(self, log: StepLog, outcome: Outcome) -> None:
+        """A repeat whose steps are all done, but whose values do not count, begins with its first step next time."""
+        outcome.elapsed_s = round(outcome.elapsed_s + log.before_s, 6)
+        outcome.advanced = log.finished > 0
+        if not outcome.cut_off and outcome.status != "ok":
+            log.forget()
+
+    def _run(self, stepper: Stepper, one: _Attempt, context: Context) -> Outcome:
+        """All steps; what keeps them from being made or run is an outcome. Raises StepsChangedError."""
+        try:
+            return self._walk(stepper, one, replace(context, done=one.trail.outputs))
         except HostLost as error:
-            return replace(self._failed("host-lost", _lost(self._job.host, error)), lost=True)
+            return replace(self._failed("host-lost", lost(self._job.host, error)), lost=True)
         except HostError as error:
             return self._failed("failed", error.diagnostics[0])
         except _UnreadableError as error:
-            raw = self._layout.relative(folder)
-            return self._failed("failed", _unreadable(self._job, trail, raw, error.reason))
+            raw = self._layout.relative(one.folder)
+            return Outcome("failed", diagnostic=unreadable(self._job, one.trail, raw, error.reason))
         except (LookupError, ValueError) as error:
-            unmade = _unbound if isinstance(error, LookupError) else _unplaced
+            unmade = unbound if isinstance(error, LookupError) else unplaced
             return self._failed("failed", unmade(self._job, error))
+
+    def _walk(self, stepper: Stepper, one: _Attempt, context: Context) -> Outcome:
+        """Each step is read back if it is noted, else run and noted."""
+        deadline = time.monotonic() + one.point.limit_s
+        for step in self._course(one.point, context):
+            if one.log is not None and one.log.replay(step, one.trail):
+                continue
+            if not stepper.run(step, one.folder, one.trail, deadline):
+                return self._failed("timeout" if one.trail.timed_out else "failed", one.trail.failure)
+            if self._shared.stop.at_once:  # a program that was told to end may have ended well, but too early
+                return self._failed("interrupted", None)
+            if one.log is not None:
+                one.log.note(step, one.trail)
+        if one.log is not None:
+            one.log.check_replayed()
         return Outcome("ok")
+
+    def _course(self, point: BoundPoint, context: Context) -> Iterator[Step]:
+        """Steps one by one; the benchmark is asked for more when those before are done."""
+        while steps := self._more_steps(point, context):
+            yield from steps
+            if len(context.done) > _MOST_STEPS:
+                raise ValueError(f"it asked for more than {_MOST_STEPS} steps")
 
     def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
         """Raises _UnreadableError when it reads what the steps before put out, and that is of another shape."""
@@ -132,22 +205,23 @@ class PointRunner:
             raise _UnreadableError(error) from error
 
     def _failed(self, status: PointStatus, diagnostic: Diagnostic | None) -> Outcome:
-        """A failure; one that the end of the run brought about is an interruption instead."""
+        """A failure before the last step was done; one that the end of the run brought about is an interruption."""
         if self._shared.stop.at_once:
-            return Outcome("interrupted")
-        return Outcome(status, diagnostic=diagnostic)
+            return Outcome("interrupted", cut_off=True)
+        return Outcome(status, diagnostic=diagnostic, cut_off=True)
 
-    def _evaluate(self, point: BoundPoint, repeat: int, trail: Trail, outcome: Outcome, raw: str) -> list[Record]:
+    def _evaluate(self, one: _Attempt, outcome: Outcome) -> list[Record]:
         """Values and records from the outputs; turns `outcome` into a failure when they cannot be had."""
+        point, raw = one.point, self._layout.relative(one.folder)
         try:
-            found = tuple(self._benchmark.parse(point.params, trail.outputs, self._facts))
-            records = records_of(self._origin, point.id, point.swept, repeat, found, raw)
+            found = tuple(self._benchmark.parse(point.params, one.trail.outputs, self._facts))
+            records = records_of(self._origin, point.id, point.swept, one.repeat, found, raw)
             exported = self._benchmark.export(found) if found else {}
         except ContractBreach as error:
             outcome.status, outcome.diagnostic = "failed", Diagnostic("E615", str(error), hint="please report this")
             return []
         except _SHAPE_ERRORS as error:
-            outcome.status, outcome.diagnostic = "failed", _unreadable(self._job, trail, raw, error)
+            outcome.status, outcome.diagnostic = "failed", unreadable(self._job, one.trail, raw, error)
             return []
         if not found:
             message = f"{self._job.benchmark} measured no value"
@@ -173,25 +247,18 @@ class PointRunner:
             hint = "quieten the host, raise `repeats`, or take `strict` out"
             outcome.diagnostic = Diagnostic("E617", message, hint=hint, severity="warning")
 
-    def _document(
-        self,
-        folder: Path,
-        point: BoundPoint,
-        repeat: int,
-        result: tuple[Outcome, Trail, Sequence[Record]],
-        start: tuple[str, int],
-    ) -> None:
-        outcome, trail, records = result
+    def _document(self, one: _Attempt, outcome: Outcome, records: Sequence[Record], started_at: str) -> None:
+        trail, point = one.trail, one.point
         status = Status(
             status=outcome.status,
             point_id=point.id,
-            repeat=repeat,
-            started_at=start[0],
+            repeat=one.repeat,
+            started_at=started_at,
             elapsed_s=outcome.elapsed_s,
             flags=sorted({flag for item in outcome.measurements for flag in item.flags}),
             notes=trail.notes,
             diagnostic=outcome.diagnostic.to_json() if outcome.diagnostic else None,
-            attempts=start[1],
+            attempts=one.number,
             steps=trail.rows,
         )
         command = Command(
@@ -201,31 +268,4 @@ class PointRunner:
             swept=dict(point.swept),
             steps=trail.commands,
         )
-        self._shared.writer.finish_repeat(folder, command, status, records if repeat > 0 else ())
-
-
-def _lost(host: str, error: HostLost) -> Diagnostic:
-    cause = error.diagnostics[0].message if error.diagnostics else "the connection broke"
-    hint = "the rest goes on when the host answers again; `retry: {max: 1, on: [host-lost]}` repeats the point"
-    return Diagnostic("E610", f"host {host}: lost while measuring: {cause}", hint=hint)
-
-
-def _unbound(job: Job, error: Exception) -> Diagnostic:
-    hint = "give the setting that the needed job would have found"
-    return Diagnostic("E612", f"{job.id} on {job.host}: needs a result that was not found: {error}", hint=hint)
-
-
-def _unplaced(job: Job, error: Exception) -> Diagnostic:
-    hint = f"`asct list settings {job.benchmark}` shows what can be set"
-    return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
-
-
-def _unreadable(job: Job, trail: Trail, raw: str, error: Exception) -> Diagnostic:
-    lines = tail(trail.outputs[-1]) if trail.outputs else []
-    notes = tuple((f"  {line}", None) for line in [*trail.notes, *lines])  # a file that was not fetched comes first
-    message = f"{job.benchmark}: the output is not understood: {_reason(error)}"
-    return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=notes)
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        self._shared.writer.finish_repeat(one.folder, command, status, records if one.repeat > 0 else ())

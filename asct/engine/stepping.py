@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.failures import Ran, failure_of
+from asct.engine.gate import JobGate
 from asct.engine.programs import MissingProgram, Programs
 from asct.hosts.base import Finished, Host, Process, Task
 from asct.sdk.record import Scalar
@@ -30,6 +31,14 @@ class Trail:
     failure: Diagnostic | None = None
     timed_out: bool = False
 
+    def add(self, output: Output, status: int | None, folder: str, notes: Sequence[str]) -> None:
+        """A step that ended, with its `status` (None: out of time); its files lie in `folder`, relative to the run."""
+        self.outputs.append(output)
+        self.rows.append(
+            {"name": output.step.name, "status": status, "elapsed_ns": output.elapsed_ns, "folder": folder}
+        )
+        self.notes += notes
+
 
 class Stepper:
     """Runs steps of one job, each in a folder of its own on the host, so that no step finds files of another.
@@ -38,22 +47,26 @@ class Stepper:
     folder, because making or emptying one costs more than a short kernel runs.
     """
 
-    def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter) -> None:
+    def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter, gate: JobGate) -> None:
         self._host = host
         self._programs = programs
         self._work = work
         self._numbers = count(1)
         self._shared_made = False
         self._writer = writer
+        self._gate = gate
 
     @property
     def _layout(self) -> RunLayout:
         return self._writer.layout
 
-    def run(self, step: Step, folder: Path, trail: Trail, deadline: float) -> bool:
+    def run(
+        self, step: Step, folder: Path, trail: Trail, deadline: float, on_line: Callable[[str], None] | None = None
+    ) -> bool:
         """Run one step into `folder` (of the repeat) and note it in `trail`; False when it failed.
 
-        `deadline` is a time of `time.monotonic`. Raises HostLost and other HostErrors, and StoreError.
+        `deadline` is a time of `time.monotonic`; `on_line` hears the step's standard output while it runs. Raises
+        HostLost and other HostErrors, and StoreError.
         """
         number = len(trail.rows)
         into = self._layout.step(folder, number, step.name)
@@ -66,19 +79,18 @@ class Stepper:
         except MissingProgram as error:
             trail.failure = Diagnostic("E420", f"host {self._host.name}: {error} is not there", hint=f"install {error}")
             return False
+        trail.failure = self._gate.begin(step)
+        if trail.failure is not None:
+            return False
         trail.commands.append(_command(step, task))
         self._keep(step, into)
-        finished = self._run(task)
-        output = Output(step, finished.status or 0, _texts(finished, into), finished.elapsed_ns)
+        finished = self._run(task, on_line)
+        output = Output(step, finished.status or 0, texts(into, finished.fetched), finished.elapsed_ns)
         raw = self._layout.relative(into)
-        trail.outputs.append(output)
-        trail.notes += finished.notes
-        trail.rows.append(
-            {"name": step.name, "status": finished.status, "elapsed_ns": finished.elapsed_ns, "folder": raw}
-        )
+        trail.add(output, finished.status, raw, finished.notes)
         trail.timed_out = finished.status is None
         ran = Ran(output, self._host.name, raw, task.main.argv, limit if finished.status is None else None)
-        trail.failure = failure_of(ran)
+        trail.failure = self._gate.settle(output, raw) or failure_of(ran)
         return trail.failure is None
 
     def _keep(self, step: Step, into: Path) -> None:
@@ -89,9 +101,9 @@ class Stepper:
         except OSError as error:
             raise self._writer.fail(into, error) from error
 
-    def _run(self, task: Task) -> Finished:
+    def _run(self, task: Task, on_line: Callable[[str], None] | None) -> Finished:
         try:
-            finished = self._host.run(task)
+            finished = self._host.run(task, on_line)
         except OSError as error:  # a transport's own failures are HostErrors: this one is of the results tree
             raise self._writer.fail(task.into, error) from error
         if finished.notes:  # a file that was not fetched may be the first sign of a full disk here
@@ -101,7 +113,7 @@ class Stepper:
     def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
         folder, fresh = self._folder(step)
         return Task(
-            main=process_of(step, self._programs.path(step.program), folder),
+            main=process_of(self._gate.limited(step), self._programs.path(step.program), folder),
             into=into,
             files=step.files,
             companions=tuple(self._companions(step, folder, trail)),
@@ -137,9 +149,9 @@ def process_of(part: Step | Companion, path: str, folder: str) -> Process:
     return Process(argv, folder, part.env, stdout_file=name, stderr_file=f"{name}.stderr")
 
 
-def _texts(finished: Finished, into: Path) -> dict[str, str]:
+def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """The fetched files as text; a file with other bytes is read with replacement characters."""
-    return {name: _text(f"{into}/{name}") for name in finished.fetched}
+    return {name: _text(f"{folder}/{name}") for name in names}
 
 
 def _text(path: str) -> str:

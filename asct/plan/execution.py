@@ -10,7 +10,7 @@ from asct.plan.model import Execution, Order, Retry
 EXECUTION_KEYS: Final = ("repeats", "warmup", "timeout", "retry", "order", "strict")
 ORDERS: Final = ("interleaved", "grouped", "random")
 RETRY_ON: Final = ("host-lost", "timeout", "failed", "noisy")
-DEFAULTS: Final = Execution(repeats=1, warmup=0, timeout_s=900.0, retry=Retry(), order="interleaved", strict=False)
+DEFAULTS: Final = Execution(repeats=1, warmup=0, retry=Retry(), order="interleaved", strict=False)
 
 _MOST_REPEATS: Final = 100_000
 

@@ -57,7 +57,8 @@ class Job:
     points: tuple[Point, ...]
     repeats: int = 1
     warmup: int = 0
-    timeout_s: float = 900.0
+    timeout_s: float | None = None
+    """For one point; None when the plan leaves it to what the benchmark says of the point (Needs.limit_s)."""
     retry: Retry = field(default_factory=Retry)
     order: Order = "interleaved"
     seed: int = 0

@@ -20,11 +20,11 @@ from asct.planner.needs import Assembler, Assembly, ordered
 from asct.planner.points import make_points
 from asct.planner.safety import check_consent, check_writes
 from asct.planner.selection import Selection, hosts_of, select
+from asct.planner.timeouts import check_timeouts
 from asct.sdk.benchmark import Catalog
 
 _USAGE = frozenset({"E203", "E207"})
 _SAFETY = frozenset({"E251", "E252"})
-_TIMEOUT_S = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) ->
     found_checks = checks(ground, drafts)
     jobs = [_job(draft, assembly, plan) for draft in drafts]
     _check_costs(ground, jobs, whole=selection in (None, Selection()))
+    if not ground.findings.count:
+        check_timeouts(drafts, jobs, ground.findings)
     diagnostics = ground.findings.all()
     if errors(diagnostics):
         return Resolution(None, diagnostics)
@@ -90,7 +92,7 @@ def _job(draft: Draft, assembly: Assembly, plan: Plan) -> Job:
         points=draft.made.points,
         repeats=_said(entry, general, "repeats", 1),
         warmup=_said(entry, general, "warmup", 0),
-        timeout_s=_said(entry, general, "timeout_s", _TIMEOUT_S),
+        timeout_s=_said(entry, general, "timeout_s", None),
         retry=_said(entry, general, "retry", Retry()),
         order=_said(entry, general, "order", "interleaved"),
         strict=_said(entry, general, "strict", False),

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+SHORTEST_LIMIT_S: Final = 900.0
+"""The time limit of a short point whose plan gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +44,8 @@ class Needs:
     """Of the targets, those that are wiped whole (format, discard, secure erase): they count as written."""
     may_overwrite: bool = False
     privileges: tuple[str, ...] = ()
+
+    @property
+    def limit_s(self) -> float:
+        """The time limit of a point whose plan gives none: twice what it may take, at least 15 minutes."""
+        return max(SHORTEST_LIMIT_S, 2 * self.longest_s, 2 * self.seconds + 60)

@@ -17,7 +17,16 @@ from asct.errors import StoreError
 M = TypeVar("M", bound=BaseModel)
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
-VERSIONS: dict[str, int] = {"run": 1, "record": 1, "facts": 1, "status": 1, "command": 1, "event": 1}
+VERSIONS: dict[str, int] = {
+    "run": 1,
+    "record": 1,
+    "facts": 1,
+    "status": 1,
+    "command": 1,
+    "event": 1,
+    "step": 1,
+    "audit": 1,
+}
 """The version of each kind of document that this asct writes."""
 
 MIGRATIONS: dict[tuple[str, int], Migration] = {}

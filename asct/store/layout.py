@@ -3,6 +3,7 @@
     results/<plan name>/<run id>/      latest -> newest
       run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
       facts/<host>.json  facts/<host>/
+      jobs/<host>/<id>/audit.json  jobs/<host>/<id>/audit/<number>-<occasion>/
       jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/
       build/<host>/
       report.html  summary.md  junit.xml  asct.log
@@ -104,6 +105,13 @@ class RunLayout:
     def telemetry(self, host: str, job_id: str) -> Path:
         return self.job(host, job_id) / "telemetry.json"
 
+    def audit(self, host: str, job_id: str) -> Path:
+        return self.job(host, job_id) / "audit.json"
+
+    def look(self, host: str, job_id: str, number: int, occasion: str) -> Path:
+        """The folder of what inspection `number` (from 1) of a job's targets wrote."""
+        return self.job(host, job_id) / "audit" / f"{number}-{safe_name(occasion)}"
+
     def repeat(self, host: str, job_id: str, point_id: str, repeat: int) -> Path:
         """`repeat` 1, 2, ... are r1, r2, ...; 0, -1, ... are the warm-ups w1, w2, ..."""
         name = f"r{repeat}" if repeat > 0 else f"w{1 - repeat}"
@@ -114,6 +122,10 @@ class RunLayout:
 
     def status(self, repeat: Path) -> Path:
         return repeat / "status.json"
+
+    def steps(self, repeat: Path) -> Path:
+        """Where the finished steps of a repeat of hours are noted one by one."""
+        return repeat / "steps.jsonl"
 
     def step(self, repeat: Path, number: int, name: str) -> Path:
         """The folder of step `number` (from 0) of a repeat or of `prepare`; further steps have one of their own."""

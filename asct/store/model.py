@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from asct.sdk.record import Record, Scalar
 
-__all__ = ["Command", "HostEntry", "JobEntry", "Record", "Run", "Status", "Verdict"]
+__all__ = ["Command", "HostEntry", "JobEntry", "Record", "Run", "Status", "StepNote", "Verdict"]
 
 PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
 
@@ -120,3 +120,23 @@ class Command(_Document):
     swept: dict[str, Any]
     steps: list[dict[str, Any]] = Field(default_factory=list)
     """Per step: name, argv, cwd, env, files, companions (argv), timeout_s."""
+
+
+class StepNote(_Document):
+    """One line of jobs/.../r<k>/steps.jsonl: a finished step of a repeat that can go on behind it."""
+
+    schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
+    digest: str
+    """SHA-256 of the plan, the repeat and the step: a line of any other one does not fit."""
+    name: str
+    folder: str
+    """Where its files lie, relative to the run."""
+    status: int
+    elapsed_ns: int
+    resumed: bool = False
+    """The first step after a pause."""
+    notes: list[str] = Field(default_factory=list)
+    command: dict[str, Any]
+    """The step as command.json has it."""
+    files: dict[str, str]
+    """Name to SHA-256."""

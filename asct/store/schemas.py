@@ -15,9 +15,10 @@ from asct.diagnostics.model import Diagnostic
 from asct.resources import folder
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
+from asct.store.audit import Audit
 from asct.store.documents import VERSIONS
 from asct.store.kernel_stream import StreamLine
-from asct.store.model import Command, Run, Status
+from asct.store.model import Command, Run, Status, StepNote
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: dict[str, tuple[type[BaseModel], str]] = {
@@ -26,6 +27,8 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "facts": (HostFacts, "facts/<host>.json: what is known of a host"),
     "status": (Status, "status.json: how one repeat ended"),
     "command": (Command, "command.json: what one repeat ran, literally"),
+    "step": (StepNote, "one line of steps.jsonl: a finished step of a repeat that can go on behind it"),
+    "audit": (Audit, "audit.json: what was found on the targets of a job, what was decided, what was written"),
     "kernel": (StreamLine, "one line that a kernel prints on standard output"),
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -25,7 +25,8 @@ from asct.store.files import LineFile, write_atomic, write_error, writing
 from asct.store.folders import given_folder, link_latest, new_folder
 from asct.store.layout import RunLayout
 from asct.store.lock import RunLock
-from asct.store.model import Command, Run, Status
+from asct.store.model import Command, Run, Status, StepNote
+from asct.store.steps import sync_files
 
 _RESERVE_BYTES = 128 << 10
 _SYNC_EVERY_S = 0.25
@@ -126,10 +127,10 @@ class RunWriter:
         """build/<host>/, made."""
         return self._make(self.layout.build(host))
 
-    def json(self, path: Path, document: Mapping[str, Any]) -> None:
+    def json(self, path: Path, document: Mapping[str, Any], *, sync: bool = True) -> None:
         """Any further document (telemetry), as a whole; the folder is made."""
         self._make(path.parent)
-        self._put(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+        self._put(path, json.dumps(document, indent=1, allow_nan=False) + "\n", sync=sync)
 
     # ---- one repeat ----
 
@@ -164,7 +165,7 @@ class RunWriter:
         if not records or self._records is None:
             self._put(self.layout.status(folder), _document(status), sync=False)
             return
-        lines = "".join(record.model_dump_json(by_alias=True) + "\n" for record in records)
+        lines = "".join(map(_line, records))
         with self._mutex:  # a disk that is full between the two leaves neither
             before = self._records.size
             self._append(self._records, lines, sync=False)
@@ -173,6 +174,33 @@ class RunWriter:
             except StoreError:
                 self._records.take_back(before)
                 raise
+
+    def note_step(self, repeat: Path, note: StepNote) -> None:
+        """One more line of the repeat's steps.jsonl, on the disk behind the files that it names."""
+        self._check()
+        path = self.layout.steps(repeat)
+        try:
+            with writing(path), closing(LineFile(path)) as stream:
+                sync_files(self.layout.root, self.layout.root / note.folder, note.files)
+                stream.append(_line(note), sync=True)
+        except StoreError as error:
+            raise self._failed(error) from error
+
+    def go_on(self, repeat: Path, notes: Sequence[StepNote]) -> None:
+        """Open the folder of a repeat again behind these steps: what else is noted of it, and its end, go."""
+        self._put(self.layout.steps(repeat), "".join(map(_line, notes)))
+        self._unlink(self.layout.status(repeat))
+
+    def forget_steps(self, repeat: Path) -> None:
+        """The repeat came to an end that does not count: the next one begins with its first step."""
+        self._unlink(self.layout.steps(repeat))
+
+    def _unlink(self, path: Path) -> None:
+        self._check()
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise self.fail(path, error) from error
 
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
         """One line of journal.jsonl. `sync` flushes it to the disk, at most once in 250 ms unless `force`.
@@ -265,6 +293,10 @@ class RunWriter:
                 stream.append(text, sync=sync)
             except StoreError as error:
                 raise self._failed(error) from error
+
+
+def _line(model: BaseModel) -> str:
+    return model.model_dump_json(by_alias=True) + "\n"
 
 
 def _record_key(line: str) -> tuple[str, str, str, int]:

@@ -30,7 +30,7 @@ def test_the_shortest_plan() -> None:
     ]
     assert list(plan.hosts) == ["local"]
     assert plan.hosts["local"].transport == "local"
-    assert plan.execution == Execution(1, 0, 900.0, Retry(), "interleaved", False)
+    assert plan.execution == Execution(1, 0, None, Retry(), "interleaved", False)
     assert (plan.limits.points, plan.limits.duration_s) == (5000, None)
     assert plan.report.formats == ("html", "markdown")
     assert plan.files == {"p.yaml": plan.text}
