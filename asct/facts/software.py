@@ -10,6 +10,7 @@ from asct.facts.sources import TOOLS
 from asct.sdk.facts import ToolFact
 
 _VERSION = re.compile(r"(?<![\w.])(?:\w+-)?(\d+(?:\.\d+)+(?:-rc\d+)?)(?![\w.]*/)")
+_OPTION = re.compile(r" *([a-z][a-z0-9_-]*) *: ")
 _ENGINE = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -20,8 +21,11 @@ def tools(found: Snapshot) -> dict[str, ToolFact]:
         answer = found.commands.get(f"tool-{name}")
         path, _, text = (answer.text if answer else "").partition("\n")
         if path.startswith("/"):
-            features = engines(found.said("fio-engines")) if name == "fio" else []
-            known[name] = ToolFact(path=path.strip(), version=version(text), features=features)
+            fact = ToolFact(path=path.strip(), version=version(text))
+            if name == "fio":
+                listed = {"features": engines(found.said("fio-engines")), "options": options(found.said("fio-options"))}
+                fact = fact.model_copy(update=listed)
+            known[name] = fact
     return known
 
 
@@ -38,6 +42,18 @@ def engines(text: str | None) -> list[str]:
     """The engines that `fio --enghelp` lists, sorted."""
     lines = [line.strip() for line in (text or "").split("\n")]
     return sorted({line for line in lines if _ENGINE.fullmatch(line)})
+
+
+def options(text: str | None) -> list[str]:
+    """The options that `fio --cmdhelp=all` lists, and as `engine.option` those of each engine after its heading."""
+    known: set[str] = set()
+    engine = ""
+    for line in (text or "").split("\n"):
+        if line.startswith("engine "):
+            engine = line.removeprefix("engine ").strip() + "."
+        elif found := _OPTION.match(line):
+            known.add(engine + found[1])
+    return sorted(known)
 
 
 def io_uring(found: Snapshot, gaps: Gaps) -> bool | None:

@@ -87,6 +87,11 @@ TOOLS: tuple[tuple[str, str], ...] = (
 PROBES: tuple[tuple[str, str], ...] = (
     ("fio-engines", "fio --enghelp"),
     (
+        "fio-options",
+        'fio --cmdhelp=all; for engine in io_uring libaio mmap pvsync2; do echo "engine $engine";'
+        ' fio --enghelp="$engine"; done; true',
+    ),
+    (
         "io_uring",
         'fio --name=probe --ioengine=io_uring --filename="$work/.probe" --size=4k --rw=write --output=/dev/null;'
         ' status=$?; rm -f -- "$work/.probe"; (exit $status)',

@@ -99,11 +99,13 @@ class Load(_Model):
 
 
 class ToolFact(_Model):
-    """A program on the host: where it is and the version it prints; `features` are what was probed (fio engines)."""
+    """A program on the host: where it is and the version it prints; `features` are what was probed (fio engines),
+    `options` those that fio has, the ones of an engine as `engine.option`; empty when it was not asked."""
 
     path: str
     version: str | None = None
     features: list[str] = Field(default_factory=list)
+    options: list[str] = Field(default_factory=list)
 
 
 class HostFacts(_Model):

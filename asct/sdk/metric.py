@@ -8,7 +8,7 @@ from typing import Literal
 
 from asct.sdk.record import Scalar
 
-Unit = Literal["s", "B/s", "ops/s", "cycles", "B/cycle", "B", "Hz", "1", "%"]
+Unit = Literal["s", "B/s", "ops/s", "cycles", "B/cycle", "B", "Hz", "1", "%", "degC"]
 Better = Literal["lower", "higher", "neither"]
 
 

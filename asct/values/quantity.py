@@ -1,7 +1,7 @@
 """Quantities: a number in the base unit of a metric, and text with a unit (`130 ns`, `550k`, `12.5 GB/s`, `85%`).
 
-Base units: s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio) and %. Prefixes are decimal (SI), except in sizes
-and rates that say so (`KiB`, `GiB/s`).
+Base units: s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio), % and degC. Prefixes are decimal (SI), except in
+sizes and rates that say so (`KiB`, `GiB/s`).
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ _UNITS: Final[dict[str, dict[str, Fraction]]] = {
     "Hz": _times(_SI, "Hz"),
     "1": {"": Fraction(1), "%": Fraction(1, 100), "x": Fraction(1)},
     "%": {"%": Fraction(1)},
+    "degC": {"degC": Fraction(1)},
 }
 _FITTING: Final = {
     "s": "ns, us, ms, s, m or h", "B/s": "B/s, MB/s, GB/s or GiB/s", "ops/s": "none, k, M or ops/s",
     "cycles": "cycles", "B/cycle": "B/cycle", "B": "B, KiB, MiB, GiB or kB, MB, GB", "Hz": "Hz, MHz or GHz",
-    "1": "none or %", "%": "%",
+    "1": "none or %", "%": "%", "degC": "degC",
 }  # fmt: skip
 _EXAMPLE: Final = {
     "s": "130 ns", "B/s": "12.5 GB/s", "ops/s": "550k", "cycles": "4 cycles", "B/cycle": "16 B/cycle",
-    "B": "64 KiB", "Hz": "2.6 GHz", "1": "0.85", "%": "85%",
+    "B": "64 KiB", "Hz": "2.6 GHz", "1": "0.85", "%": "85%", "degC": "70 degC",
 }  # fmt: skip
 
 

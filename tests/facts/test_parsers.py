@@ -216,6 +216,9 @@ def test_tools() -> None:
     commands = {
         "tool-fio": Said(0, "/usr/bin/fio\nfio-3.33\n"),
         "fio-engines": Said(0, "Available IO engines:\n\tlibaio\n\tpsync\n"),
+        "fio-options": Said(
+            0, "rw                      : IO direction\n  bs  : Block size unit\nengine mmap\nthp : Pages\n"
+        ),
         "tool-gcc": Said(0, "/usr/bin/gcc\ngcc (GCC) 12.2.0\n"),
         "tool-numactl": Said(1, "/usr/bin/numactl\nusage: ...\n"),
         "tool-cc": Said(0, "cc\n"),
@@ -223,7 +226,8 @@ def test_tools() -> None:
     made = software.tools(Snapshot({}, commands))
     assert set(made) == {"fio", "gcc", "numactl"}
     assert (made["fio"].version, made["fio"].features) == ("3.33", ["libaio", "psync"])
-    assert made["numactl"].version is None
+    assert made["fio"].options == ["bs", "mmap.thp", "rw"]
+    assert (made["numactl"].version, made["numactl"].options) == (None, [])
 
 
 @pytest.mark.parametrize(
@@ -274,6 +278,7 @@ def test_odd_texts_never_raise(data: st.DataObject) -> None:
         "namespaces",
         "tool-fio",
         "fio-engines",
+        "fio-options",
         "io_uring",
     )
     said = st.builds(Said, st.integers(0, 255), st.text(max_size=60))

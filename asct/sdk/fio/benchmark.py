@@ -14,8 +14,10 @@ from asct.sdk.fio.measure import measure
 from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.params import SCRATCH_NAME, FioParams
 from asct.sdk.fio.process import layout_steps, point_steps, scratch_bytes
+from asct.sdk.fio.sections import sections_of, writes
 from asct.sdk.fio.tables import sweep_table
 from asct.sdk.fio.verdict import FLAGS
+from asct.sdk.guard import KERNEL
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs, Scratch
 from asct.sdk.record import Measurement, Record
@@ -49,16 +51,19 @@ class FioBenchmark(Benchmark[P]):
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """`writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S; the layout writes `scratch.bytes` once a job."""
-        written = _estimated_writes(params)
+        written = sum(_estimated_writes(section) for _, section in sections_of(params))
         targets = params.file_names
+        buffers = sum(section.requested_depth * section.block_size for _, section in sections_of(params))
         return Needs(
+            kernels=(KERNEL,),
             tools=(("fio", OLDEST_FIO),),
             optional_tools=("mpstat",),
-            memory_bytes=_FIO_BYTES + params.requested_depth * params.block_size,
+            memory_bytes=_FIO_BYTES + buffers,
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,
             seconds=params.duration + params.ramp_time + _START_SECONDS,
+            longest_s=params.duration + params.ramp_time + _START_SECONDS,
             writes_bytes=tuple((name, written // max(1, len(targets))) for name in targets or ("",))
-            if params.writes
+            if writes(params)
             else (),
             targets=targets,
             may_overwrite=params.overwrite,
@@ -97,4 +102,6 @@ def _estimated_writes(params: FioParams) -> int:
     if not params.writes:
         return 0
     share = (100 - params.rwmixread) / 100.0 if params.mixed else 1.0
+    if params.io_size is not None:
+        return round(params.io_size * share)
     return round((params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S * share)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from asct.sdk.fio.allowed import problems
 from asct.sdk.fio.jobfile import refusal
 from asct.sdk.fio.params import SYNCHRONOUS, FioParams
+from asct.sdk.fio.passing import option_of
+from asct.sdk.fio.sections import sections_of
 from asct.sdk.fio.span import slice_bytes
 from asct.values.size import format_size
 
@@ -19,19 +22,35 @@ _NOT_FILES: Final = ("/proc", "/sys")
 
 def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
     """Pairs of a setting and what is wrong with it, each with the way out."""
-    yield from _target(params)
+    yield from (("options", problem) for problem in problems(params.options, FioParams.aliases()))
+    try:
+        sections = sections_of(params)
+    except ValueError as error:
+        yield "job_file", str(error)
+        return
+    yield from _target(params, sections)
     for name in params.file_names:
-        yield from _named(name, params)
-    yield from _sizes(params)
+        yield from _named(name)
+    for _, section in sections:
+        yield from _sizes(section)
+        yield from _engine(section)
+
+
+def _engine(params: FioParams) -> Iterator[tuple[str, str]]:
     if params.engine in SYNCHRONOUS and params.iodepth > 1:
         yield (
             "engine",
             f"{params.engine} keeps one request in flight per job and cannot hold iodepth {params.iodepth}; "
             "set iodepth to 1 and raise numjobs, or take io_uring, libaio, posixaio or auto",
         )
+    for name in params.model_fields_set:
+        how = option_of(type(params), name)
+        engines = how["engines"] if how else []
+        if engines and getattr(params, name) is not None and params.engine not in engines:
+            yield name, f"is an option of {' and '.join(engines)}; set engine to {' or '.join(engines)}"
 
 
-def _target(params: FioParams) -> Iterator[tuple[str, str]]:
+def _target(params: FioParams, sections: Sequence[tuple[str, FioParams]]) -> Iterator[tuple[str, str]]:
     if params.create_temp_file and params.file_names:
         yield (
             "create_temp_file",
@@ -39,17 +58,13 @@ def _target(params: FioParams) -> Iterator[tuple[str, str]]:
         )
     if params.create_temp_file is False and not params.file_names:
         yield "create_temp_file", "switched off, and file_names names no target; name a file or device"
-    if params.file_names and params.writes and params.filesize is not None:
-        yield (
-            "filesize",
-            "cannot bound a named target that is written: fio deletes a file that is smaller and makes it anew; "
-            "leave filesize out, the target is used whole",
-        )
+    if params.makes_file and any(section.trims for _, section in sections):
+        yield "rw", "discards blocks, which fio does on block devices only; name one in file_names"
     if len(set(params.file_names)) < len(params.file_names):
         yield "file_names", "names a target twice; name each once"
 
 
-def _named(name: str, params: FioParams) -> Iterator[tuple[str, str]]:
+def _named(name: str) -> Iterator[tuple[str, str]]:
     path = PurePosixPath(name)
     reason = refusal(name)
     if reason:
@@ -80,7 +95,9 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
 
 def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
     """Sequential jobs need a slice each."""
-    if total is None and params.numjobs > 100:
+    if total is None and params.offset:
+        yield "offset", "with several sequential jobs needs the size that they share; set filesize as well"
+    elif total is None and params.numjobs > 100:
         yield (
             "numjobs",
             f"a named target cannot be cut into {params.numjobs} slices of whole percents for sequential jobs; "

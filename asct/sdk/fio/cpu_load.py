@@ -1,7 +1,8 @@
 """Read mpstat's JSON (sysstat 12) and average the part that lies inside fio's run.
 
 mpstat stamps each row with the whole second it ended in, so a row of 12:00:07 covers an interval (1 s, more in long
-runs) that ends somewhere in 12:00:07. The rows here are percentages of the time of all online CPUs together.
+runs) that ends somewhere in 12:00:07. The rows are percentages of time: of all online CPUs, and of those that the jobs
+are bound to.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "guest", "gnice")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interval: percent of time by kind, for all online CPUs, and the busy share of the busiest CPU."""
+    """One interval: percent of time by kind, of all online CPUs and of those in use, and the busiest of the latter."""
 
     second: int
     load: Mapping[str, float]
+    used: Mapping[str, float]
     busiest: float
 
 
@@ -31,15 +33,16 @@ class CpuLoad:
     """The mean over `rows` rows."""
 
     load: Mapping[str, float]
+    used: Mapping[str, float]
     busiest: float
     rows: int
 
 
-def read_rows(text: str) -> Sequence[Row]:
+def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[Row]:
     """The rows of `mpstat -o JSON -P ALL` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
 
-    Raises ValueError for anything else (mpstat leaves an unfinished document when it is not ended by SIGINT,
-    or within its first second).
+    `used` are the CPUs in use; empty: all of them. Raises ValueError for anything else (mpstat leaves an unfinished
+    document when it is not ended by SIGINT, or within its first second).
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
@@ -51,7 +54,7 @@ def read_rows(text: str) -> Sequence[Row]:
             moment = day + _time_of_day(sample["timestamp"])
             if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
-            rows.append(_row(int(moment.timestamp()), sample["cpu-load"]))
+            rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a whole JSON document of mpstat: {error!r}") from None
     return rows
@@ -62,12 +65,14 @@ def _time_of_day(text: str) -> timedelta:
     return timedelta(hours=moment.hour, minutes=moment.minute, seconds=moment.second)
 
 
-def _row(second: int, cpus: Sequence[Mapping[str, Any]]) -> Row:
+def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> Row:
     together = next((cpu for cpu in cpus if cpu["cpu"] == "all"), {})
+    single = [cpu for cpu in cpus if cpu["cpu"] != "all" and (not used or cpu["cpu"] in used)]
     return Row(
         second=second,
         load={kind: float(together[kind]) for kind in KINDS},
-        busiest=max(sum(float(cpu.get(kind, 0.0)) for kind in _BUSY) for cpu in cpus),
+        used={kind: sum(float(cpu[kind]) for cpu in single) / len(single) for kind in KINDS} if single else {},
+        busiest=max((sum(float(cpu.get(kind, 0.0)) for kind in _BUSY) for cpu in single), default=0.0),
     )
 
 
@@ -88,6 +93,7 @@ def load_within(rows: Sequence[Row], start_s: float, end_s: float, interval_s: i
     count = len(chosen)
     return CpuLoad(
         load={kind: sum(row.load[kind] for row in chosen) / count for kind in KINDS},
+        used={kind: sum(row.used[kind] for row in chosen) / count for kind in chosen[0].used},
         busiest=sum(row.busiest for row in chosen) / count,
         rows=count,
     )

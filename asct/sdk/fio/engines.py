@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asct.sdk.facts import HostFacts
 from asct.sdk.fio.params import SYNCHRONOUS, FioParams
+from asct.sdk.fio.sections import sections_of
 
 
 def chosen_engine(params: FioParams, facts: HostFacts) -> str:
@@ -21,11 +22,14 @@ def chosen_engine(params: FioParams, facts: HostFacts) -> str:
     return "libaio" if not features or "libaio" in features else "psync"
 
 
-def effective_depth(params: FioParams, engine: str) -> int:
-    """Requests that `engine` can keep in flight, all jobs together."""
-    return params.numjobs if engine in SYNCHRONOUS else params.requested_depth
+def effective_depth(params: FioParams, facts: HostFacts) -> int:
+    """Requests that the engines can keep in flight, all jobs of all sections together."""
+    return sum(
+        section.numjobs if chosen_engine(section, facts) in SYNCHRONOUS else section.requested_depth
+        for _, section in sections_of(params)
+    )
 
 
-def depth_is_lost(params: FioParams, engine: str) -> bool:
-    """Whether the engine keeps fewer requests in flight than the settings ask for."""
-    return effective_depth(params, engine) < params.requested_depth
+def depth_is_lost(params: FioParams, facts: HostFacts) -> bool:
+    """Whether an engine keeps fewer requests in flight than the settings ask for."""
+    return effective_depth(params, facts) < sum(section.requested_depth for _, section in sections_of(params))

@@ -8,17 +8,22 @@ Bins of several jobs add up; the mean of percentiles does not mean anything.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from itertools import accumulate
+from typing import Final, TypeVar
 
 from asct.sdk.record import Stats
 
 N = TypeVar("N", int, float)
-NS: float = 1e-9
-MIN_BEYOND = 10
+NS: Final = 1e-9
+MIN_BEYOND: Final = 10
 """Requests that must lie above a percentile for it to be given."""
+MIN_FOR_INTERVAL: Final = 6
+_Z95: Final = 1.959964
+_MAD_OF_NORMAL: Final = 0.674490
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,27 @@ class Latency:
 
         None when fewer than MIN_BEYOND requests lie above: then it would be the accident of a few.
         """
-        total = sum(self.bins.values())
-        if total * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
+        return percentile_of_bins(self.bins, percent)
+
+    def percentile_stats(self, percent: float) -> Stats | None:
+        """The percentile with the 95 % interval of its order statistics, in seconds; None without requests.
+
+        The number of requests below a quantile is binomial, so that the interval runs between two ranks around it
+        (Hahn and Meeker, Statistical Intervals, 1991, section 5.2), here by the normal approximation, which the
+        MIN_BEYOND requests above it allow. Requests of one queue depend on one another: it is the least there is.
+        """
+        if not self.bins:
             return None
-        return quantile_of_bins(self.bins, percent / 100.0)
+        share = percent / 100.0
+        value, low, high = quantiles_of_bins(self.bins, (share, *_rank_shares(self.n, share)))
+        return Stats(
+            n=self.n,
+            median=value * NS,
+            mad=(high - low) / (2.0 * _Z95) * _MAD_OF_NORMAL * NS,
+            ci95=(low * NS, high * NS) if self.n >= MIN_FOR_INTERVAL else None,
+            min=low * NS,
+            max=high * NS,
+        )
 
     def stats(self) -> Stats | None:
         """The spread over the requests in seconds. No interval: requests in one queue are not independent."""
@@ -60,15 +82,31 @@ class Latency:
         )
 
 
+def percentile_of_bins(bins: Mapping[int, int], percent: float) -> float | None:
+    """As `Latency.percentile_ns`."""
+    if sum(bins.values()) * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
+        return None
+    return quantile_of_bins(bins, percent / 100.0)
+
+
 def quantile_of_bins(bins: Mapping[N, int], share: float) -> float:
     """The smallest value whose cumulative count reaches `share` (0 to 1) of all. Raises ValueError on no counts."""
-    total = sum(bins.values())
-    reached = 0
-    for value in sorted(bins):
-        reached += bins[value]
-        if reached >= share * total and reached > 0:
-            return float(value)
-    raise ValueError("a quantile of no values does not exist")
+    return quantiles_of_bins(bins, (share,))[0]
+
+
+def quantiles_of_bins(bins: Mapping[N, int], shares: Sequence[float]) -> list[float]:
+    """Several quantiles by one walk over the bins."""
+    values = sorted(value for value, count in bins.items() if count)
+    if not values:
+        raise ValueError("a quantile of no values does not exist")
+    reached = list(accumulate(bins[value] for value in values))
+    places = (bisect_left(reached, share * reached[-1]) for share in shares)
+    return [float(values[min(place, len(values) - 1)]) for place in places]
+
+
+def _rank_shares(n: int, share: float) -> tuple[float, float]:
+    half = _Z95 * math.sqrt(share * (1.0 - share) / n)
+    return max(0.0, share - half), min(1.0, share + half)
 
 
 def merged(parts: Iterable[Latency]) -> Latency | None:

@@ -34,11 +34,15 @@ def joined_names(names: Sequence[str]) -> str:
     return ":".join(name.replace(":", "\\:") for name in names)
 
 
-def job_file(section: str, options: Mapping[str, str], names: Sequence[str]) -> str:
-    """A job file of one section over the files `names`.
+def job_file(sections: Mapping[str, Mapping[str, str]], names: Sequence[str]) -> str:
+    """A job file of one or several sections over the files `names`.
 
     Raises ValueError for a section, option or value that fio would read as something else.
     """
+    return "".join(_section(name, options, names) for name, options in sections.items())
+
+
+def _section(section: str, options: Mapping[str, str], names: Sequence[str]) -> str:
     if not _SECTION.fullmatch(section) or section == "global":
         raise ValueError(f"`{section!r}` cannot be the name of a job")
     lines = [f"[{section}]", f"filename={joined_names(names)}"]

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from asct.sdk.facts import HostFacts
-from asct.sdk.fio.cpu_load import CpuLoad, load_within, read_rows
-from asct.sdk.fio.document import DIRECTIONS, Direction, Document, read_document, split_notes
-from asct.sdk.fio.engines import chosen_engine, effective_depth
-from asct.sdk.fio.failure import failure
-from asct.sdk.fio.histogram import NS, Latency, merged
+from asct.sdk.fio.devices import device_values
+from asct.sdk.fio.engines import chosen_engine
+from asct.sdk.fio.histogram import NS, Latency, percentile_of_bins
 from asct.sdk.fio.metrics import CONTEXT, LATENCIES, PERCENTILES
 from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.process import CPU_FILE, LOG_FILE, RESULT_FILE, cpu_interval_s, log_interval_ms
-from asct.sdk.fio.rate_log import read_rates
-from asct.sdk.fio.verdict import cpu_flags, in_flight, point_flags
-from asct.sdk.record import Measurement, Scalar, Stats
-from asct.sdk.samples import stats_of
+from asct.sdk.fio.point import Point, Side, read_point
+from asct.sdk.fio.seconds import Second, merged_seconds
+from asct.sdk.fio.verdict import cpu_flags
+from asct.sdk.fio.window import host_cpu_ns, program_cpu_ns
+from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
 
-_ENOUGH_RATES: Final = 3
+MOST_SECONDS: Final = 60
+"""Intervals of a run that become records; more are joined."""
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
@@ -31,97 +30,36 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     """
     if not outputs:
         raise ValueError("fio was not run")
-    output = outputs[-1]
-    document = _document(output, params.numjobs)
-    cpu = _cpu_load(params, output, document)
-    flags = point_flags(params, document, facts, cpu)
-    found = list(_rates(params, output, document, flags))
-    for prefix, directions in _sides(document):
-        found += _latencies(prefix, directions, flags)
-    if cpu is not None:
-        marks = cpu_flags(cpu)
-        found += [Measurement(f"cpu_{kind}", value, flags=marks) for kind, value in cpu.load.items()]
-    engine = chosen_engine(params, facts)
-    context: dict[str, Scalar] = {name: getattr(params, name) for name in CONTEXT} | {"engine": engine}
-    found.append(Measurement("in_flight", in_flight(document), flags=flags))
-    found.append(Measurement("queue_depth", float(effective_depth(params, engine)), context))
+    point = read_point(params, outputs[-1], facts)
+    context: dict[str, Scalar] = {name: getattr(params, name) for name in CONTEXT}
+    context["engine"] = chosen_engine(params, facts)
+    found = [*point_values(point), *second_values(point.seconds), *device_values(point.watch)]
+    found.append(Measurement("queue_depth", float(point.evidence.depth), context))
     return found
 
 
-def _document(output: Output, numjobs: int) -> Document:
-    """The document of a run that did what it should."""
-    text = output.files.get(RESULT_FILE, "")
-    if output.status != 0:
-        notes = "\n".join(split_notes(text)[0])
-        raise ValueError(failure(output.status, (output.stderr, notes, output.stdout)))
-    if not text:
-        raise ValueError(f"fio ended well but left no {RESULT_FILE}; the disk of the host may be full")
-    document = read_document(text)
-    past_the_end = [note for note in document.notes if "refusing extend" in note]
-    if past_the_end:  # with libaio and io_uring fio goes on and counts reads past the end as work done
-        raise ValueError(failure(0, past_the_end))
-    errors = [job.error for job in document.jobs if job.error]
-    if errors:
-        raise ValueError(f"a job of fio failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")
-    if len(document.jobs) != numjobs:
-        raise ValueError(
-            f"fio reports {len(document.jobs)} of {numjobs} jobs; the others did not start, see its stderr"
-        )
-    if sum(part.ios for job in document.jobs for part in job.directions.values()) == 0:
-        raise ValueError(
-            "fio ended well but did no request at all; the target may be shorter than the offsets asked for"
-        )
-    return document
+def point_values(point: Point) -> Iterator[Measurement]:
+    """Everything that is one value of the whole point."""
+    for name, side in point.sides.items():
+        prefix = f"{name}_" if name else ""
+        yield from _rates(prefix, side, point.flags)
+        yield from _latencies(prefix, side, point.flags)
+    yield from _cpu(point)
+    yield Measurement("in_flight", point.evidence.in_flight, flags=point.flags)
+    if point.evidence.coverage.ratio is not None:
+        yield Measurement("coverage", point.evidence.coverage.ratio, flags=point.flags)
 
 
-def _sides(document: Document) -> Iterator[tuple[str, Sequence[Direction]]]:
-    """The prefix of a metric and the parts it stands on: both directions, then each one that did anything."""
-    used = {name: [job.directions[name] for job in document.jobs if job.directions[name].ios] for name in DIRECTIONS}
-    yield "", [part for parts in used.values() for part in parts]
-    for name, parts in used.items():
-        if parts:
-            yield f"{name}_", parts
+def _rates(prefix: str, side: Side, flags: tuple[str, ...]) -> Iterator[Measurement]:
+    yield Measurement(f"{prefix}bandwidth", side.bandwidth, stats=side.bandwidth_stats, flags=flags)
+    yield Measurement(f"{prefix}iops", side.iops, stats=side.iops_stats, flags=flags)
+    missing = side.clat is None or any(side.clat.percentile_ns(percent) is None for percent in PERCENTILES.values())
+    yield Measurement(f"{prefix}ios", float(side.ios), flags=("not-enough-ios",) if missing else ())
 
 
-def _rates(params: FioParams, output: Output, document: Document, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Bandwidth, rate and number of requests. The time is that of the longest job, as in fio's own group report."""
-    series = read_rates(output.files.get(LOG_FILE, ""), log_interval_ms(params), params.numjobs)
-    for prefix, parts in _sides(document):
-        seconds = max(part.runtime_ms for part in parts) / 1000.0
-        if seconds <= 0:
-            raise ValueError("fio measured no time; raise duration")
-        ios = sum(part.ios for part in parts)
-        spread = series.get(prefix.rstrip("_"), ())
-        yield Measurement(
-            f"{prefix}bandwidth",
-            sum(part.io_bytes for part in parts) / seconds,
-            stats=_stats(spread, float(params.block_size)),
-            flags=flags,
-        )
-        yield Measurement(f"{prefix}iops", ios / seconds, stats=_stats(spread, 1.0), flags=flags)
-        yield Measurement(f"{prefix}ios", float(ios), flags=_percentile_flags(parts))
-
-
-def _stats(series: Sequence[float], factor: float) -> Stats | None:
-    """The spread over the intervals of the rate log."""
-    if len(series) < _ENOUGH_RATES:
-        return None
-    return stats_of(series).scaled(factor)
-
-
-def _percentile_flags(parts: Sequence[Direction]) -> tuple[str, ...]:
-    whole = merged(part.clat for part in parts)
-    missing = whole is None or any(whole.percentile_ns(percent) is None for percent in PERCENTILES.values())
-    return ("not-enough-ios",) if missing else ()
-
-
-def _latencies(prefix: str, parts: Sequence[Direction], flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _latencies(prefix: str, side: Side, flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Every latency of the jobs as one population. A synchronous engine has no submission latency."""
-    kinds: Mapping[str, Latency | None] = {
-        "slat": merged(part.slat for part in parts),
-        "clat": merged(part.clat for part in parts),
-        "lat": merged(part.lat for part in parts),
-    }
+    kinds: Mapping[str, Latency | None] = {"slat": side.slat, "clat": side.clat, "lat": side.lat}
     for kind in LATENCIES:
         latency = kinds[kind]
         if latency is None:
@@ -136,17 +74,46 @@ def _latencies(prefix: str, parts: Sequence[Direction], flags: tuple[str, ...]) 
         for name, percent in PERCENTILES.items():
             value = latency.percentile_ns(percent)
             if value is not None:
-                yield Measurement(f"{prefix}{kind}_{name}", value * NS, flags=flags)
+                spread = latency.percentile_stats(percent)
+                yield Measurement(f"{prefix}{kind}_{name}", value * NS, stats=spread, flags=flags)
 
 
-def _cpu_load(params: FioParams, output: Output, document: Document) -> CpuLoad | None:
-    """mpstat's rows within the run; None (then there are no cpu_*) without mpstat or with its document unfinished."""
-    text = output.files.get(CPU_FILE, "")
-    if not text.strip():
-        return None
-    try:
-        rows = read_rows(text)
-    except ValueError:
-        return None
-    longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
-    return load_within(rows, document.ended_s - longest_s, document.ended_s, cpu_interval_s(params))
+def _cpu(point: Point) -> Iterator[Measurement]:
+    """mpstat's percentages, and the CPU time of a request by the kernel's own account, which counts every ns."""
+    if point.cpu is not None:
+        marks = cpu_flags(point.cpu)
+        yield from (Measurement(f"cpu_{kind}", value, flags=marks) for kind, value in point.cpu.load.items())
+        yield from (Measurement(f"used_cpu_{kind}", value, flags=marks) for kind, value in point.cpu.used.items())
+    ios = point.sides[""].ios
+    program = program_cpu_ns(point.watch, point.window)
+    host = host_cpu_ns(point.watch, point.window)
+    if program is not None and program > 0:
+        yield Measurement("cpu_time_per_io", program * NS / ios, flags=point.flags)
+        yield Measurement("iops_per_core", ios / (program * NS), flags=point.flags)
+    if host is not None and host > 0:
+        yield Measurement("host_cpu_time_per_io", host * NS / ios, flags=point.flags)
+
+
+def second_values(seconds: Sequence[Second]) -> Iterator[Measurement]:
+    """The course of the run; a percentile stands only where enough requests lie above it."""
+    for one in merged_seconds(seconds, MOST_SECONDS):
+        at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
+        part = one.sides[""]
+        yield Measurement("second_iops", part.ios / one.seconds, at, detail=True)
+        yield Measurement("second_bandwidth", part.io_bytes / one.seconds, at, detail=True)
+        for name, percent in (("p50", 50.0), ("p99", 99.0)):
+            value = percentile_of_bins(part.bins, percent)
+            if value is not None:
+                yield Measurement(f"second_clat_{name}", value * NS, at, detail=True)
+        total = sum(part.bins.values())
+        for octave, number in sorted(_octaves(part.bins).items()):
+            share = 100.0 * number / total
+            yield Measurement("second_share", share, at | {"latency": 2**octave * NS}, detail=True)
+
+
+def _octaves(bins: Mapping[int, int]) -> Counter[int]:
+    """Requests by the power of two that their latency in ns reaches."""
+    found: Counter[int] = Counter()
+    for value, number in bins.items():
+        found[max(0, value.bit_length() - 1)] += number
+    return found

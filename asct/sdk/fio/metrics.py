@@ -1,7 +1,7 @@
-"""The metrics of every benchmark on fio. The settings of a point say where a value stands, so there are no coordinates.
+"""The metrics of every benchmark on fio. The settings of a point say where a value stands: most have no coordinates.
 
-The one exception is `queue_depth`: its coordinates repeat the settings that tables and figures name even when they are
-not swept, and the engine that `auto` became.
+Those of `queue_depth` repeat the settings that tables and figures name even when they are not swept, and the engine
+that `auto` became. What is of one second of the run, or of one drive, says of which.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from asct.sdk.fio.cpu_load import KINDS
-from asct.sdk.metric import Metric
+from asct.sdk.fio.devices import IDENTITY
+from asct.sdk.metric import Metric, Unit
 
 PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
 }  # fmt: skip
-PREFIXES: Final = ("", "read_", "write_")
+PREFIXES: Final = ("", "read_", "write_", "trim_")
 LATENCIES: Final = {
     "slat": "from the call until the kernel took the request (submission)",
     "clat": "from there until it was complete (completion)",
@@ -23,11 +24,11 @@ LATENCIES: Final = {
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
 _MOMENTS: Final = {"mean": "mean", "min": "lowest", "max": "highest", "stddev": "standard deviation of the"}
-_CPU: Final = {
+_CPU: Final[dict[str, str]] = {
     "usr": "in programs", "sys": "in the kernel", "iowait": "idle with requests pending (not load)",
     "irq": "in hardware interrupts", "soft": "in software interrupts",
 }  # fmt: skip
-_SIDES: Final = {"": "", "read_": " of reads", "write_": " of writes"}
+_SIDES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
 
 
 def _rates(prefix: str) -> tuple[Metric, ...]:
@@ -55,10 +56,63 @@ def _latencies(prefix: str) -> tuple[Metric, ...]:
     return tuple(found)
 
 
+_DEVICE: Final[dict[str, tuple[Unit, str]]] = {
+    "percentage_used": ("%", "Wear of the drive by its own account"),
+    "available_spare": ("%", "Spare blocks that are left, of those at first"),
+    "media_errors": ("1", "Errors of the medium that the drive could not correct"),
+    "data_units_written": ("1", "Written by the host since ever, in units of 512,000 bytes"),
+}
+
+
+def _cost() -> tuple[Metric, ...]:
+    return (
+        *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, by mpstat") for kind in KINDS),
+        *(
+            Metric(f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs run on {_CPU[kind]}, by mpstat")
+            for kind in KINDS
+        ),
+        Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and the threads that work for it, per request"),
+        Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host, whoever used it, per request"),
+        Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time of fio and its threads"),
+    )
+
+
+def _course() -> tuple[Metric, ...]:
+    """Values of one interval of the run; `second` is its begin."""
+    at: dict[str, tuple[str, ...] | None] = {"second": None}
+    return (
+        Metric("second_iops", "ops/s", "higher", "Requests per second within the interval", at, comparable=False),
+        Metric("second_bandwidth", "B/s", "higher", "Bytes per second within the interval", at, comparable=False),
+        Metric("second_clat_p50", "s", "lower", "Median completion time within the interval", at, comparable=False),
+        Metric("second_clat_p99", "s", "lower", "99 % took at most this within the interval", at, comparable=False),
+        Metric(
+            "second_share",
+            "%",
+            "neither",
+            "Share of the requests of the interval whose completion took `latency` to twice that",
+            at | {"latency": None},
+            comparable=False,
+        ),
+    )
+
+
+def _devices() -> tuple[Metric, ...]:
+    at: dict[str, tuple[str, ...] | None] = {"path": None, "when": ("before", "after")}
+    identity: dict[str, tuple[str, ...] | None] = {"path": None, **dict.fromkeys(IDENTITY)}
+    return (
+        Metric("device_size", "B", "neither", "Size of a target, and what it is", identity, comparable=False),
+        Metric("device_temperature", "degC", "lower", "Temperature of the drive", at, comparable=False),
+        *(
+            Metric(f"device_{name}", unit, "neither", text, at, comparable=False)
+            for name, (unit, text) in _DEVICE.items()
+        ),
+    )
+
+
 METRICS: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),
     *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
-    *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, by mpstat") for kind in KINDS),
+    *_cost(),
     Metric("in_flight", "1", "neither", "Requests in flight on average: rate times latency", comparable=False),
     Metric(
         "queue_depth",
@@ -68,4 +122,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         coords=dict.fromkeys(CONTEXT),
         comparable=False,
     ),
+    Metric("coverage", "1", "neither", "Bytes by the counters of the drive over those of fio", comparable=False),
+    *_course(),
+    *_devices(),
 )

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
+from asct.sdk.fio.more_params import DataParams, HostParams, PlaceParams, QueueParams, RateParams
 from asct.sdk.params import Count, Duration, Params, Size, setting
+from asct.values.cpulist import parse_cpulist
 
-Pattern = Literal["read", "write", "randread", "randwrite", "rw", "randrw"]
-Engine = Literal["auto", "io_uring", "libaio", "posixaio", "psync", "pvsync2", "sync"]
+Pattern = Literal[
+    "read", "write", "randread", "randwrite", "rw", "randrw", "trim", "randtrim", "trimwrite", "randtrimwrite"
+]
+Engine = Literal["auto", "io_uring", "libaio", "posixaio", "psync", "pvsync2", "sync", "mmap"]
 
 DEFAULT_FILE_BYTES: Final = 1000 * 2**20
 """Size of the temporary file when `filesize` is not set (ASCT's default)."""
 SCRATCH_NAME: Final = "scratch.dat"
-SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync"})
+SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
 """Engines that keep one request in flight per job, whatever `iodepth` says."""
 
 
 def _pattern(value: object) -> object:
     """fio's long spelling of a mixed sequential pattern."""
     return "rw" if value == "readwrite" else value
+
+
+def _as_text(value: object) -> object:
+    """One CPU as a list of one."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _cpu_choice(text: str) -> str:
+    """`auto`, `all`, or a list that reads. Raises ValueError for anything else."""
+    if text not in ("auto", "all") and not parse_cpulist(text):
+        raise ValueError("names no CPU; write auto, all, or a list like 0-3,8")
+    return text
 
 
 def listed(value: object) -> object:
@@ -39,8 +55,8 @@ Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
 """A list of whole numbers; `4,5,6` as text."""
 
 
-class FioParams(Params):
-    """Settings of one point of fio. A benchmark derives from it and adds its `*_sweep_steps`."""
+class PointParams(Params):
+    """What every point has."""
 
     duration: Duration = setting(
         60.0,
@@ -81,6 +97,20 @@ class FioParams(Params):
         1, "Requests handed over at once, at most iodepth", aliases=("iodepth_batch_submit",), ge=1, le=65536
     )
     numjobs: Count = setting(4, "Processes that do the same at the same time", ge=1, le=1024)
+    io_size: Size | None = setting(
+        None,
+        "Bytes of requests after which the point ends, all jobs together; duration is its limit then",
+        aliases=("io_limit", "volume"),
+        ge=512,
+    )
+    cpus: Annotated[str, AfterValidator(_cpu_choice), BeforeValidator(_as_text)] = setting(
+        "auto",
+        "CPUs of the jobs: auto (as many as jobs, near the drive), all, or a list like 0-3,8",
+        aliases=("cpus_allowed",),
+    )
+    memory_node: Count | None = setting(
+        None, "NUMA node of the buffers; where the job runs unless set", aliases=("numa_mem_policy",), le=1023
+    )
     direct: bool = setting(
         True,
         "Pass by the page cache (O_DIRECT)",
@@ -91,6 +121,19 @@ class FioParams(Params):
     )
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular files in file_names")
     seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**32 - 1)
+
+
+class FioParams(HostParams, DataParams, RateParams, QueueParams, PlaceParams, PointParams):
+    """Settings of one point of fio. A benchmark derives from it and adds its `*_sweep_steps`."""
+
+    options: dict[str, str | int | float | bool] = setting(
+        {}, "More options of fio by their names there, of those that only shape the requests"
+    )
+    job_file: str = setting(
+        "",
+        "Text of a job file with sections that run at the same time; its options are settings of asct by fio's names",
+        max_length=20_000,
+    )
 
     @property
     def makes_file(self) -> bool:
@@ -104,8 +147,13 @@ class FioParams(Params):
 
     @property
     def writes(self) -> bool:
-        """Whether the pattern may write; a mixed one counts, also with 100 % reads."""
+        """Whether the pattern may change the target; a mixed one counts, also with 100 % reads, and so does trim."""
         return self.rw not in ("read", "randread")
+
+    @property
+    def trims(self) -> bool:
+        """Whether the pattern discards blocks."""
+        return "trim" in self.rw
 
     @property
     def mixed(self) -> bool:
@@ -118,11 +166,11 @@ class FioParams(Params):
         return not self.rw.startswith("rand")
 
     @property
+    def keeps_depth(self) -> bool:
+        """Whether a new request is made as soon as one is complete."""
+        return not (self.paced or self.syncs or self.iodepth_batch > 1 or self.iodepth_low)
+
+    @property
     def requested_depth(self) -> int:
         """Requests in flight that the settings ask for, all jobs together."""
         return self.iodepth * self.numjobs
-
-
-def settings_of(params: Any, *names: str) -> dict[str, Any]:
-    """Some settings by name, for messages and coordinates."""
-    return {name: getattr(params, name) for name in names}

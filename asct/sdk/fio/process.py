@@ -1,4 +1,4 @@
-"""The processes of a point: fio with its job file, mpstat beside it, and once per job the layout of the file."""
+"""The processes of a point: fio below guard with its job file, mpstat beside it, and once per job the layout."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.sdk.benchmark import Context
-from asct.sdk.fio.engines import chosen_engine
+from asct.sdk.facts import HostFacts
+from asct.sdk.fio.cpus import node_matters, used_cpus
 from asct.sdk.fio.jobfile import job_file
+from asct.sdk.fio.options import section_options
 from asct.sdk.fio.params import SCRATCH_NAME, FioParams
-from asct.sdk.fio.span import span_of
+from asct.sdk.fio.sections import job_count, sections_of, writes
+from asct.sdk.guard import Device, StopRule, Target, guarded, handle_path, inspection
 from asct.sdk.step import Companion, Step, Tool
 
 JOB_FILE: Final = "job.fio"
 RESULT_FILE: Final = "fio.json"
 CPU_FILE: Final = "mpstat.json"
-LOG_FILE: Final = "point_iops.log"
-_SECTION: Final = "point"
+PROGRAM_FILE: Final = "program.stdout"
+"""What fio says outside its result: guard keeps it apart from its own lines."""
+INSPECTION: Final = "inspect"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _LAYOUT_BLOCK: Final = 2**20
-_LOG_SAMPLES: Final = 12
+_REPORTS: Final = 12
+_MOST_REPORTS: Final = 120
+_MOST_JOB_REPORTS: Final = 600
+"""One report of one job is 15 to 30 kB: so many keep the result of a long run with many jobs below 20 MB."""
+_SHORTEST_REPORT_S: Final = 0.25
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
 """How long mpstat goes on after fio should have ended: when asct is killed, nobody ends it."""
-_SHORTEST_LOG_MS: Final = 100
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 
@@ -33,6 +40,7 @@ def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step
     """Write the temporary file whole, if any point uses it: random content, allocated, synced.
 
     A sparse or preallocated file would be read from memory at any speed. It is as large as the largest point needs.
+    The file is new and lies in the job's own folder, so that there is nothing for guard to check or hold.
     """
     sizes = [scratch_bytes(point) for point in points if point.makes_file]
     if not sizes:
@@ -48,7 +56,7 @@ def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step
             name="layout",
             program=Tool("fio"),
             arguments=("--output-format=json", f"--output={RESULT_FILE}", "--eta=never", JOB_FILE),
-            files={JOB_FILE: job_file("layout", options, [scratch_path(context)])},
+            files={JOB_FILE: job_file({"layout": options}, [scratch_path(context)])},
             collect=(RESULT_FILE,),
             env=_ENV,
             timeout_s=60.0 + size / _SLOWEST_LAYOUT_BYTES_PER_S,
@@ -58,7 +66,7 @@ def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step
 
 def scratch_bytes(params: FioParams) -> int:
     """Size of the temporary file for one point: whole MiB, so that the layout writes it to the last byte."""
-    return -(-(params.span_bytes or 0) // _LAYOUT_BLOCK) * _LAYOUT_BLOCK
+    return -(-(params.offset + (params.span_bytes or 0)) // _LAYOUT_BLOCK) * _LAYOUT_BLOCK
 
 
 def scratch_path(context: Context) -> str:
@@ -66,25 +74,81 @@ def scratch_path(context: Context) -> str:
     return f"{context.work.rstrip('/')}/{SCRATCH_NAME}"
 
 
-def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """One fio process; nothing more when it is done."""
-    if context.done:
-        return ()
-    names = [scratch_path(context)] if params.makes_file else list(params.file_names)
+def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
+    """What the point opens. Only a pattern that changes its target asks for the right to write."""
+    if params.makes_file:
+        return (Target(scratch_path(context), "write" if writes(params) else "read"),)
+    return tuple(_target(name, params, context, dirty) for name in params.file_names)
+
+
+def _target(name: str, params: FioParams, context: Context, dirty: bool) -> Target:
+    consent = context.consents.get(name)
+    if not writes(params):
+        return Target(name, "read")
+    if consent is None:
+        return Target(name, "write", overwrite=params.overwrite, dirty=dirty)
+    return Target(name, "write", consent.serial, consent.overwrite, dirty)
+
+
+def fio_step(
+    params: FioParams,
+    context: Context,
+    name: str = "point",
+    *,
+    dirty: bool = False,
+    stop: StopRule | None = None,
+    max_write_bytes: int | None = None,
+) -> Step:
+    """One process of fio below guard, mpstat beside it.
+
+    `dirty` says that this job wrote to its targets before; `stop` and `max_write_bytes` let guard end it early.
+    """
+    targets = targets_of(params, context, dirty=dirty)
+    cpus = used_cpus(params, context.facts, _drive_node(context))
+    sections = {title: section_options(section, context.facts, cpus) for title, section in sections_of(params)}
     arguments = ["--output-format=json+", f"--output={RESULT_FILE}", "--eta=never"]
-    if not params.writes:
+    arguments.append(f"--status-interval={round(report_interval_s(params) * 1000)}ms")
+    if not writes(params):
         arguments.append("--readonly")
-    return (
-        Step(
-            name=_SECTION,
-            program=Tool("fio"),
-            arguments=(*arguments, JOB_FILE),
-            files={JOB_FILE: job_file(_SECTION, _options(params, chosen_engine(params, context.facts)), names)},
-            collect=(RESULT_FILE, LOG_FILE, CPU_FILE),
-            companions=_companions(params, context),
-            env=_ENV,
-        ),
+    step = Step(
+        name=name,
+        program=Tool("fio"),
+        arguments=(*arguments, JOB_FILE),
+        files={JOB_FILE: job_file(sections, [handle_path(index) for index in range(len(targets))])},
+        collect=(RESULT_FILE, CPU_FILE, PROGRAM_FILE),
+        companions=_companions(params, context),
+        env=_ENV,
     )
+    return guarded(step, _path(context.facts), targets, stop=stop, max_write_bytes=max_write_bytes)
+
+
+def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
+    """One fio process and nothing after it; before it a look at where the drive is, if that decides on the CPUs."""
+    names = [output.step.name for output in context.done]
+    if not names and node_matters(params, context.facts):
+        return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
+    return () if names and names[-1] != INSPECTION else (fio_step(params, context),)
+
+
+def _path(facts: HostFacts) -> str:
+    """Where fio is on the host; the bare name while the host is not known."""
+    tool = facts.tools.get("fio")
+    return tool.path if tool else "fio"
+
+
+def _drive_node(context: Context) -> int | None:
+    """Where the drives are, by the inspection before; None without one."""
+    output = next((one for one in context.done if one.step.name == INSPECTION), None)
+    from asct.sdk.guard import read_watch
+
+    return None if output is None else node_of(read_watch(output).before)
+
+
+def node_of(devices: Sequence[Device]) -> int | None:
+    """The NUMA node that all drives are at; None if unknown or not one."""
+    nodes = {device.scalar("numa_node") for device in devices}
+    [node] = nodes if len(nodes) == 1 else [None]
+    return node if isinstance(node, int) and node >= 0 else None
 
 
 def _companions(params: FioParams, context: Context) -> tuple[Companion, ...]:
@@ -101,36 +165,8 @@ def cpu_interval_s(params: FioParams) -> int:
     return max(1, math.ceil(params.duration / _CPU_SAMPLES))
 
 
-def log_interval_ms(params: FioParams) -> int:
-    """Length of one sample of the rate log: 1 s, shorter for runs below 12 s."""
-    return min(1000, max(_SHORTEST_LOG_MS, round(params.duration * 1000 / _LOG_SAMPLES)))
-
-
-def _options(params: FioParams, engine: str) -> dict[str, str]:
-    """fio's options. Sizes are plain byte counts (fio reads 4KiB as 4000), times are in milliseconds."""
-    span = span_of(params)
-    options = {"rw": params.rw, "bs": str(params.block_size)}
-    if params.mixed:
-        options["rwmixread"] = str(params.rwmixread)
-    options |= {"ioengine": engine, "iodepth": str(params.iodepth)}
-    if params.iodepth_batch > 1:
-        options["iodepth_batch_submit"] = str(min(params.iodepth_batch, params.iodepth))
-    options |= {"numjobs": str(params.numjobs), "group_reporting": "0", "direct": str(int(params.direct))}
-    if span.size is not None:
-        options["size"] = span.size
-    if span.offset_increment is not None:
-        options["offset_increment"] = span.offset_increment
-    options |= {"time_based": "1", "runtime": _milliseconds(params.duration)}
-    if params.ramp_time > 0:
-        options["ramp_time"] = _milliseconds(params.ramp_time)
-    options |= {
-        "randrepeat": "1", "randseed": str(params.seed), "norandommap": "1",
-        "allow_file_create": "0", "fallocate": "none",
-        "slat_percentiles": "1", "clat_percentiles": "1", "lat_percentiles": "1",
-        "write_iops_log": _SECTION, "log_avg_msec": str(log_interval_ms(params)), "per_job_logs": "0",
-    }  # fmt: skip
-    return options
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{max(1, round(seconds * 1000))}ms"
+def report_interval_s(params: FioParams) -> float:
+    """Time between the reports of fio: 1 s, shorter in runs below 12 s, longer in those with very many reports."""
+    short = min(1.0, max(_SHORTEST_REPORT_S, params.duration / _REPORTS))
+    most = min(_MOST_REPORTS, max(1, _MOST_JOB_REPORTS // job_count(params)))
+    return max(short, math.ceil(params.duration / most)) if params.duration > most * short else short

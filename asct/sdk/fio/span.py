@@ -42,3 +42,8 @@ def slice_bytes(params: FioParams, total: int) -> int:
     grain = math.lcm(params.block_size, _PAGE)
     files = max(1, len(params.file_names))
     return total // files // params.numjobs // grain * grain
+
+
+def job_bytes(params: FioParams, total: int) -> int:
+    """The share of one job in `total` bytes of requests: whole requests, rounded up."""
+    return -(-total // params.numjobs // params.block_size) * params.block_size

@@ -2,36 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from asct.sdk.facts import HostFacts
+from asct.sdk.fio.coverage import Coverage, coverage_of
 from asct.sdk.fio.cpu_load import ENOUGH_ROWS, CpuLoad
-from asct.sdk.fio.document import DIRECTIONS, Document
+from asct.sdk.fio.document import Document, JobResult
 from asct.sdk.fio.engines import chosen_engine, depth_is_lost, effective_depth
 from asct.sdk.fio.histogram import NS
-from asct.sdk.fio.params import FioParams
+from asct.sdk.fio.nvme import throttled
+from asct.sdk.fio.params import SYNCHRONOUS, FioParams
+from asct.sdk.fio.sections import job_count, sections_of
+from asct.sdk.fio.window import Window
+from asct.sdk.guard import Watch
 
-LITTLE_TOLERANCE: Final = 0.05
+LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
 _BUSY_PERCENT: Final = 90.0
-_LEAST_DEVICE_SHARE: Final = 0.5
+_DEEP_PERCENT: Final = 90.0
+_DEEPEST: Final = 64
+_MANY: Final = 20
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
-_INVALIDATING: Final = frozenset({"littles-law", "depth-not-honoured", "short-runtime", "short-ios"})
+_INVALIDATING: Final = frozenset(
+    {"littles-law", "depth-not-honoured", "depth-not-reached", "short-runtime", "short-ios", "not-from-device"}
+)
 """With these the figures are not those of the point that was asked for."""
 
 FLAGS: Final = {
     "invalid": "the figures are not those of the settings beside them, for the reason that the other flags tell",
     "littles-law": "rate times latency is not the queue depth: the depth was not kept, or the figures do not fit",
+    "little-unchecked": "the queue depth is not kept by intention (bounded rate, pauses, latency_target, fsync or "
+    "verify), so rate times latency says nothing",
     "depth-not-honoured": "the engine keeps one request in flight per job; iodepth had no effect",
+    "depth-not-reached": "less than 90 % of the requests found the queue as deep as iodepth",
     "short-runtime": "fio measured less than 95 % of duration",
     "short-ios": "some requests came back short or were dropped",
-    "not-from-device": "the drive saw less than half of the reads: a sparse file, or the page cache",
+    "not-from-device": "the drive moved less bytes than fio counts: a sparse file, an unwritten one, or a cache",
+    "coverage-buffered": "whether the drive did the work is not known: requests go through the page cache",
+    "coverage-no-drive": "whether the drive did the work is not known: no counters of a drive below the target",
+    "coverage-clock": "whether the drive did the work is not known: the run is too short, or the clock was set",
+    "coverage-foreign": "the drive moved more bytes than fio counts: others used it, or it writes more than it is told",
     "memory-filesystem": "the temporary file lies in memory (tmpfs)",
     "host-limited": "one CPU was over 90 % busy: the host may be the limit, not the drive",
+    "throttled": "the drive counted time above its warning temperature, or slowed down to cool, during the run",
     "few-cpu-samples": "less than 3 samples of mpstat lie within the run",
     "not-enough-ios": "the highest percentiles are left out: fewer than 10 requests lie above them",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the verdict stands on. `depth` is what the engine can keep in flight, `in_flight` what was."""
+
+    in_flight: float
+    depth: int
+    little: bool | None
+    """Whether Little's law holds; None where it says nothing."""
+    coverage: Coverage
+    throttled: bool
+
+    @classmethod
+    def of(cls, params: FioParams, document: Document, watch: Watch, window: Window, facts: HostFacts) -> Evidence:
+        """Gather it from one run."""
+        depth = effective_depth(params, facts)
+        return cls(
+            in_flight=in_flight(document),
+            depth=depth,
+            little=_little(params, document, depth),
+            coverage=coverage_of(params, document, watch, window),
+            throttled=throttled(watch.before, watch.after),
+        )
 
 
 def in_flight(document: Document) -> float:
@@ -40,34 +82,72 @@ def in_flight(document: Document) -> float:
         part.ios / (part.runtime_ms / 1000.0) * part.lat.mean_ns * NS
         for job in document.jobs
         for part in job.directions.values()
-        if part.ios and part.runtime_ms
+        if part.runtime_ms
     )
 
 
-def point_flags(params: FioParams, document: Document, facts: HostFacts, cpu: CpuLoad | None) -> tuple[str, ...]:
+def _little(params: FioParams, document: Document, depth: int) -> bool | None:
+    """Whether as many requests were in flight as the depth says.
+
+    The first and the last requests of a run are in flight for part of their time only, which a run of a few latencies
+    shows. A job with one request at a time has none in flight while it makes the next one: that is its own CPU time.
+    """
+    if any(section.paced or section.syncs for _, section in sections_of(params)):
+        return None
+    seconds = max(job.runtime_ms for job in document.jobs) / 1000.0
+    parts = [part for job in document.jobs for part in job.directions.values()]
+    latency_s = sum(part.ios * part.lat.mean_ns * NS for part in parts) / max(1, sum(part.ios for part in parts))
+    between = sum(job.cpu_s for job in document.jobs) / seconds if depth == job_count(params) else 0.0
+    difference = in_flight(document) - depth
+    allowed = depth * (LITTLE_TOLERANCE + latency_s / seconds)
+    return -allowed - between <= difference <= allowed
+
+
+def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool:
+    """Whether fio itself counted a queue below iodepth. It counts in powers of two, when a request is handed over."""
+    jobs = iter(document.jobs)
+    for _, section in sections_of(params):
+        own = [job for job, _ in zip(jobs, range(section.numjobs), strict=False)]
+        if section.keeps_depth and chosen_engine(section, facts) not in SYNCHRONOUS:
+            target = min(_DEEPEST, 1 << (section.iodepth.bit_length() - 1))
+            if any(_share_at(job, target) < _DEEP_PERCENT for job in own if _has_many(job, section.iodepth)):
+                return True
+    return False
+
+
+def _share_at(job: JobResult, depth: int) -> float:
+    return sum(share for level, share in job.depth_shares.items() if int(level.strip("><=")) >= depth)
+
+
+def _has_many(job: JobResult, depth: int) -> bool:
+    """Whether the first requests, which find the queue empty, do not count."""
+    return sum(part.ios for part in job.directions.values()) >= _MANY * depth
+
+
+def point_flags(
+    params: FioParams, document: Document, evidence: Evidence, facts: HostFacts, cpu: CpuLoad | None, stopped: str
+) -> tuple[str, ...]:
     """Flags for every value of the point."""
-    engine = chosen_engine(params, facts)
-    expected = effective_depth(params, engine)
+    ended_early = bool(stopped) or params.io_size is not None
+    shortest_ms = min(job.runtime_ms for job in document.jobs)
+    coverage = evidence.coverage
     found = {
-        "littles-law": abs(in_flight(document) / expected - 1.0) > LITTLE_TOLERANCE,
-        "depth-not-honoured": depth_is_lost(params, engine),
-        "short-runtime": min(job.runtime_ms for job in document.jobs) < _SHORTEST_SHARE * params.duration * 1000.0,
-        "short-ios": any(job.directions[name].faulty_ios for job in document.jobs for name in DIRECTIONS),
-        "not-from-device": _from_memory(document),
+        "littles-law": evidence.little is False,
+        "depth-not-honoured": depth_is_lost(params, facts),
+        "depth-not-reached": _is_shallow(params, document, facts),
+        "short-runtime": not ended_early and shortest_ms < _SHORTEST_SHARE * params.duration * 1000.0,
+        "short-ios": any(part.faulty_ios for job in document.jobs for part in job.directions.values()),
+        "not-from-device": coverage.missing,
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         "host-limited": cpu is not None and cpu.busiest > _BUSY_PERCENT,
+        "throttled": evidence.throttled,
+        "little-unchecked": evidence.little is None,
+        f"coverage-{coverage.why}": bool(coverage.why),
     }
     flags = tuple(name for name, holds in found.items() if holds)
-    past_the_drive = params.direct and "not-from-device" in flags
-    return ("invalid", *flags) if past_the_drive or not _INVALIDATING.isdisjoint(flags) else flags
+    return flags if _INVALIDATING.isdisjoint(flags) else ("invalid", *flags)
 
 
 def cpu_flags(cpu: CpuLoad) -> tuple[str, ...]:
     """Flags for the cpu_* values."""
     return ("few-cpu-samples",) if cpu.rows < ENOUGH_ROWS else ()
-
-
-def _from_memory(document: Document) -> bool:
-    """Whether the block devices saw far fewer reads than fio did. fio counts them a little low, never by half."""
-    reads = sum(job.directions["read"].ios for job in document.jobs)
-    return document.device_reads is not None and document.device_reads < _LEAST_DEVICE_SHARE * reads
