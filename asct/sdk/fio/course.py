@@ -22,6 +22,7 @@ _MOST_LINES: Final = 8
 _MOST_MAPS: Final = 4
 _MOST_MARKERS: Final = 3
 _GIB: Final = float(2**30)
+_DONE: Final = {"read": "read", "write": "written", "trim": "trimmed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +92,8 @@ def changes_table(found: Sequence[Turn], names: Sequence[str], slug: str) -> tup
 def change_note(turn: Turn, names: Sequence[str]) -> str:
     """The change as a sentence without its full stop."""
     verb = "fell" if turn.after < turn.before else "rose"
-    sides = [
-        word for word, side in (("read", "read"), ("written", "write")) if turn.row.value(f"{side}_iops") is not None
-    ]
-    moved = f"{turn.moved / _GIB:.3g} GiB {' and '.join(sides)}" if sides else f"{turn.moved / _GIB:.3g} GiB"
+    sides = [word for side, word in _DONE.items() if turn.row.value(f"{side}_iops") is not None]
+    moved = f"{turn.moved / _GIB:.3g} GiB {' and '.join(sides)}"
     rates = " to ".join(format_quantity(rate, "ops/s") for rate in (turn.before, turn.after))
     return f"{_point(turn.row, names)}: the rate {verb} from {rates} after {turn.second:.0f} s ({moved})"
 

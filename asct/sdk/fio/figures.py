@@ -10,11 +10,10 @@ from asct.sdk.figure import Axis, Bars, Figure, Line, Scale, Series
 from asct.sdk.fio.course import course_figures
 from asct.sdk.fio.distribution import distributions
 from asct.sdk.fio.maps import load_curves, maps
-from asct.sdk.fio.rows import AXIS_TITLES, SIZES, Row, gather, shown, swept_names
+from asct.sdk.fio.rows import AXIS_TITLES, SIDES, SIZES, Row, gather, shown, swept_names
 from asct.sdk.fio.views import SCALES, View, main_axis, views
 from asct.sdk.record import Record, Scalar
 
-_SIDES: Final = {"read": "read_", "write": "write_", "total": ""}
 _PERCENTILES: Final = {
     "p50": "clat_p50", "p90": "clat_p90", "p99": "clat_p99", "p99.9": "clat_p99_9", "p99.99": "clat_p99_99",
 }  # fmt: skip
@@ -72,9 +71,10 @@ def _chart(quantity: Quantity, view: View) -> Figure:
         series = [_series(label, quantity.metric, view.over, rows) for label, rows in view.groups.items()]
     else:
         rows = next(iter(view.groups.values()))
-        used = [side for side in ("read", "write") if any(row.value(f"{side}_iops") is not None for row in rows)]
+        used = [side for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)]
         sides = [*used, "total"] if len(used) > 1 else used
-        series = [_series(side, _SIDES[side] + quantity.metric, view.over, rows) for side in sides]
+        prefixes = {side: "" if side == "total" else f"{side}_" for side in sides}
+        series = [_series(side, prefix + quantity.metric, view.over, rows) for side, prefix in prefixes.items()]
     return _drawn(quantity, Axis(quantity.title, quantity.unit), series, view)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
-from asct.sdk.fio.rows import AXIS_TITLES, Row, grouped, shown, varying
+from asct.sdk.fio.rows import AXIS_TITLES, SIDES, Row, grouped, shown, varying
 from asct.sdk.fio.views import LOADS, MOST_SERIES, SCALES, View, panels, slug_of
 
 _LEAST_POINTS: Final = 3
@@ -34,7 +34,7 @@ _MAPPED: Final = (
 
 
 def load_curves(rows: Sequence[Row], names: Sequence[str]) -> list[Figure]:
-    """Latency over bandwidth as the load rises, the form known from memory under load; reads and writes apart."""
+    """Latency over bandwidth as the load rises, the form known from memory under load; each direction apart."""
     vary = varying(rows, names)
     over = next(
         (name for name in LOADS if name in vary and len({row.setting(name) for row in rows}) >= _LEAST_POINTS), ""
@@ -63,9 +63,9 @@ def _load_curve(view: View) -> Line:
 
 
 def _sides(label: str, rows: Sequence[Row]) -> list[Series]:
-    """A line for reads and one for writes, named by side where there are both."""
+    """A line for each side that did anything, named by it where there are several."""
     found = []
-    for side in ("read", "write"):
+    for side in SIDES:
         points = [(row.value(f"{side}_bandwidth"), row.value(f"{side}_latency")) for row in rows]
         known = [(bandwidth, latency) for bandwidth, latency in points if bandwidth is not None]
         if known:
@@ -87,8 +87,7 @@ def maps(rows: Sequence[Row], names: Sequence[str]) -> list[Figure]:
 
 def _map(rows: Sequence[Row], label: str, over: tuple[str, str], what: _Mapped) -> Heatmap:
     across, down = over
-    columns = list(dict.fromkeys(shown(across, row.setting(across)) for row in rows))
-    lines = list(dict.fromkeys(shown(down, row.setting(down)) for row in rows))
+    columns, lines = _labels(rows, across), _labels(rows, down)
     cells = {(shown(down, row.setting(down)), shown(across, row.setting(across))): row for row in rows}
     found = [[cells.get((line, column)) for column in columns] for line in lines]
     return Heatmap(
@@ -103,3 +102,9 @@ def _map(rows: Sequence[Row], label: str, over: tuple[str, str], what: _Mapped) 
         unit=what.unit,
         better=what.better,
     )
+
+
+def _labels(rows: Sequence[Row], name: str) -> list[str]:
+    """The values of a setting in their order, also where the first rows lack some."""
+    values = {value for row in rows if isinstance(value := row.setting(name), int | float)}
+    return [shown(name, value) for value in sorted(values)]

@@ -81,7 +81,7 @@ def _notes(found: Sequence[Curve], over: str) -> list[str]:
     notes = [f"Measured points, judged by {rate} a second; latency from the call until a request was complete"]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
     if dropped:
-        notes.append(f"{dropped} points that cannot be trusted (flags noisy, invalid) are left out")
+        notes.append(f"Left out, because they cannot be trusted (flags noisy, invalid): {dropped} points")
     for curve in found:
         usable = [row for row in curve.rows if not row.doubtful]
         if still_rising(usable, over):

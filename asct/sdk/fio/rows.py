@@ -12,6 +12,7 @@ from asct.sdk.record import Record, Scalar, doubtful
 from asct.values.size import format_size
 
 Key = tuple[tuple[str, str], ...]
+SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",

@@ -1,0 +1,93 @@
+"""What the seconds of a run say that its mean does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from asct.sdk import Heatmap, Line
+from asct.sdk.fio.course import CHANGED, turns
+from asct.sdk.fio.figures import sweep_figures
+from asct.sdk.fio.rows import gather
+from asct.sdk.fio.tables import sweep_table
+from tests.fio.synthetic import point, record, seconds, side
+
+CLIFF = [8000.0 + 40 * (number % 3) for number in range(20)] + [1000.0 + 5 * (number % 3) for number in range(40)]
+STEADY = [8000.0 + 40 * (number % 3) for number in range(60)]
+
+
+def run(depth: int, rates: list[float], prefix: str = "write_", repeat: int = 1) -> list[Any]:
+    settings = {"iodepth": depth}
+    values = side(sum(rates) / len(rates), 4096, 1e-3, prefix)
+    return [*point(settings, values, repeat), *seconds(settings, rates, repeat=repeat)]
+
+
+def test_a_cliff_has_its_second_its_levels_and_its_volume() -> None:
+    [row] = gather(run(16, CLIFF))
+    [turn] = turns(row)
+    assert turn.second == 20.0
+    assert turn.before == pytest.approx(8040)
+    assert turn.after == pytest.approx(1005)
+    assert turn.moved == pytest.approx(sum(CLIFF[:20]) * 4096)
+
+
+def test_the_point_is_flagged_and_the_change_is_told() -> None:
+    records = [*run(8, STEADY), *run(16, CLIFF)]
+    tables = {table.slug: table for table in sweep_table(records, "x", "X", "iodepth")}
+    assert [row["flags"] for row in tables["x"].rows] == ["", CHANGED]
+    assert tables["x"].flags == (CHANGED,)
+    told = "iodepth 16: the rate fell from 8.04k ops/s to 1k ops/s after 20 s (0.613 GiB written)"
+    assert told in tables["x"].notes
+    [change] = tables["x-changes"].rows
+    assert change["point"] == "iodepth 16"
+    assert change["change"] == pytest.approx(-87.5, abs=0.1)
+
+
+def test_each_repeat_has_a_course_of_its_own() -> None:
+    [row] = gather([*run(16, STEADY), *run(16, CLIFF[::-1], repeat=2)])
+    [turn] = turns(row)
+    assert (turn.repeat, turn.second) == (2, 40.0)
+    assert turn.after > turn.before
+
+
+def test_a_run_without_seconds_and_a_steady_one_have_no_changes() -> None:
+    records = [*run(8, STEADY), *point({"iodepth": 16}, side(8000.0, 4096, 1e-3))]
+    assert [turn for row in gather(records) for turn in turns(row)] == []
+    assert all(table.slug != "x-changes" for table in sweep_table(records, "x", "X", "iodepth"))
+
+
+def test_a_drive_that_stalls_for_good() -> None:
+    [row] = gather(run(16, [5000.0] * 10 + [0.0] * 10))
+    [turn] = turns(row)
+    assert (turn.second, turn.after) == (10.0, 0.0)
+
+
+def test_the_timeline_marks_the_change() -> None:
+    records = [*run(8, STEADY), *run(16, CLIFF)]
+    chart = next(figure for figure in sweep_figures(records, "iodepth") if figure.slug == "timeline")
+    assert isinstance(chart, Line)
+    assert [line.name for line in chart.series] == ["iodepth 8", "iodepth 16"]
+    assert chart.series[1].y == tuple(CLIFF)
+    assert [marker.x for marker in chart.markers] == [20.0]
+
+
+def test_of_many_points_those_that_changed_are_drawn() -> None:
+    records = [one for depth in range(1, 12) for one in run(depth, CLIFF if depth == 11 else STEADY)]
+    chart = next(figure for figure in sweep_figures(records, "iodepth") if figure.slug == "timeline")
+    assert isinstance(chart, Line)
+    assert len(chart.series) == 8
+    assert chart.series[-1].name == "iodepth 11"
+    assert "8 of 11 points" in chart.caption
+
+
+def test_latency_over_time_of_the_point_that_changed() -> None:
+    records = [*run(8, STEADY), *run(16, CLIFF)]
+    for second, latency in ((0.0, 128e-6), (1.0, 128e-6), (1.0, 65.536e-3)):
+        at = {"second": second, "latency": latency}
+        records.append(record({"iodepth": 16}, "second_share", 50.0, coords=at))
+    [chart] = [figure for figure in sweep_figures(records, "iodepth") if isinstance(figure, Heatmap)]
+    assert chart.slug == "latency-over-time-iodepth-16"
+    assert chart.columns == ("0", "1")
+    assert chart.rows == ("65.5 ms", "128 \N{MICRO SIGN}s")
+    assert chart.values == ((None, 50.0), (50.0, 50.0))
