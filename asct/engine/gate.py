@@ -24,7 +24,7 @@ from asct.sdk.guard import KERNEL, TARGETS_FILE, Consent, Target
 from asct.sdk.step import Kernel, Output, Step
 from asct.store.audit import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
 from asct.store.documents import load
-from asct.values.size import format_size
+from asct.values.quantity import format_quantity
 
 Occasion = Literal["preflight", "start", "step"]
 _LIMIT: Final = "--max-write-bytes"
@@ -209,7 +209,7 @@ class JobGate:
         return self._exhausted(reached[0]) if reached else None
 
     def _exhausted(self, path: str) -> Diagnostic:
-        taken, most = format_size(self._gate.spent[path]), format_size(self._gate.limit or 0)
+        taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
         place = path or "the temporary file"
         message = f"host {self._job.host}: {place} took {taken} in this run, `safety.max_written` is {most}"
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)

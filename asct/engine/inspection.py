@@ -31,7 +31,7 @@ class Inspected:
 
 
 @dataclass(slots=True)
-class _Said:
+class Said:
     """The lines of guard that matter here. `error` is that of the last one, None while there is no last one."""
 
     devices: list[Mapping[str, Any]] = field(default_factory=list)
@@ -44,7 +44,7 @@ def inspected(host: str, targets: Sequence[Target], status: int | None, stdout: 
     """The outcome of guard over `targets`. Anything but a whole stream in which each written target passed every check
     is a refusal; all of them are told, not just the first."""
     try:
-        said = _read(stdout)
+        said = read(stdout)
     except ValueError as error:
         return Inspected(refusals=(unchecked(host, f"{error}{_last(stderr)}"),))
     refusals = [
@@ -60,12 +60,12 @@ def inspected(host: str, targets: Sequence[Target], status: int | None, stdout: 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
     """Why guard did not start its program; None when it was not for a check."""
     try:
-        return _refusal(host, _read(stdout))
+        return _refusal(host, read(stdout))
     except ValueError:
         return None
 
 
-def _refusal(host: str, said: _Said) -> Diagnostic | None:
+def _refusal(host: str, said: Said) -> Diagnostic | None:
     """Its last line names the check ("refused: mounted: ..."), the line of the check its target."""
     found = _REFUSAL.fullmatch(said.error or "")
     if found is None:
@@ -78,7 +78,7 @@ def _written(check: Check, targets: Sequence[Target]) -> bool:
     return any(target.path == check.path and target.access == "write" for target in targets)
 
 
-def _gaps(said: _Said, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
+def _gaps(said: Said, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
     """What is missing from a stream without a failed check."""
     if status is None:
         return ["the checks did not end in time"]
@@ -94,9 +94,9 @@ def _gaps(said: _Said, targets: Sequence[Target], status: int | None, stderr: st
     return gaps
 
 
-def _read(stdout: str) -> _Said:
-    """Raises ValueError for lines that guard does not write."""
-    said = _Said()
+def read(stdout: str) -> Said:
+    """The lines of guard before any program runs below it. Raises ValueError for what it does not write."""
+    said = Said()
     for number, line in enumerate(stdout.split("\n"), start=1):
         if not line.strip():
             continue

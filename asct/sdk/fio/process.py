@@ -83,6 +83,7 @@ def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> t
 
 def _target(name: str, params: FioParams, context: Context, dirty: bool) -> Target:
     consent = context.consents.get(name)
+    dirty = dirty or name in context.written
     if not writes(params):
         return Target(name, "read")
     if consent is None:

@@ -1,0 +1,6 @@
+"""What stands in the way of measuring on a host, found without changing it: `examine`, and one file per subject."""
+
+from asct.doctor.examine import examine
+from asct.doctor.model import Disk, HostReport, Objection
+
+__all__ = ["Disk", "HostReport", "Objection", "examine"]

@@ -1,0 +1,79 @@
+"""What the doctor says of a host: data for the command line and asct.doctor/1."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from asct.diagnostics.model import Diagnostic
+
+SCHEMA = "asct.doctor/1"
+Status = Literal["ok", "unreachable", "unfit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """A check that a device does not pass. `ok` is None where it could not be seen. `hint` is the way out."""
+
+    check: str
+    ok: bool | None
+    detail: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A block device of a host. `names` are its /dev/disk/by-id names; a loop device has none. `bytes` None: unknown.
+
+    `serial` is what a plan must name; of a loop device the path of its backing file.
+    """
+
+    device: str
+    names: tuple[str, ...] = ()
+    bytes: int | None = None
+    model: str = ""
+    serial: str = ""
+    objections: tuple[Objection, ...] = ()
+
+    @property
+    def target(self) -> bool:
+        """Whether a job could write to it, given the plan's consent."""
+        return not self.objections
+
+
+@dataclass(frozen=True, slots=True)
+class Consented:
+    """A device that the plan gives up, and why the host would refuse it all the same."""
+
+    device: str
+    serial: str
+    refusals: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """One host. `problems` say what could not be looked at, or what would make results worse."""
+
+    name: str
+    transport: str
+    address: str
+    status: Status
+    description: str = ""
+    problems: tuple[Diagnostic, ...] = ()
+    disks: tuple[Disk, ...] = ()
+    consents: tuple[Consented, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As a host of asct.doctor/1."""
+        return {
+            "name": self.name,
+            "transport": self.transport,
+            "address": self.address,
+            "status": self.status,
+            "description": self.description,
+            "problems": [item.to_json() for item in self.problems],
+            "disks": [{**asdict(disk), "target": disk.target} for disk in self.disks],
+            "consents": [
+                {**asdict(item), "refusals": [refusal.to_json() for refusal in item.refusals]} for item in self.consents
+            ],
+        }
