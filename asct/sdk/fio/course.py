@@ -18,6 +18,8 @@ CHANGED: Final = "rate-changed"
 FLAGS: Final = {CHANGED: "the rate changed its level during the run: the mean is the rate of no time"}
 LEAST_CHANGE: Final = 0.10
 """Of the rate, to be told: on a shared machine 5 % come and go."""
+_LEAST_S: Final = 6.0
+"""Of a run in which changes are sought: shorter ones are all beginning."""
 _MOST_LINES: Final = 8
 _MOST_MAPS: Final = 4
 _MOST_MARKERS: Final = 3
@@ -42,6 +44,8 @@ def turns(row: Row) -> list[Turn]:
     found = []
     for repeat in row.repeats:
         rates, bytes_per_s = _course(row, "second_iops", repeat), _course(row, "second_bandwidth", repeat)
+        if not rates or rates[-1][0] - rates[0][0] < _LEAST_S - 1.0:
+            continue
         moved = [0.0]
         for (start, rate), (end, _) in pairwise([*bytes_per_s, *bytes_per_s[-1:]]):
             moved.append(moved[-1] + rate * (end - start))

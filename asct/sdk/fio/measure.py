@@ -10,7 +10,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.fio.devices import device_values
 from asct.sdk.fio.engines import chosen_engine
 from asct.sdk.fio.histogram import NS, Latency, percentile_of_bins
-from asct.sdk.fio.metrics import CONTEXT, LATENCIES, PERCENTILES
+from asct.sdk.fio.metrics import CONTEXT, LATENCIES, PERCENTILES, percentiles_of
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, Side, read_point
 from asct.sdk.fio.seconds import Second, merged_seconds
@@ -71,7 +71,7 @@ def _latencies(prefix: str, side: Side, flags: tuple[str, ...]) -> Iterator[Meas
         yield Measurement(f"{prefix}{kind}_min", latency.min_ns * NS, flags=flags)
         yield Measurement(f"{prefix}{kind}_max", latency.max_ns * NS, flags=flags)
         yield Measurement(f"{prefix}{kind}_stddev", latency.stddev_ns * NS, flags=flags)
-        for name, percent in PERCENTILES.items():
+        for name, percent in percentiles_of(kind).items():
             value = latency.percentile_ns(percent)
             if value is not None:
                 spread = latency.percentile_stats(percent)

@@ -15,6 +15,8 @@ from asct.sdk.metric import Metric, Unit
 PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
 }  # fmt: skip
+BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
+"""Percentiles of completion latency alone, for the figure of its distribution."""
 PREFIXES: Final = ("", "read_", "write_", "trim_")
 LATENCIES: Final = {
     "slat": "from the call until the kernel took the request (submission)",
@@ -29,6 +31,11 @@ _CPU: Final[dict[str, str]] = {
     "irq": "in hardware interrupts", "soft": "in software interrupts",
 }  # fmt: skip
 _SIDES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
+
+
+def percentiles_of(kind: str) -> dict[str, float]:
+    """The percentiles of a kind of latency, in percent, by the end of their metric's name."""
+    return BODY | PERCENTILES if kind == "clat" else PERCENTILES
 
 
 def _rates(prefix: str) -> tuple[Metric, ...]:
@@ -51,7 +58,7 @@ def _latencies(prefix: str) -> tuple[Metric, ...]:
     found += [
         Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{percent:g} % of requests{side} took at most this {what}")
         for kind, what in LATENCIES.items()
-        for name, percent in PERCENTILES.items()
+        for name, percent in percentiles_of(kind).items()
     ]
     return tuple(found)
 
