@@ -15,7 +15,7 @@ from asct.statistics.changepoint import changes
 from asct.values.quantity import format_quantity
 
 CHANGED: Final = "rate-changed"
-FLAGS: Final = {CHANGED: "the rate changed its level during the run: the mean is the rate of no time"}
+"""Flag of a row in whose course the level of the rate changed; tables alone give it, from the seconds of the records."""
 LEAST_CHANGE: Final = 0.10
 """Of the rate, to be told: on a shared machine 5 % come and go."""
 _LEAST_S: Final = 6.0

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import BeforeValidator
 
 from asct.sdk.facts import HostFacts
 from asct.sdk.fio.benchmark import FioBenchmark
-from asct.sdk.fio.course import FLAGS as COURSE_FLAGS
 from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.operating import BOUND_METRIC
 from asct.sdk.fio.params import FioParams, Pattern, listed
-from asct.sdk.fio.verdict import FLAGS
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.params import Duration, Size, setting
 from asct.sdk.record import Measurement
@@ -43,7 +41,6 @@ class SweepBenchmark(FioBenchmark[S]):
     """A benchmark that sweeps `axis`."""
 
     keywords = ("storage", "dsweep", "io")
-    flags: ClassVar[Mapping[str, str]] = {**FLAGS, **COURSE_FLAGS}
     metrics: ClassVar[tuple[Metric, ...]] = (
         *METRICS,
         Metric(BOUND_METRIC, "s", "neither", "The setting latency_bound, where it was set", comparable=False),

@@ -47,6 +47,7 @@ FLAGS: Final = {
     "memory-filesystem": "the temporary file lies in memory (tmpfs)",
     "host-limited": "one CPU was over 90 % busy: the host may be the limit, not the drive",
     "throttled": "the drive counted time above its warning temperature, or slowed down to cool, during the run",
+    "rate-changed": "the rate changed its level during the run: the mean is the rate of no time",
     "few-cpu-samples": "less than 3 samples of mpstat lie within the run",
     "not-enough-ios": "the highest percentiles are left out: fewer than 10 requests lie above them",
 }
