@@ -78,17 +78,18 @@ def _rarely_collect() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def resume_run(settings: Settings, results: Path, name: str, options: Options) -> int:
+def resume_run(settings: Settings, results: Path, name: str, options: Options, plan: ResolvedPlan | None = None) -> int:
     """Measure what a run lacks, with the plan as it was resolved then; returns the exit code.
 
-    Raises StoreError when the run or its plan cannot be read.
+    Raises StoreError when the run or its plan cannot be read, and when it measured something else than `plan`.
     """
-    from asct.engine.resume import missing
+    from asct.engine.resume import check_plan, missing
     from asct.planner.freeze import thaw
     from asct.store.find import open_run
 
     stored = open_run(results, name)
-    resolved = thaw(stored.resolved())
+    resolved = plan or thaw(stored.resolved())
+    check_plan(resolved, stored)
     lacking = len(missing(resolved, stored.layout))
     settings.console.line(f"{stored.layout.root}: {counted(lacking, 'measurement')} missing")
     if not lacking and stored.run.status == "complete" and stored.run.exit_code is not None:

@@ -122,7 +122,7 @@ class PointRunner:
         folder = self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
         one = _Attempt(point, repeat, attempt, folder)
         if point.unfit is None and self._benchmark.continues(point.params):
-            identity = (self._shared.resolved.hash, self._job.key, point.id, repeat, *self._versions(point))
+            identity = [self._shared.resolved.hash, self._job.key, point.id, str(repeat), *self._versions(point)]
             one.log = StepLog(self._shared.writer, folder, identity, context.work)
         if one.log is not None and one.log.found:
             one.log.begin()

@@ -70,12 +70,20 @@ def _key(record: Record) -> RepeatKey:
     return record.host, record.id, record.point_id, record.repeat
 
 
+def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
+    """Raises StoreError (E507) when `resolved` is not what the run measured."""
+    if stored.run.plan_hash != resolved.hash:
+        message = f"{stored.layout.root}: measured another plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
+        hint = (
+            "`asct resume` goes on with the plan as it was then; without `--resume` the changed one is a run of its own"
+        )
+        raise StoreError(Diagnostic("E507", message, hint=hint))
+
+
 def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Collaborators) -> tuple[RunWriter, Earlier]:
     """The run's writer with what is measured already; raises StoreError when `resolved` is not the plan of the run."""
     stored = read_run(layout.root)
-    if stored.run.plan_hash != resolved.hash:
-        message = f"{layout.root}: measured another plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
-        raise StoreError(Diagnostic("E507", message, hint="resume with the run's own plan.resolved.json"))
+    check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)
     records = stored.records()
     done = measured(resolved, stored)

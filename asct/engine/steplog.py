@@ -29,7 +29,7 @@ class StepsChangedError(Exception):
 class StepLog:
     """The notes of one repeat, in its folder. Methods raise StoreError."""
 
-    def __init__(self, writer: RunWriter, repeat: Path, identity: Sequence[str | int], work: str) -> None:
+    def __init__(self, writer: RunWriter, repeat: Path, identity: Sequence[str], work: str) -> None:
         """`identity` tells this repeat from every other; `work` is the job's folder on the host, new in each part."""
         self._writer = writer
         self._repeat = repeat

@@ -48,6 +48,47 @@ def test_a_whole_run_is_not_measured_again(measured: Asct) -> None:
     assert measured("results", "show", "--json").document == before
 
 
+def tear(tmp_path: Path) -> Path:
+    """The run, without the end of one of its points."""
+    run = (tmp_path / "results" / "small" / "latest").resolve()
+    status = next(iter(run.glob("jobs/local/idle/*/r1/status.json")))
+    status.unlink()
+    return status
+
+
+@pytest.mark.parametrize(
+    "given", [("small.yaml", "--resume"), ("--resume", "small.yaml"), ("small.yaml", "--resume", "first")]
+)
+def test_a_plan_goes_on_with_what_its_run_lacks(measured: Asct, tmp_path: Path, given: tuple[str, ...]) -> None:
+    status = tear(tmp_path)
+    ended = measured("apply", *given)
+    assert ended.code == 0, ended.err
+    assert "1 measurement missing" in ended.err
+    assert status.exists()
+    assert len(measured("results", "list").out.splitlines()) == 2  # no second run
+
+
+def test_a_whole_run_of_a_plan_is_not_measured_again(measured: Asct) -> None:
+    ended = measured("apply", "small.yaml", "--resume")
+    assert (ended.code, "0 measurements missing" in ended.err) == (0, True)
+
+
+def test_a_changed_plan_is_not_taken_for_the_one_of_the_run(measured: Asct, tmp_path: Path) -> None:
+    tear(tmp_path)
+    ended = measured("apply", "small.yaml", "--resume", "--profile", "one")
+    assert ended.code == 3
+    assert "E507" in ended.err and "another plan" in ended.err
+
+
+def test_what_cannot_be_resumed_is_said(asct: Asct, plan_file: Path) -> None:
+    ended = asct("apply", "small.yaml", "--resume")
+    assert (ended.code, "E505" in ended.err) == (2, True)
+    ended = asct("apply", "small.yaml", "small.yaml", "--resume", "first")
+    assert (ended.code, "names one run" in ended.err) == (2, True)
+    ended = asct("apply")
+    assert (ended.code, "PLAN" in ended.err) == (2, True)
+
+
 @pytest.mark.parametrize("option", ["--json", "--no-progress"])
 def test_a_run_goes_on_when_nobody_reads_any_more(plan_file: Path, tmp_path: Path, option: str) -> None:
     reader, writer = os.pipe()

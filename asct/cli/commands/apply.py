@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 
 @click.command("apply", short_help="Measure what a plan names, judge it, write the report.")
-@click.argument("plans", nargs=-1, required=True, metavar="PLAN...", type=click.Path())
+@click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path())
 @click.option("--results", type=click.Path(), default="results", show_default=True, help="The results tree.")
 @click.option("--dry-run", is_flag=True, help="Show the commands that would be run; touches no host.")
 @click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")
 @click.option("--timeout", metavar="DURATION", help="For the whole run: 2h.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first measurement that fails.")
+@click.option(
+    "--resume", is_flag=False, flag_value="latest", metavar="[RUN]", help="Measure what that run of the plan lacks."
+)
 @click.option("--approve", metavar="HASH", help="Run a plan only if this is the hash that `asct plan` showed.")
 @click.option("--label", metavar="L", help="A name for the run.")
 @click.option("--ci", is_flag=True, help="For CI: plain lines, junit.xml, annotations under GitHub Actions.")
@@ -33,10 +36,10 @@ def command(settings: Settings, plans: tuple[str, ...], choice: Choice, **given:
     Several plans run one after the other; the exit code is that of the gravest outcome.
     """
     from asct.cli.dryrun import dry_run
-    from asct.cli.execution import execute
 
     if given["ci"]:
         settings.progress, settings.colour = False, "never"
+    plans, resume = _what(plans, given["resume"])
     resolved = load_all(settings, plans, choice)
     if given["approve"] is not None:
         _approve(resolved, given["approve"])
@@ -45,10 +48,30 @@ def command(settings: Settings, plans: tuple[str, ...], choice: Choice, **given:
     options = _options(given)
     worst = 0
     for plan in resolved:
-        worst = max(worst, execute(settings, plan, options).exit_code)
+        worst = max(worst, _measure(settings, plan, options, resume))
         if worst > 128:
             break
     return worst
+
+
+def _what(plans: tuple[str, ...], resume: str | None) -> tuple[tuple[str, ...], str | None]:
+    """The plans and the run to resume; in `--resume plan.yaml` the plan is meant."""
+    if not plans and resume is not None:
+        plans, resume = (resume,), "latest"
+    if not plans:
+        raise click.UsageError("Missing argument 'PLAN...'.")
+    if resume not in (None, "latest") and len(plans) > 1:
+        raise click.UsageError(f"--resume {resume} names one run, and {len(plans)} plans are given")
+    return plans, resume
+
+
+def _measure(settings: Settings, plan: ResolvedPlan, options: Options, resume: str | None) -> int:
+    from asct.cli.execution import execute, resume_run
+
+    if resume is None:
+        return execute(settings, plan, options).exit_code
+    run = f"{plan.name}/latest" if resume == "latest" else resume
+    return resume_run(settings, options.results, run, options, plan)
 
 
 def _options(given: dict[str, Any]) -> Options:
