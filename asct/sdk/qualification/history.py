@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, Side
 from asct.sdk.qualification.journal import Journal
 from asct.sdk.qualification.phase import Cell, Phase, Quantity, Tracked
 from asct.sdk.qualification.precondition import preconditioned_bytes
+from asct.sdk.qualification.walk import walked
 from asct.statistics.steady import Window, cliff, enough_from, last_window, window_of
 
 Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
@@ -48,10 +50,16 @@ class History:
             number += 1
         return number
 
+    def params(self, index: int, cell: Cell) -> FioParams:
+        """The process of the cell in a round. A sequential one goes on where it ended in the round before."""
+        fresh = self.journal.fio(cell, self.phase, self.seed(index, cell))
+        if cell.random:
+            return fresh
+        return walked(fresh, [self.point(before, cell).sides[""].io_bytes for before in range(index)])
+
     def point(self, index: int, cell: Cell) -> Point:
         """What the cell gave in a round."""
-        params = self.journal.fio(cell, self.phase, self.seed(index, cell))
-        return self.journal.point(self.phase.step_name(index + 1, cell), params)
+        return self.journal.point(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def seed(self, index: int, cell: Cell) -> int:
         """Every process has random offsets of its own."""

@@ -34,9 +34,7 @@ def steps_of_round(history: History, index: int, context: Context) -> Sequence[S
     journal, phase = history.journal, history.phase
     names = {phase.step_name(index + 1, cell): cell for cell in phase.cells}
     return [
-        fio_process(journal.fio(cell, phase, history.seed(index, cell)), context, name)
-        for name, cell in names.items()
-        if not journal.has(name)
+        fio_process(history.params(index, cell), context, name) for name, cell in names.items() if not journal.has(name)
     ]
 
 
