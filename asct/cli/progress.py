@@ -17,6 +17,7 @@ from rich.text import Text
 from asct.cli.console import Console
 from asct.cli.words import counted
 from asct.engine import events
+from asct.values.quantity import format_quantity
 
 Listener = Callable[[events.Event], None]
 HEARTBEAT_S = 60.0
@@ -32,11 +33,40 @@ class HostProgress:
     estimated_done_s: float = 0.0
     started: float = field(default_factory=time.monotonic)
     doing: str = "connecting"
+    step: str = ""
+    rate: str = ""
     last: str = ""
     point_estimate_s: float = 0.0
     point_started: float = field(default_factory=time.monotonic)
     job_done_s: float = 0.0
     job_started: float = field(default_factory=time.monotonic)
+
+    def follow(self, event: events.Event) -> None:
+        """Take one event of the host into the state."""
+        if isinstance(event, events.HostReady):
+            self.doing = "preparing"
+        elif isinstance(event, events.KernelBuilt):
+            self.doing = f"{'found' if event.cached else 'built'} {event.kernel}"
+        elif isinstance(event, events.JobStarted):
+            self.job_done_s, self.job_started = 0.0, time.monotonic()
+        elif isinstance(event, events.PointStarted):
+            self.doing = f"{event.id} {event.label}".strip()
+            self.step = self.rate = ""
+            self.point_estimate_s, self.point_started = event.estimated_s, time.monotonic()
+        elif isinstance(event, events.StepStarted):
+            self.step, self.rate = event.label, ""
+        elif isinstance(event, events.DriveRates):
+            self.rate = rate_text(event)
+        elif isinstance(event, events.PointEnded):
+            self._end_point(event)
+
+    def _end_point(self, event: events.PointEnded) -> None:
+        self.done += 1
+        self.estimated_done_s += self.point_estimate_s
+        self.job_done_s += self.point_estimate_s
+        self.point_started, self.point_estimate_s = time.monotonic(), 0.0
+        self.last = event.headline
+        self.step = self.rate = ""
 
     def eta_s(self, now: float) -> float | None:
         """Seconds left: the estimate of what is not done, corrected by how the estimates of this job held so far.
@@ -84,22 +114,7 @@ class Progress(AbstractContextManager["Progress"]):
         host: str | None = getattr(event, "host", None)
         if host is None or host not in self.hosts:
             return
-        state = self.hosts[host]
-        if isinstance(event, events.HostReady):
-            state.doing = "preparing"
-        elif isinstance(event, events.KernelBuilt):
-            state.doing = f"{'found' if event.cached else 'built'} {event.kernel}"
-        elif isinstance(event, events.JobStarted):
-            state.job_done_s, state.job_started = 0.0, time.monotonic()
-        elif isinstance(event, events.PointStarted):
-            state.doing = f"{event.id} {event.label}".strip()
-            state.point_estimate_s, state.point_started = event.estimated_s, time.monotonic()
-        elif isinstance(event, events.PointEnded):
-            state.done += 1
-            state.estimated_done_s += state.point_estimate_s
-            state.job_done_s += state.point_estimate_s
-            state.point_started, state.point_estimate_s = time.monotonic(), 0.0
-            state.last = event.headline
+        self.hosts[host].follow(event)
 
     def show(self, event: events.Event) -> None:
         """Draw what changed."""
@@ -138,7 +153,8 @@ class Lines(Progress):
                     continue
                 self._last = time.monotonic()
                 for name, state in self.hosts.items():
-                    self.console.line(f"{name}  still at {state.doing}  {state.done}/{state.measurements}")
+                    at = ", ".join(part for part in (state.doing, state.step, state.rate) if part)
+                    self.console.line(f"{name}  still at {at}  {state.done}/{state.measurements}")
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -205,12 +221,19 @@ def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
     tail = f"ETA {short_time(left)}" if left is not None else f"{now - state.started:.0f} s"
     head = f"{name} {bar} {state.done}/{state.measurements}"
     space = columns - len(head) - len(tail) - 5
-    middle = "  ".join(part for part in (state.doing, state.last) if part)
-    if len(middle) > space:
-        middle = state.doing
+    parts = [part for part in (state.doing, state.step, state.rate, state.last) if part]
+    while len(parts) > 1 and len("  ".join(parts)) > space:
+        parts.pop()
+    middle = "  ".join(parts)
     if len(middle) > space:
         middle = middle[: max(0, space - 1)] + "…"
     return f"{head}  {middle}  {tail}"
+
+
+def rate_text(event: events.DriveRates) -> str:
+    """`412 MB/s, 100.6k ops/s`: reads and writes together."""
+    bandwidth = format_quantity(event.read_bandwidth + event.write_bandwidth, "B/s")
+    return f"{bandwidth}, {format_quantity(event.read_iops + event.write_iops, 'ops/s')}"
 
 
 def describe(event: events.Event) -> str:

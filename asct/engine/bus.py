@@ -30,6 +30,11 @@ class Bus:
             self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=not point)
             self._tell(event)
 
+    def tell(self, event: Event) -> None:
+        """What only those who watch need to know: it is not kept."""
+        with self._mutex:
+            self._tell(event)
+
     def notice(self, host: str | None, diagnostic: Diagnostic) -> None:
         """A finding of a host or of the run; it is kept for run.json even when the journal cannot grow."""
         event = Notice(host, diagnostic)

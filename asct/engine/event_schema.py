@@ -19,6 +19,8 @@ _KINDS: tuple[type[events.Event], ...] = (
     events.KernelBuilt,
     events.JobStarted,
     events.PointStarted,
+    events.StepStarted,
+    events.DriveRates,
     events.PointEnded,
     events.JobEnded,
     events.Notice,

@@ -93,6 +93,34 @@ class PointStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StepStarted(Event):
+    """A step of a repeat of hours begins; `number` counts from 1. Not in the journal."""
+
+    t: ClassVar[str] = "step-started"
+    host: str
+    id: str
+    point_id: str
+    repeat: int
+    number: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class DriveRates(Event):
+    """What the drives below the targets did in the last second or so: B/s and requests a second. Not in the journal."""
+
+    t: ClassVar[str] = "drive-rates"
+    host: str
+    id: str
+    point_id: str
+    repeat: int
+    read_bandwidth: float
+    write_bandwidth: float
+    read_iops: float
+    write_iops: float
+
+
+@dataclass(frozen=True, slots=True)
 class PointEnded(Event):
     """One repeat ended; its files are on disk."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.bus import now
-from asct.engine.events import PointStatus
+from asct.engine.events import DriveRates, PointStatus, StepStarted
+from asct.engine.rates import RateFeed, Rates
 from asct.engine.records import ContractBreach, Origin, Swept, records_of
 from asct.engine.shared import Shared
 from asct.engine.steplog import StepLog, StepsChangedError
@@ -20,10 +21,11 @@ from asct.errors import HostError, HostLost
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
+from asct.sdk.guard import KERNEL
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.params import Params
 from asct.sdk.record import Measurement, Record, Scalar, doubtful
-from asct.sdk.step import Step
+from asct.sdk.step import Kernel, Step
 from asct.store.layout import RunLayout
 from asct.store.model import Command, Status
 
@@ -178,7 +180,7 @@ class PointRunner:
         for step in self._course(one.point, context):
             if one.log is not None and one.log.replay(step, one.trail):
                 continue
-            if not stepper.run(step, one.folder, one.trail, deadline):
+            if not stepper.run(step, one.folder, one.trail, deadline, self._watched(step, one)):
                 return self._failed("timeout" if one.trail.timed_out else "failed", one.trail.failure)
             if self._shared.stop.at_once:  # a program that was told to end may have ended well, but too early
                 return self._failed("interrupted", None)
@@ -187,6 +189,21 @@ class PointRunner:
         if one.log is not None:
             one.log.check_replayed()
         return Outcome("ok")
+
+    def _watched(self, step: Step, one: _Attempt) -> Callable[[str], None] | None:
+        """Tell that a step of a repeat of hours begins; who hears what a program below guard prints."""
+        place = (self._job.host, self._job.id, one.point.id, one.repeat)
+        bus = self._shared.bus
+        if one.log is not None:
+            bus.tell(StepStarted(*place, len(one.trail.rows) + 1, step.label or step.name))
+        if step.program != Kernel(KERNEL):
+            return None
+
+        def tell(rates: Rates) -> None:
+            reads, read_bytes, writes, written_bytes = rates
+            bus.tell(DriveRates(*place, read_bytes, written_bytes, reads, writes))
+
+        return RateFeed(tell)
 
     def _course(self, point: BoundPoint, context: Context) -> Iterator[Step]:
         """Steps one by one; the benchmark is asked for more when those before are done."""

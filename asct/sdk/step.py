@@ -41,7 +41,8 @@ class Step:
     """One process of one repeat of one point.
 
     It runs in a folder of its own on the host. `files` are written there first (name to text), `collect` names the
-    files fetched afterwards besides stdout and stderr. `timeout_s` None means the point's own limit.
+    files fetched afterwards besides stdout and stderr. `timeout_s` None means the point's own limit. `label` says what
+    it is to people who wait for a repeat of hours (`round 7, cell 12 of 56`); left out, its name does.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Step:
     companions: tuple[Companion, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,23 @@ def test_a_live_line_fits(columns: int) -> None:
     assert "ETA" in line
 
 
+RATES = events.DriveRates("a", "iops", "0" * 12, 1, 400e6, 12e6, 100_000.0, 600.0)
+
+
+def test_the_step_of_a_long_repeat_and_the_rate_of_its_drives_are_shown_while_they_last() -> None:
+    begun = events.PointStarted("a", "iops", "0" * 12, 1, "", 10.0)
+    step = events.StepStarted("a", "iops", "0" * 12, 1, 12, "round 7, cell 12 of 56")
+    state = state_after(START, begun, step, RATES).hosts["a"]
+    line = live_line("a", state, now=state.started + 1, columns=140)
+    assert "iops  round 7, cell 12 of 56  412 MB/s, 101k ops/s" in line
+    narrow = live_line("a", state, now=state.started + 1, columns=80)
+    assert len(narrow) <= 80 and "iops  round 7" in narrow
+    assert state_after(START, begun, RATES, step).hosts["a"].rate == ""  # of the step before
+    over = state_after(START, begun, step, RATES, events.PointEnded("a", "iops", "0" * 12, 1, "ok", 1.0)).hosts["a"]
+    assert (over.step, over.rate) == ("", "")
+    assert describe(step) == describe(RATES) == ""  # no line each
+
+
 def test_a_failed_point_is_a_line_with_its_cause_and_a_good_one_is_silent() -> None:
     problem = Diagnostic("E601", "fio ended with exit status 1")
     bad = events.PointEnded("a", "depth", "c0ffee", 1, "failed", 1.0, diagnostic=problem)

@@ -266,3 +266,11 @@ def test_notes_with_another_schema_or_a_name_that_leaves_the_run_count_for_nothi
             "".join(json.dumps(line | (change if number == 1 else {})) + "\n" for number, line in enumerate(lines))
         )
         assert len(finished_steps(RunLayout(layout.root), folder)) == 1
+
+
+def test_each_step_is_told_to_those_who_watch_and_not_kept(lab: Lab, tmp_path: Path) -> None:
+    done = lab.run(rounds_job(tmp_path / "log"), ports=ports())
+    told = [(event.number, event.label) for event in done.events if isinstance(event, events.StepStarted)]
+    assert told == [(number + 1, f"round-{number}") for number in range(5)]
+    assert not [body for body in done.stored.journal() if body["t"] == "step-started"]
+    assert not [event for event in lab.run(plant.job()).events if isinstance(event, events.StepStarted)]
