@@ -190,6 +190,8 @@ class Guest:
                 *("ssh", "-F", "none", "-i", str(self.identity), "-p", str(self.port)),
                 *("-o", f"UserKnownHostsFile={self.known_hosts}", "-o", "StrictHostKeyChecking=yes"),
                 *("-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"),
+                # an emulated CPU takes seconds for a login: one connection for all of an account, gone with the guest
+                *("-o", "ControlMaster=auto", "-o", f"ControlPath={self.folder}/%r", "-o", "ControlPersist=yes"),
                 *(f"{user}@127.0.0.1", script),
             ],
             input=given,

@@ -75,10 +75,11 @@ IN_USE = {
 
 
 def contents(lab: Guest) -> str:
-    """Checksums of the disks of scsi_debug, and how much was ever written to the drives that hold no work folder, by
-    the kernel's count."""
+    """Checksums of the disks that hold something and are in no use, and of each disk without the work folder how much
+    was ever written, by the kernel's count."""
+    dormant = " ".join(map(scsi_disk, ("signature", "backup", "data")))
+    home = f"$(basename $(readlink {HOME.disk()}))"
     return lab.sh(
-        "md5sum /dev/sd?\n"
-        f"for serial in $(grep -L {HOME.serial} /sys/block/nvme*/device/serial); do\n"
-        "awk '{ print FILENAME, $5, $7 }' ${serial%/device/serial}/stat; done"
+        f"sync; md5sum {dormant}; for disk in /sys/block/sd* /sys/block/nvme*n*; do "
+        f"case $disk in */{home}) ;; *) awk '{{ print FILENAME, $5, $7 }}' $disk/stat ;; esac; done"
     )

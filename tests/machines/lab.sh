@@ -23,18 +23,18 @@ mounted $by_id/nvme-QEMU_NVMe_Ctrl_LABHOME /var/tmp
 chmod 1777 /var/tmp
 
 mounted "$(scsi 4000)" /mnt/disk
-printf 'size=10M\n' | quietly sfdisk -q "$(scsi 6000)"
+printf 'size=6M\n' | quietly sfdisk -q "$(scsi 6000)"
 mounted "$(readlink -f "$(scsi 6000)")1" /mnt/partition
 quietly mkswap "$(scsi 8000)"
 quietly swapon "$(scsi 8000)"
 quietly lvm pvcreate -qq -f "$(scsi 10000)"
-quietly lvm vgcreate -qq lab "$(scsi 10000)"
-quietly lvm lvcreate -qq -Zn -Wn -L 8M -n volume lab
+quietly lvm vgcreate -qq -s 1M lab "$(scsi 10000)"
+quietly lvm lvcreate -qq -Zn -Wn -L 5M -n volume lab
 mounted /dev/mapper/lab-volume /mnt/volume
 quietly mdadm --create /dev/md7 --level=1 --raid-devices=2 --metadata=1.2 --assume-clean --run "$(scsi 12000)" "$(scsi 14000)"
-echo "0 32768 delay $(scsi 16000) 0 1" | quietly dmsetup create delayed --noudevsync
+echo "0 16384 delay $(scsi 16000) 0 1" | quietly dmsetup create delayed --noudevsync
 filled "$(scsi 18000)"
-printf 'label: gpt\nsize=8M\n' | quietly sfdisk -q "$(scsi 20000)"
+printf 'label: gpt\nsize=4M\n' | quietly sfdisk -q "$(scsi 20000)"
 quietly dd if=/dev/zero of="$(scsi 20000)" bs=1M count=1 conv=notrunc
 quietly blockdev --rereadpt "$(scsi 20000)"
 sh -c 'exec sleep 1000000 <>"$1"' sh "$(scsi 22000)" &
