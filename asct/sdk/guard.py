@@ -1,17 +1,36 @@
 """The kernel `guard`: checks the targets of a program, holds them, runs it, and watches what the machine did.
 
 Every fio process runs below it. What is asked of it stands in a file of one line a target; what it found and saw are
-the JSON Lines of every kernel, read here once. kernels/guard/README.md describes both in full.
+the JSON Lines of every kernel, read by asct.sdk.watch. kernels/guard/README.md describes both in full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
-from asct.sdk.record import Scalar
 from asct.sdk.step import Kernel, Step
+from asct.sdk.watch import Check, Device, Refused, Sample, Watch, read_watch
+
+__all__ = [
+    "FIRST_HANDLE",
+    "KERNEL",
+    "TARGETS_FILE",
+    "Access",
+    "Check",
+    "Consent",
+    "Device",
+    "Refused",
+    "Sample",
+    "StopRule",
+    "Target",
+    "Watch",
+    "guarded",
+    "handle_path",
+    "inspection",
+    "read_watch",
+]
 
 KERNEL: Final = "guard"
 TARGETS_FILE: Final = "targets"
@@ -80,12 +99,15 @@ def guarded(
     *,
     stop: StopRule | None = None,
     max_write_bytes: int | None = None,
+    whole_drive: bool = False,
 ) -> Step:
     """`step`, whose program is a tool at `path` on the host, as a step that runs it below guard.
 
-    `max_write_bytes` ends the program once the targets were written so much.
+    `max_write_bytes` ends the program once the targets were written so much. `whole_drive` says that it changes more of
+    a drive than its target (an NVMe format or sanitize): a drive with other namespaces is refused then.
     """
-    arguments = [*_orders(stop, max_write_bytes), "--", path, *step.arguments]
+    orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
+    arguments = [*orders, "--", path, *step.arguments]
     return replace(step, program=Kernel(KERNEL), arguments=tuple(arguments), files=_files(targets) | dict(step.files))
 
 
@@ -109,57 +131,3 @@ def _orders(stop: StopRule | None, max_write_bytes: int | None) -> list[str]:
     if max_write_bytes is not None:
         arguments += ["--max-write-bytes", str(max_write_bytes)]
     return arguments
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One look at a target. `ok` is None where the probe could not read; only True is safe."""
-
-    path: str
-    name: str
-    ok: bool | None
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """A target as guard found it; `fields` are those of its line (see kernels/guard/README.md)."""
-
-    path: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-    def scalar(self, name: str) -> Scalar | None:
-        """A field with one value; None when unknown."""
-        value = self.fields.get(name)
-        return value if isinstance(value, str | int | float | bool) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Counters at one moment. CPU times are totals in ns, None where they cannot be read.
-
-    `devices` has for each target (in the order of the targets file) the counters of the drives below it: reads,
-    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms; None for a target without a known drive.
-    """
-
-    real_ns: int
-    mono_ns: int
-    program_cpu_ns: int | None
-    host_cpu_ns: int | None
-    devices: tuple[tuple[int, ...] | None, ...]
-    temperatures_mc: tuple[int | None, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Everything that guard reported of one program. `status` is the program's exit status (negative: a signal), None
-    when none was run; `stopped` says why guard ended it (`interval`, `volume`), empty when it ended by itself."""
-
-    before: tuple[Device, ...]
-    after: tuple[Device, ...]
-    checks: tuple[Check, ...]
-    samples: tuple[Sample, ...]
-    status: int | None
-    stopped: str
-    started_ns: int
-    ended_ns: int

@@ -23,11 +23,12 @@ _STDERR_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class KernelRun:
-    """One run of a kernel: its `meta` and `end` objects and every `sample` in the order written."""
+    """One run of a kernel: its `meta` and `end` objects, every `sample`, and all lines, in the order written."""
 
     meta: Mapping[str, Any]
     samples: tuple[Mapping[str, Any], ...]
     end: Mapping[str, Any]
+    lines: tuple[Mapping[str, Any], ...] = ()
 
 
 def read_kernel(output: Output) -> KernelRun:
@@ -46,7 +47,7 @@ def read_kernel(output: Output) -> KernelRun:
         raise ValueError(f"the kernel {name} did not begin with a `meta` line")
     if meta.get("abi", ABI) != ABI:
         raise ValueError(f"the kernel {name} writes format {meta['abi']}, this asct reads {ABI}")
-    return KernelRun(meta, tuple(item for item in objects if item.get("t") == "sample"), end)
+    return KernelRun(meta, tuple(item for item in objects if item.get("t") == "sample"), end, tuple(objects))
 
 
 def number(sample: Mapping[str, Any], key: str) -> float:

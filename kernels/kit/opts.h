@@ -102,7 +102,7 @@ static inline void opts_take(const struct opt *opt, const char *text)
         opts_take_list(opt, text);
     else if (opt->type == OPT_CHOICES)
         opts_take_words(opt, text);
-    else if (opts_choice(opt->choices, text, strlen(text)))
+    else if (opt->type == OPT_TEXT || opts_choice(opt->choices, text, strlen(text)))
         *(const char **)opt->value = text;
     else
         opts_no_choice(opt, text, strlen(text));
@@ -194,7 +194,7 @@ static inline void opts_echo(const struct opts *opts, struct out *out)
         const struct opt *opt = &opts->table[i];
         if (opt->type == OPT_INTEGER) {
             out_integer(out, opt->name, *(const int64_t *)opt->value);
-        } else if (opt->type == OPT_CHOICE) {
+        } else if (opt->type == OPT_CHOICE || opt->type == OPT_TEXT) {
             out_text(out, opt->name, *(const char *const *)opt->value);
         } else if (opt->type == OPT_CHOICES) {
             const struct opt_words *words = opt->value;

@@ -13,7 +13,7 @@
 #define OPTS_LIST_MAX 1024
 #define OPTS_WORDS_MAX 64
 
-enum opt_type { OPT_INTEGER, OPT_CHOICE, OPT_INTEGERS, OPT_CHOICES };
+enum opt_type { OPT_INTEGER, OPT_CHOICE, OPT_INTEGERS, OPT_CHOICES, OPT_TEXT };
 
 struct opt_list {
     size_t count;
@@ -30,7 +30,7 @@ struct opt {
     enum opt_type type;
     int64_t min, max;     /* of an integer, or of each in a list */
     const char *choices;  /* of one choice or several: words with a blank between */
-    void *value;          /* int64_t, const char *, struct opt_list or struct opt_words */
+    void *value;          /* int64_t, const char * (choice, text), struct opt_list or struct opt_words */
     bool given;
 };
 
@@ -42,7 +42,7 @@ struct opts {
 
 static inline const char *opts_type_name(enum opt_type type)
 {
-    static const char *const names[] = {"integer", "choice", "integers", "choices"};
+    static const char *const names[] = {"integer", "choice", "integers", "choices", "text"};
     return names[type];
 }
 
@@ -59,7 +59,7 @@ static inline void opts_describe_one(const struct opt *opt)
         out_text(&out, "default", opt->fallback);
     if (opt->type == OPT_CHOICE || opt->type == OPT_CHOICES) {
         out_text(&out, "choices", opt->choices);
-    } else {
+    } else if (opt->type != OPT_TEXT) {
         out_integer(&out, "min", opt->min);
         out_integer(&out, "max", opt->max);
     }

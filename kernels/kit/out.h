@@ -100,6 +100,27 @@ static inline void out_close_object(struct out *out)
     out->comma = true;
 }
 
+/* Between these two stand objects or values, each begun by out_next. */
+static inline void out_array(struct out *out, const char *key)
+{
+    out_key(out, key);
+    putchar('[');
+    out->comma = false;
+}
+
+static inline void out_next(struct out *out)
+{
+    if (out->comma)
+        putchar(',');
+    out->comma = true;
+}
+
+static inline void out_close_array(struct out *out)
+{
+    putchar(']');
+    out->comma = true;
+}
+
 /* Begins a line of the kind `t`. */
 static inline struct out out_begin(const char *t)
 {

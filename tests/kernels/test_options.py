@@ -113,7 +113,7 @@ def test_describe_is_one_json_line_that_names_type_unit_and_default(name: str, b
     assert len(set(names)) == len(names) and "seed" in names
     for option in described["options"]:
         assert {"name", "type", "unit", "default", "help"} <= set(option)
-        assert option["type"] in ("integer", "integers", "choice", "choices")
+        assert option["type"] in ("integer", "integers", "choice", "choices", "text")
         if option["type"] == "integer":
             assert option["min"] <= option["default"] <= option["max"]
         if option["type"] == "choice":

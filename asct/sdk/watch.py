@@ -1,0 +1,179 @@
+"""What the kernel `guard` reports: the targets it found, what it held against them, and what the machine did meanwhile.
+
+kernels/guard/README.md describes its lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from asct.sdk.record import Scalar
+from asct.sdk.samples import read_kernel
+from asct.sdk.step import Output
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One look at a target. `ok` is None where the probe could not read; only True is safe."""
+
+    path: str
+    name: str
+    ok: bool | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A target as guard found it; `fields` are those of its line (see kernels/guard/README.md)."""
+
+    path: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def scalar(self, name: str) -> Scalar | None:
+        """A field with one value; None when unknown."""
+        value = self.fields.get(name)
+        return value if isinstance(value, str | int | float | bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Counters at one moment. CPU times are totals in ns, None where they cannot be read.
+
+    `devices` has for each target (in the order of the targets file) the counters of the drives below it: reads,
+    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms; None for a target without a known drive.
+    """
+
+    real_ns: int
+    mono_ns: int
+    program_cpu_ns: int | None
+    host_cpu_ns: int | None
+    devices: tuple[tuple[int, ...] | None, ...]
+    temperatures_mc: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Everything that guard reported of one program. `status` is the program's exit status (negative: a signal), None
+    when none was run; `stopped` says why guard ended it (`interval`, `volume`), empty when it ended by itself."""
+
+    before: tuple[Device, ...]
+    after: tuple[Device, ...]
+    checks: tuple[Check, ...]
+    samples: tuple[Sample, ...]
+    status: int | None
+    stopped: str
+    started_ns: int
+    ended_ns: int
+
+
+class Refused(ValueError):
+    """A check did not let the program be started: its name, the target it is of, and what was found."""
+
+    def __init__(self, check: str, path: str, why: str) -> None:
+        super().__init__(f"{path} is not touched: check `{check}`: {why}")
+        self.check = check
+        self.path = path
+        self.why = why
+
+
+_COUNTERS: Final = 7
+_REFUSED: Final = "refused: "
+
+
+def read_watch(output: Output) -> Watch:
+    """Everything that guard wrote about a step.
+
+    Raises Refused when a check did not pass, and ValueError with a message for people when its output is cut off, ended
+    with an error, or is not that of guard.
+    """
+    _raise_refusal(output.stdout)
+    try:
+        return _watch(read_kernel(output).lines)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"a line of guard is not what it writes: {error}") from error
+
+
+def _raise_refusal(stdout: str) -> None:
+    """A refusal stands in the last line."""
+    try:
+        end = json.loads(stdout.rstrip("\n").rpartition("\n")[2])
+        error, path = (_text(str(end[key])) for key in ("error", "path"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    if error.startswith(_REFUSED):
+        name, _, why = error.removeprefix(_REFUSED).partition(": ")
+        raise Refused(name, path, why)
+
+
+def _watch(lines: Iterable[Mapping[str, Any]]) -> Watch:
+    by_kind: dict[str, list[Mapping[str, Any]]] = {}
+    for line in lines:
+        by_kind.setdefault(str(line.get("t")), []).append(line)
+    devices = by_kind.get("device", [])
+    (ended,) = by_kind.get("exit", [{}])
+    return Watch(
+        before=tuple(_device(line) for line in devices if line["when"] != "after"),
+        after=tuple(_device(line) for line in devices if line["when"] == "after"),
+        checks=tuple(_check(line) for line in by_kind.get("check", [])),
+        samples=tuple(_sample(line) for line in by_kind.get("sample", [])),
+        status=None if not ended else _integer(ended, "status"),
+        stopped=str(ended.get("stopped", "")),
+        started_ns=_integer(ended, "started_ns") if ended else 0,
+        ended_ns=_integer(ended, "ended_ns") if ended else 0,
+    )
+
+
+def _text(text: str) -> str:
+    """guard escapes each byte of a name by itself, whatever its encoding."""
+    return text.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    return [_decoded(item) for item in value] if isinstance(value, list) else value
+
+
+def _device(line: Mapping[str, Any]) -> Device:
+    fields = {key: _decoded(value) for key, value in line.items() if key != "t"}
+    return Device(fields["path"], fields)
+
+
+def _check(line: Mapping[str, Any]) -> Check:
+    ok = line["ok"]
+    if ok is not None and not isinstance(ok, bool):
+        raise TypeError(f"`ok` of a check is {ok!r}")
+    return Check(_text(line["path"]), line["name"], ok, _text(line["detail"]))
+
+
+def _sample(line: Mapping[str, Any]) -> Sample:
+    return Sample(
+        real_ns=_integer(line, "real_ns"),
+        mono_ns=_integer(line, "mono_ns"),
+        program_cpu_ns=_known(line["program_cpu_ns"]),
+        host_cpu_ns=_known(line["host_cpu_ns"]),
+        devices=tuple(None if row is None else _counters(row) for row in line["devices"]),
+        temperatures_mc=tuple(map(_known, line["temperatures_mc"])),
+    )
+
+
+def _counters(row: Any) -> tuple[int, ...]:
+    if not isinstance(row, list) or len(row) != _COUNTERS or not all(type(value) is int for value in row):
+        raise TypeError(f"counters of a drive are {row!r}")
+    return tuple(row)
+
+
+def _integer(line: Mapping[str, Any], key: str) -> int:
+    value = line[key]
+    if type(value) is not int:
+        raise TypeError(f"`{key}` is {value!r}")
+    return value
+
+
+def _known(value: Any) -> int | None:
+    if value is not None and type(value) is not int:
+        raise TypeError(f"a counter is {value!r}")
+    return value

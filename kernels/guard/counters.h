@@ -1,0 +1,15 @@
+/* What devices did since they were found, by the kernel's own counters. */
+#ifndef COUNTERS_H
+#define COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stack.h"
+
+enum counter { READS, READ_BYTES, WRITES, WRITE_BYTES, DISCARDS, DISCARD_BYTES, BUSY_MS, COUNTERS };
+
+/* The sums over a set; false if one of them cannot be read. */
+bool counters_read(const struct devset *set, int64_t counters[COUNTERS]);
+
+#endif

@@ -1,0 +1,161 @@
+/* guard: checks the targets of a program, holds them, runs it, and watches what the machine did. See README.md. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "check.h"
+#include "claim.h"
+#include "content.h"
+#include "counters.h"
+#include "cpu.h"
+#include "device.h"
+#include "kit/opts.h"
+#include "nvme.h"
+#include "serial.h"
+#include "scan.h"
+#include "use.h"
+#include "watch.h"
+
+static struct asked {
+    const char *targets, *stdout_file;
+    int64_t scan, whole_drive, seed;
+    struct orders orders;
+} asked;
+
+static struct opt table[] = {
+    {"targets", "", "", "file that names the targets, one a line: access, overwrite, dirty, serial, path between tabs",
+     OPT_TEXT, 0, 0, NULL, &asked.targets, false},
+    {"scan", "", "0", "1: look at every block device of this machine and run nothing", OPT_INTEGER, 0, 1, NULL, &asked.scan, false},
+    {"stdout", "", "program.stdout", "file that takes the program's standard output", OPT_TEXT, 0, 0, NULL, &asked.stdout_file, false},
+    {"whole-drive", "", "0", "1: the program changes more of a drive than the target (format, sanitize)",
+     OPT_INTEGER, 0, 1, NULL, &asked.whole_drive, false},
+    {"sample-ms", "ms", "100", "from one sample to the next", OPT_INTEGER, 10, 60000, NULL, &asked.orders.sample_ms, false},
+    {"stop-ppm", "ppm", "0", "stop the program once the interval of the rate is this narrow; 0: never",
+     OPT_INTEGER, 0, 1000000, NULL, &asked.orders.stop_ppm, false},
+    {"stop-min-ms", "ms", "3000", "not before so long after the first request", OPT_INTEGER, 0, 86400000, NULL, &asked.orders.stop_min_ms,
+     false},
+    {"stop-min-ios", "", "0", "nor before so many requests", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.stop_min_ios, false},
+    {"max-write-bytes", "bytes", "0", "stop the program once so much was written to the targets; 0: any",
+     OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.max_write_bytes, false},
+    {"seed", "", "1", "of the places between its ends where a target is looked at", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+};
+
+static const struct opts opts = {"guard", "1.0", "checks the targets of a program, holds them, and watches it run", table,
+                                 sizeof table / sizeof *table};
+
+static void print_meta(void)
+{
+    struct out meta = opts_begin_meta(&opts, CPU_ARCH);
+    out_integer(&meta, "seed", asked.seed);
+    opts_echo(&opts, &meta);
+    out_end();
+}
+
+/* All that is looked at in a target. Whoever comes after the claim is kept out by it. */
+static void look_at(struct target *target)
+{
+    if (!target_find(target))
+        return;
+    if (target->block)
+        serial_check(target);
+    claim_check(target);
+    if (check_refusal() == NULL)
+        claim(target);
+    else if (target->write)
+        claim_try(target);
+    device_print(target, "before");
+    if (!target->write)
+        return;
+    use_check(target);
+    use_check_open(target);
+    content_check(target, (uint64_t)asked.seed);
+    if (target->block) {
+        nvme_check_namespaces(target, asked.whole_drive == 1);
+        serial_check_paths(target);
+        nvme_check_reserved(target);
+    }
+}
+
+/* A limit on what is written that cannot be watched would be none. */
+static void require_counters(const struct target *targets, size_t count)
+{
+    int64_t counters[COUNTERS];
+    for (size_t i = 0; asked.orders.max_write_bytes > 0 && i < count; i++)
+        if (targets[i].write && (targets[i].counted.count == 0 || !counters_read(&targets[i].counted, counters)))
+            fail(EXIT_ENVIRONMENT, "--max-write-bytes: what is written to %s cannot be watched: no drive is known below it", targets[i].path);
+}
+
+static void print_end(bool ok, const char *why)
+{
+    struct out end = out_begin("end");
+    out_bool(&end, "ok", ok);
+    if (!ok) {
+        out_text(&end, "error", why);
+        out_text(&end, "path", check_refused_path());
+    }
+    out_end();
+}
+
+static int refuse(void)
+{
+    char why[1400];
+    snprintf(why, sizeof why, "refused: %s", check_refusal());
+    print_end(false, why);
+    return EXIT_SELF_CHECK;
+}
+
+static int guard(char **program_arguments)
+{
+    static struct target targets[TARGETS_MAX];
+    size_t count = targets_read(asked.targets, targets);
+    for (size_t i = 0; i < count; i++)
+        look_at(&targets[i]);
+    if (check_refusal())
+        return refuse();
+    require_counters(targets, count);
+    if (!program_arguments) {
+        out_ready();
+    } else {
+        struct program program = program_prepare(program_arguments, targets, count, asked.stdout_file);
+        watch(&program, targets, count, &asked.orders);
+        for (size_t i = 0; i < count; i++)
+            device_print(&targets[i], "after");
+    }
+    print_end(true, NULL);
+    return 0;
+}
+
+/* What stands after `--` is the program's. */
+static char **split(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            *argc = i;
+            if (!argv[i + 1])
+                fail(EXIT_USAGE, "no program after --");
+            return argv + i + 1;
+        }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct rlimit files;
+    char **program_arguments = split(&argc, argv);
+    out_open();
+    opts_parse(&opts, argc, argv);
+    if ((*asked.targets != '\0') == (asked.scan == 1))
+        fail(EXIT_USAGE, "--targets FILE or --scan 1: one of both");
+    if (asked.scan && program_arguments)
+        fail(EXIT_USAGE, "--scan runs no program");
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    print_meta();
+    if (!asked.scan)
+        return guard(program_arguments);
+    scan((uint64_t)asked.seed);
+    print_end(true, NULL);
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* The lasting names that udev gives a device. */
+#ifndef LINKS_H
+#define LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define LINKS_FOLDER "/dev/disk/by-id/"
+#define LINKS_MAX 16
+
+struct links {
+    size_t count;
+    char paths[LINKS_MAX][300];
+};
+
+void links_of(dev_t device, struct links *links);
+
+/* Whether a path means the same drive tomorrow: one of those names, or a loop device, whose file is its identity. */
+bool links_lasting(const char *path);
+
+#endif

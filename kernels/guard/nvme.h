@@ -1,0 +1,17 @@
+/* What an NVMe drive answers, as the bytes of the specification (NVM Express Base 2.0). */
+#ifndef NVME_H
+#define NVME_H
+
+#include "kit/out.h"
+#include "target.h"
+
+/* The members `nvme_id_ctrl`, `nvme_id_ns`, `nvme_smart`: hexadecimal, null where it is no NVMe drive or does not answer. */
+void nvme_print(struct out *out, dev_t disk);
+
+/* The check `namespaces`: what else is on the drive. With `whole_drive` the program changes that too. */
+void nvme_check_namespaces(const struct target *target, bool whole_drive);
+
+/* The check `reserved`: a reservation by another host. */
+void nvme_check_reserved(const struct target *target);
+
+#endif

@@ -1,0 +1,10 @@
+/* Persistent reservations of SCSI devices. */
+#ifndef SCSI_H
+#define SCSI_H
+
+#include "target.h"
+
+/* The check `reserved` of a device that is not NVMe. */
+void scsi_check_reserved(const struct target *target);
+
+#endif

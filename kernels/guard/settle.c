@@ -1,0 +1,96 @@
+#include "settle.h"
+
+#define BATCH_NS 250000000
+#define WARMUP 4   /* a quarter of the batches is left out, the first: caches fill, queues build up */
+#define LEAST 8    /* batches that are left */
+#define LOOKS 4    /* in a row: one look of many is lucky at times */
+#define TREND_SHARES 2 /* the fitted line may rise or fall by so many times the interval's half over the whole time */
+
+/* Two-sided 95 % points of Student's t for 1 .. 30 degrees of freedom; larger ones are taken as 30. */
+static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+                                 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+
+static double student_of(double degrees)
+{
+    int index = degrees < 1 ? 1 : degrees > 30 ? 30 : (int)degrees;
+    return student[index - 1];
+}
+
+void settle_begin(struct settle *settle, int64_t ppm, int64_t least_ms, int64_t least_count)
+{
+    *settle = (struct settle){.share = (double)ppm / 1e6, .least_ns = least_ms * 1000000, .least_count = least_count,
+                              .batch_ns = BATCH_NS, .first = -1};
+}
+
+/* How many independent values tell as much: n (1 - r) / (1 + r), r the correlation of neighbours (kit/stats.h has the source). */
+static double effective(const double *rates, size_t count, double mean, double squares)
+{
+    double products = 0;
+    for (size_t i = 1; i < count; i++)
+        products += (rates[i] - mean) * (rates[i - 1] - mean);
+    double r = squares > 0 ? products / squares : 0;
+    return r > 0 ? (double)count * (1 - r) / (1 + r) : (double)count;
+}
+
+bool settle_holds(const double *rates, size_t count, double share)
+{
+    double sum = 0, squares = 0, along = 0, times = 0, middle = (double)(count - 1) / 2;
+    for (size_t i = 0; i < count; i++)
+        sum += rates[i];
+    double mean = sum / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        double time = (double)i - middle;
+        squares += (rates[i] - mean) * (rates[i] - mean);
+        along += time * rates[i];
+        times += time * time;
+    }
+    double independent = effective(rates, count, mean, squares), t = student_of(independent - 1);
+    double half = share * mean, slope = along / times, rise = slope * (double)(count - 1);
+    if (mean <= 0 || independent < 2 || t * t * squares / (double)(count - 1) > half * half * independent)
+        return false;
+    double rest = squares - slope * along; /* what the line leaves over; slope^2 times / (rest / (n - 2)) is the square of its t */
+    t = student_of((double)count - 2);
+    bool significant = slope * slope * times * (double)(count - 2) > t * t * rest;
+    double most = TREND_SHARES * half;
+    return !(significant && (rise > half || rise < -half)) && rise <= most && rise >= -most;
+}
+
+/* Batches of twice the time; the last one is dropped where it has no neighbour. */
+static void join(struct settle *settle)
+{
+    for (size_t i = 0; i < SETTLE_BATCHES / 2; i++)
+        settle->rates[i] = (settle->rates[2 * i] + settle->rates[2 * i + 1]) / 2;
+    settle->count = SETTLE_BATCHES / 2;
+    settle->batch_ns *= 2;
+}
+
+static bool look(const struct settle *settle, int64_t ns, int64_t done)
+{
+    size_t left_out = settle->count / WARMUP;
+    return settle->count - left_out >= LEAST && ns - settle->begin_ns >= settle->least_ns &&
+           done - settle->first >= settle->least_count &&
+           settle_holds(settle->rates + left_out, settle->count - left_out, settle->share);
+}
+
+bool settle_add(struct settle *settle, int64_t ns, int64_t done)
+{
+    if (settle->share <= 0)
+        return false;
+    if (settle->first < 0)
+        settle->first = done;
+    if (settle->begin_ns == 0) {
+        if (done == settle->first)
+            return false;
+        settle->begin_ns = settle->from_ns = ns;
+        settle->from = done;
+    }
+    if (ns - settle->from_ns < settle->batch_ns)
+        return false;
+    settle->rates[settle->count++] = (double)(done - settle->from) * 1e9 / (double)(ns - settle->from_ns);
+    settle->from = done;
+    settle->from_ns = ns;
+    settle->held = look(settle, ns, done) ? settle->held + 1 : 0;
+    if (settle->count == SETTLE_BATCHES)
+        join(settle);
+    return settle->held >= LOOKS;
+}

@@ -1,0 +1,177 @@
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "kit/sysfile.h"
+#include "mounts.h"
+#include "use.h"
+
+static const char *const system_places[] = {"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", ".", "/proc/self/exe"};
+
+/* Whether what `device` stands upon is what the target would overwrite. */
+static bool stands_on(dev_t device, const struct target *target, struct devset *below)
+{
+    *below = (struct devset){0};
+    stack_add_below(device, true, below);
+    return devset_meet(below, &target->family);
+}
+
+/* Whether a file is the target, or its file system stands upon it. */
+static bool file_stands_on(const struct stat *file, const struct target *target, struct devset *below)
+{
+    struct devset carriers = {0};
+    if (S_ISBLK(file->st_mode))
+        devset_add(&carriers, file->st_rdev);
+    else if (!target->block)
+        return file->st_dev == target->found.st_dev && file->st_ino == target->found.st_ino;
+    else
+        mounts_add_devices(file->st_dev, &carriers);
+    for (size_t i = 0; i < carriers.count; i++)
+        if (stands_on(carriers.devices[i], target, below))
+            return true;
+    return false;
+}
+
+static void check_mounted(const struct target *target)
+{
+    const struct mounts *mounts = mounts_get();
+    struct devset below;
+    char name[STACK_NAME_MAX];
+    for (size_t i = 0; i < mounts->count; i++) {
+        struct devset carriers = {0};
+        mounts_add_devices(mounts->list[i].device, &carriers);
+        for (size_t k = 0; k < carriers.count; k++)
+            if (stands_on(carriers.devices[k], target, &below)) {
+                check(target, "mounted", UNSAFE, "%s (%s) is mounted on %s: unmount it", stack_name(carriers.devices[k], name),
+                      mounts->list[i].type, mounts->list[i].point);
+                return;
+            }
+    }
+    if (mounts->known)
+        check(target, "mounted", SAFE, "nothing on it is mounted");
+    else
+        check(target, "mounted", UNKNOWN, "/proc/self/mountinfo cannot be read whole");
+}
+
+/* The disks under a place, and under the target: one in common is too near. A loop device only writes to its own file. */
+static void check_system(const struct target *target)
+{
+    struct devset own = {0}, below;
+    struct stat place;
+    stack_add_below(target->device, false, &own);
+    for (size_t i = 0; i < sizeof system_places / sizeof *system_places; i++) {
+        struct devset carriers = {0};
+        if (stat(system_places[i], &place) != 0)
+            continue;
+        mounts_add_devices(place.st_dev, &carriers);
+        below = (struct devset){0};
+        for (size_t k = 0; k < carriers.count; k++)
+            stack_add_below(carriers.devices[k], true, &below);
+        if (devset_meet(&below, &own)) {
+            check(target, "system", UNSAFE, "it is the disk of %s: choose another one", system_places[i][0] == '.'
+                  ? "the work folder" : i + 1 == sizeof system_places / sizeof *system_places ? "this program" : system_places[i]);
+            return;
+        }
+    }
+    check(target, "system", own.partial ? UNKNOWN : SAFE, own.partial ? "more devices below it than can be followed"
+          : "not the disk of /, /boot, /usr, /var, the work folder or this program");
+}
+
+/* /proc/swaps: a line of names of columns, then `name type size used priority`. */
+static void check_swap(const struct target *target)
+{
+    char line[PATH_MAX + 128], path[PATH_MAX];
+    struct devset below;
+    struct stat found;
+    FILE *file = fopen("/proc/swaps", "re");
+    if (!file) {
+        check(target, "swap", errno == ENOENT ? SAFE : UNKNOWN, "/proc/swaps: %s", strerror(errno));
+        return;
+    }
+    bool heading = fgets(line, sizeof line, file) != NULL, unknown = false;
+    while (heading && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%4095s", path) != 1 || stat(path, &found) != 0) {
+            unknown = true;
+        } else if (file_stands_on(&found, target, &below)) {
+            check(target, "swap", UNSAFE, "the system swaps to %s: swapoff it", path);
+            fclose(file);
+            return;
+        }
+    }
+    fclose(file);
+    if (unknown || !heading)
+        check(target, "swap", UNKNOWN, "a line of /proc/swaps is not understood: %s", heading ? path : "the first");
+    else
+        check(target, "swap", SAFE, "the system does not swap to it");
+}
+
+/* Any block device that stands upon it: LVM, dm, md, a loop device over it or over a file on it. */
+static void check_holders(const struct target *target)
+{
+    static struct devset all;
+    struct devset below, on_file = {0};
+    char name[STACK_NAME_MAX], path[PATH_MAX];
+    struct stat found;
+    if (all.count == 0)
+        stack_all(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        stack_name(all.devices[i], name);
+        bool same = !target->block && *stack_backing(name, path, sizeof path) && stat(path, &found) == 0 &&
+                    file_stands_on(&found, target, &on_file);
+        if (!same && (devset_has(&target->family, all.devices[i]) || !stands_on(all.devices[i], target, &below)))
+            continue;
+        check(target, "holders", UNSAFE, "%s stands upon it: take that apart first", name);
+        return;
+    }
+    check(target, "holders", all.partial || all.count == 0 ? UNKNOWN : SAFE, all.partial || all.count == 0
+          ? "the block devices cannot all be listed in /sys/class/block" : "no other device stands upon it");
+}
+
+/* Whether a line of /proc/mdstat (`md0 : active raid1 sdb1[1] sda1[0]`) names a device of the family as a member. */
+static bool is_member(char *line, const struct target *target)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(line, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
+        char *bracket = strchr(word, '[');
+        if (!bracket)
+            continue;
+        *bracket = '\0';
+        if (devset_has(&target->family, stack_device(word)))
+            return true;
+    }
+    return false;
+}
+
+static void check_raid(const struct target *target)
+{
+    char line[4096], array[64];
+    FILE *file = fopen("/proc/mdstat", "re");
+    if (!file) {
+        check(target, "raid", errno == ENOENT ? SAFE : UNKNOWN, "/proc/mdstat: %s", strerror(errno));
+        return;
+    }
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "md%60[^ ] : ", array) == 1 && is_member(line, target)) {
+            check(target, "raid", UNSAFE, "it is a member of the array md%s: mdadm --stop it", array);
+            fclose(file);
+            return;
+        }
+    }
+    fclose(file);
+    check(target, "raid", SAFE, "no member of an md array");
+}
+
+void use_check(const struct target *target)
+{
+    if (target->block) {
+        check_mounted(target);
+        check_system(target);
+    }
+    check_swap(target);
+    check_holders(target);
+    if (target->block)
+        check_raid(target);
+}

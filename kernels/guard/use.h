@@ -1,0 +1,13 @@
+/* Who else uses what a target would overwrite. */
+#ifndef USE_H
+#define USE_H
+
+#include "target.h"
+
+/* The checks `mounted`, `system`, `swap`, `holders`, `raid`. */
+void use_check(const struct target *target);
+
+/* The check `open-elsewhere`: other processes that have it open. */
+void use_check_open(const struct target *target);
+
+#endif

@@ -1,0 +1,172 @@
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "account.h"
+#include "counters.h"
+#include "device.h"
+#include "kit/out.h"
+#include "kit/timer.h"
+#include "watch.h"
+
+#define TEMPERATURE_NS 1000000000 /* a drive is asked no more often: it answers a command for it */
+#define PATIENCE_NS 30000000000   /* that the program has to write its result once it was told to stop */
+
+struct watching {
+    struct program *program;
+    const struct target *targets;
+    size_t count;
+    const struct orders *orders;
+    struct settle settle;
+    int64_t now_ns, warmed_ns, stopped_ns, written_before;
+    int64_t temperatures[TARGETS_MAX];
+    struct devset own[TARGETS_MAX]; /* what each target's counters are of */
+    size_t samples;
+    const char *stopped;
+};
+
+/* A drive below several targets counts for the first of them, so that the sum over the targets is what the drives did. */
+static void share_out(struct watching *w)
+{
+    struct devset given = {0};
+    for (size_t i = 0; i < w->count; i++)
+        for (size_t k = 0; k < w->targets[i].counted.count; k++) {
+            dev_t device = w->targets[i].counted.devices[k];
+            if (!devset_has(&given, device))
+                devset_add(&w->own[i], device);
+            devset_add(&given, device);
+        }
+}
+
+static int64_t real_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void print_known(struct out *out, const char *key, int64_t value)
+{
+    if (value < 0)
+        out_null(out, key);
+    else
+        out_integer(out, key, value);
+}
+
+static void ask_temperatures(struct watching *w)
+{
+    if (w->samples > 0 && w->now_ns - w->warmed_ns < TEMPERATURE_NS)
+        return;
+    w->warmed_ns = w->now_ns;
+    for (size_t i = 0; i < w->count; i++)
+        w->temperatures[i] = device_temperature(&w->targets[i].drives);
+}
+
+static void print_counters(struct out *out, const int64_t counters[COUNTERS], bool known)
+{
+    out_next(out);
+    for (int i = 0; known && i < COUNTERS; i++)
+        printf(i ? ",%lld" : "[%lld", (long long)counters[i]);
+    fputs(known ? "]" : "null", stdout);
+}
+
+/* A line, and what the orders say of it: true if the program is to stop. */
+static bool sample(struct watching *w)
+{
+    int64_t counters[TARGETS_MAX][COUNTERS], done = 0, written = 0;
+    bool known[TARGETS_MAX];
+    w->now_ns = (int64_t)timer_monotonic_ns();
+    for (size_t i = 0; i < w->count; i++) {
+        known[i] = w->targets[i].counted.count > 0 && counters_read(&w->own[i], counters[i]);
+        if (!known[i])
+            continue;
+        done += counters[i][READS] + counters[i][WRITES] + counters[i][DISCARDS];
+        written += counters[i][WRITE_BYTES];
+    }
+    struct out out = out_begin("sample");
+    out_integer(&out, "real_ns", real_ns());
+    out_integer(&out, "mono_ns", w->now_ns);
+    print_known(&out, "program_cpu_ns", account_program_ns(&w->program->account));
+    print_known(&out, "host_cpu_ns", account_host_ns());
+    out_array(&out, "devices");
+    for (size_t i = 0; i < w->count; i++)
+        print_counters(&out, counters[i], known[i]);
+    out_close_array(&out);
+    ask_temperatures(w);
+    out_array(&out, "temperatures_mc");
+    for (size_t i = 0; i < w->count; i++) {
+        out_next(&out);
+        if (w->temperatures[i] == INT64_MIN)
+            fputs("null", stdout);
+        else
+            printf("%lld", (long long)w->temperatures[i]);
+    }
+    out_close_array(&out);
+    out_end();
+    if (w->samples++ == 0)
+        w->written_before = written;
+    bool settled = settle_add(&w->settle, w->now_ns, done);
+    bool full = w->orders->max_write_bytes > 0 && written - w->written_before >= w->orders->max_write_bytes;
+    if (*w->stopped == '\0' && (settled || full))
+        w->stopped = full ? "volume" : "interval";
+    return *w->stopped != '\0';
+}
+
+/* Once, and by force when the program does not heed it. */
+static void stop(struct watching *w)
+{
+    if (w->stopped_ns == 0) {
+        w->stopped_ns = w->now_ns;
+        program_signal(w->program, SIGINT);
+    } else if (w->now_ns - w->stopped_ns > PATIENCE_NS) {
+        program_signal(w->program, SIGKILL);
+    }
+}
+
+/* Until the program has ended, with a sample each `sample_ms`; those that were missed are left out. */
+static void attend(struct watching *w)
+{
+    int64_t step = w->orders->sample_ms * 1000000, next = w->now_ns + step;
+    for (;;) {
+        int64_t now = (int64_t)timer_monotonic_ns();
+        enum event event = program_wait(w->program, next - now);
+        if (event == EVENT_ENDED)
+            return;
+        if (event == EVENT_INTERRUPT || event == EVENT_TERMINATE)
+            program_signal(w->program, event == EVENT_INTERRUPT ? SIGINT : SIGTERM);
+        now = (int64_t)timer_monotonic_ns();
+        if (now < next)
+            continue;
+        next += step * ((now - next) / step + 1);
+        if (sample(w))
+            stop(w);
+    }
+}
+
+static void print_exit(const struct watching *w, int64_t started, int64_t ended)
+{
+    struct out out = out_begin("exit");
+    out_integer(&out, "status", w->program->status);
+    out_text(&out, "stopped", w->stopped);
+    out_integer(&out, "started_ns", started);
+    out_integer(&out, "ended_ns", ended);
+    out_integer(&out, "samples", (int64_t)w->samples);
+    out_end();
+}
+
+void watch(struct program *program, const struct target *targets, size_t count, const struct orders *orders)
+{
+    static struct watching w;
+    w = (struct watching){.program = program, .targets = targets, .count = count, .orders = orders, .stopped = ""};
+    share_out(&w);
+    settle_begin(&w.settle, orders->stop_ppm, orders->stop_min_ms, orders->stop_min_ios);
+    out_ready();
+    sample(&w);
+    int64_t started = (int64_t)timer_monotonic_ns();
+    program_begin(program);
+    attend(&w);
+    int64_t ended = (int64_t)timer_monotonic_ns();
+    sample(&w);
+    program_reap(program);
+    print_exit(&w, started, ended);
+}
