@@ -40,11 +40,20 @@ def plain(measurement: Measurement) -> dict[str, Any]:
 
 
 def compact(name: str, text: str) -> str:
-    """mpstat ended within its first second leaves an unfinished document, which stays as it is."""
-    try:
-        return json.dumps(json.loads(text), separators=(",", ":")) if name.endswith(".json") else text
-    except ValueError:
+    """Documents without their white space, one a line. mpstat ended within its first second leaves an unfinished one,
+    which stays as it is."""
+    if not name.endswith(".json"):
         return text
+    decoder, lines, rest = json.JSONDecoder(), [], text.strip()
+    while rest:
+        start = 0 if rest[0] == "{" else rest.find("\n{") + 1
+        try:
+            content, end = decoder.raw_decode(rest, start)
+        except ValueError:
+            return text
+        lines += [*rest[:start].splitlines(), json.dumps(content, separators=(",", ":"))]
+        rest = rest[end:].strip()
+    return "\n".join(lines) + "\n"
 
 
 def main(wanted: list[str]) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from asct.sdk import HostFacts, Output, Params, Step
 from asct.sdk.benchmark import Benchmark, Context
-from asct.sdk.facts import ToolFact
+from asct.sdk.facts import Cpu, ToolFact
+from asct.sdk.guard import Consent
 from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Kernel, Program
+from tests.benchmarks.kernels import built
 
 ENGINES = ["io_uring", "libaio", "psync", "posixaio"]
 
@@ -25,7 +30,9 @@ def facts_here(engines: Sequence[str] = ENGINES, **changes: Any) -> HostFacts:
         for name in ("fio", "mpstat")
         if (path := shutil.which(name))
     }
-    known = {"tools": tools, "io_uring": True, "work_filesystem": "ext4"} | changes
+    allowed = sorted(os.sched_getaffinity(0))
+    cpu = Cpu(allowed=allowed, online=allowed)
+    known = {"tools": tools, "io_uring": True, "work_filesystem": "ext4", "cpu": cpu} | changes
     return HostFacts(host="local", collected_at="2026-11-21T00:00:00Z", **known)
 
 
@@ -37,11 +44,11 @@ def run_step(step: Step, folder: Path) -> Output:
     companions = []
     for companion in step.companions:
         with (folder / companion.stdout_file).open("w") as target:
-            argv = [companion.program.name, *companion.arguments]
+            argv = [_path(companion.program), *companion.arguments]
             companions.append(subprocess.Popen(argv, cwd=folder, stdout=target, env=_env(companion.env)))
     started = time.monotonic_ns()
     done = subprocess.run(
-        [step.program.name, *step.arguments],
+        [_path(step.program), *step.arguments],
         cwd=folder,
         env=_env(step.env),
         capture_output=True,
@@ -56,22 +63,30 @@ def run_step(step: Step, folder: Path) -> Output:
     return Output(step, done.returncode, files | {"stdout": done.stdout, "stderr": done.stderr}, elapsed)
 
 
+def _path(program: Program) -> str:
+    return str(built(program.name)) if isinstance(program, Kernel) else program.name
+
+
 def _env(extra: Any) -> dict[str, str]:
     return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **extra}
 
 
 def run_points(
-    benchmark: Benchmark[Any], points: Sequence[Params], work: Path, facts: HostFacts
+    benchmark: Benchmark[Any],
+    points: Sequence[Params],
+    work: Path,
+    facts: HostFacts,
+    consents: Mapping[str, Consent] | None = None,
 ) -> list[tuple[list[Output], Sequence[Measurement]]]:
     """Lay out, then run and parse every point."""
-    context = Context(facts, str(work))
+    context = Context(facts, str(work), consents=consents or {})
     for step in benchmark.prepare(points, context):
         output = run_step(step, work / f"prepare-{step.name}")
         assert output.status == 0, output.stderr
     results = []
     for index, point in enumerate(points):
         outputs: list[Output] = []
-        while steps := benchmark.steps(point, Context(facts, str(work), outputs)):
+        while steps := benchmark.steps(point, replace(context, done=tuple(outputs))):
             outputs += [run_step(step, work / f"p{index}-{step.name}") for step in steps]
         results.append((outputs, benchmark.parse(point, outputs, facts)))
     return results

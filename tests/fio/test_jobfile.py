@@ -19,20 +19,25 @@ from asct.sdk.fio.span import span_of
 def test_what_fio_would_misread_is_refused(value: str) -> None:
     assert refusal(value)
     with pytest.raises(ValueError, match="cannot stand in a job file"):
-        job_file("point", {}, [value])
+        job_file({"point": {}}, [value])
     with pytest.raises(ValueError, match="cannot stand in a job file"):
-        job_file("point", {"rw": value}, ["/x"])
+        job_file({"point": {"rw": value}}, ["/x"])
 
 
 def test_sections_options_and_equal_signs() -> None:
     for section in ("global", "a]b", "a b", ""):
         with pytest.raises(ValueError, match="name of a job"):
-            job_file(section, {}, ["/x"])
+            job_file({section: {}}, ["/x"])
     for key in ("a=b", "filename", "A", ""):
         with pytest.raises(ValueError, match="option"):
-            job_file("p", {key: "1"}, ["/x"])
+            job_file({"p": {key: "1"}}, ["/x"])
     with pytest.raises(ValueError, match="`=` in the value"):
-        job_file("p", {"rw": "a=b"}, ["/x"])
+        job_file({"p": {"rw": "a=b"}}, ["/x"])
+
+
+def test_every_section_works_on_the_same_targets() -> None:
+    text = job_file({"a": {"rw": "read"}, "b": {"rw": "write"}}, ["/x"])
+    assert text == "[a]\nfilename=/x\nrw=read\n[b]\nfilename=/x\nrw=write\n"
 
 
 def test_colons_are_escaped() -> None:
@@ -46,7 +51,7 @@ def test_fio_reads_back_what_was_written(name: str, tmp_path: Path) -> None:
     path = f"/data/{name}"
     if refusal(path):
         return
-    (tmp_path / "job.fio").write_text(job_file("point", {"rw": "read", "size": "4096"}, [path]))
+    (tmp_path / "job.fio").write_text(job_file({"point": {"rw": "read", "size": "4096"}}, [path]))
     shown = subprocess.run(["fio", "--showcmd", "job.fio"], cwd=tmp_path, capture_output=True, check=True)
     text = shown.stdout.decode()
     assert f"--filename={path}".replace(":", "\\:") in text.splitlines()[0] or shlex.quote(path) in text

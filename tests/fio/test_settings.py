@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.benchmarks.storage_io_depth_sweep import DepthSweepParams
 from asct.sdk.fio import FioParams
 from asct.sdk.fio.contradictions import MAX_SCRATCH_BYTES
+from asct.sdk.fio.params import Pattern
 
 
 def findings(**settings: Any) -> list[tuple[str, str]]:
@@ -53,7 +54,9 @@ def test_text_reads_as_values() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"rw": "trim"}, {"engine": "null"}, {"iodepth": 0}, {"iodepth": True}, {"numjobs": -1}, {"rwmixread": 101},
+        {"rw": "erase"}, {"engine": "null"}, {"engine": "external:/tmp/x.so"}, {"cpus": "0-"}, {"cpus": ""},
+        {"bssplit": "4k"}, {"random_distribution": "zoned:x"}, {"buffer_pattern": "'/etc/shadow'"}, {"rate": "fast"},
+        {"verify": "md4"}, {"latency_percentile": 101}, {"prio": 8}, {"nice": 20}, {"options": {"thp": [1]}}, {"iodepth": 0}, {"iodepth": True}, {"numjobs": -1}, {"rwmixread": 101},
         {"duration": 0}, {"duration": "5"}, {"block_size": 100}, {"block_size": "4k"}, {"iodepth_sweep_steps": []},
         {"iodepth_sweep_steps": [1, "x"]}, {"unknown": 1}, {"seed": 2**32}, {"duration": float("nan")},
     ],
@@ -84,7 +87,14 @@ def test_naming_a_target_switches_the_temporary_file_off() -> None:
         ("file_names", "line break", {"file_names": "/data/a\nrw=write"}),
         ("file_names", "an empty value", {"file_names": [""]}),
         ("file_names", "not a file or device", {"file_names": "/proc/kcore"}),
-        ("filesize", "deletes a file", {"file_names": "/data/x", "rw": "randwrite", "filesize": "1GiB"}),
+        ("rw", "block devices only", {"rw": "randtrim"}),
+        ("rw", "block devices only", {"job_file": "[a]\nrw=trim\n"}),
+        ("offset", "set filesize", {"file_names": "/x", "rw": "read", "offset": "1MiB"}),
+        ("direct", "page cache", {"engine": "mmap", "iodepth": 1}),
+        ("fixedbufs", "set engine to io_uring", {"engine": "libaio", "fixedbufs": True}),
+        ("hipri", "set engine to io_uring or pvsync2", {"hipri": True}),
+        ("options", "`exec_prerun` is not among", {"options": {"exec_prerun": "true"}}),
+        ("job_file", "line 1", {"job_file": "rw=read"}),
         ("filesize", "cap of 64G", {"filesize": MAX_SCRATCH_BYTES + 1}),
         ("filesize", "holds no request", {"filesize": "4K", "block_size": "8K"}),
         ("filesize", "slices", {"filesize": "16K", "rw": "read", "numjobs": 8}),
@@ -106,6 +116,9 @@ def test_contradictions_are_named(setting: str, text: str, settings: dict[str, A
         {"file_names": "/dev/nvme0n1"}, {"file_names": "/dev/disk/by-path/pci-0000:01:00.0-nvme-1", "rw": "read"},
         {"file_names": "/device/x", "rw": "randwrite"}, {"engine": "psync", "iodepth": 1},
         {"block_size": 1000, "direct": False}, {"filesize": MAX_SCRATCH_BYTES, "rw": "write"},
+        {"file_names": "/data/x", "rw": "randwrite", "filesize": "1GiB"}, {"file_names": "/dev/sdx", "rw": "randtrim"},
+        {"engine": "io_uring", "fixedbufs": True, "sqthread_poll": False}, {"options": {"serialize_overlap": 1}},
+        {"job_file": "[global]\nbs=4k\n[a]\nrw=randread\n[b]\nrw=read\nnumjobs=1\n"}, {"cpus": "all"}, {"cpus": 3},
         {"file_names": "/data/x", "filesize": MAX_SCRATCH_BYTES * 4}, {"file_names": "/data/x", "rw": "write"},
     ],
 )  # fmt: skip
@@ -135,6 +148,8 @@ def test_needs() -> None:
     assert reading.scratch.bytes == 10 * 2**20  # 10 MB in whole MiB
     assert reading.seconds == pytest.approx(3.5)
     assert reading.writes_bytes == ()
+    assert reading.kernels == ("guard",)
+    assert reading.longest_s >= reading.seconds
     assert reading.tools == (("fio", "3.30"),)
     assert reading.optional_tools == ("mpstat",)
     writing = SWEEP.needs(DepthSweepParams(rw="randrw", rwmixread=70, duration=10.0), None)
@@ -144,3 +159,22 @@ def test_needs() -> None:
     assert named.targets == ("/a", "/b")
     assert named.may_overwrite
     assert named.writes_bytes == (("/a", 10**9), ("/b", 10**9))
+
+
+def test_needs_of_a_volume_and_of_sections() -> None:
+    volume = SWEEP.needs(DepthSweepParams(rw="write", io_size="1GiB", duration="1h"), None)
+    assert volume.writes_bytes == (("", 2**30),)
+    text = "[r]\nrw=randread\n[w]\nrw=randwrite\n"
+    mixed = SWEEP.needs(DepthSweepParams(job_file=text, duration=1.0, file_names="/dev/sdx"), None)
+    assert mixed.writes_bytes == (("/dev/sdx", 2 * 10**9),)
+    unchanged = SWEEP.needs(DepthSweepParams(job_file="[r]\nrw=randread\n", file_names="/dev/sdx"), None)
+    assert unchanged.writes_bytes == ()
+
+
+@pytest.mark.parametrize("rw", get_args(Pattern))
+def test_only_two_patterns_leave_the_target_as_it_is(rw: str) -> None:
+    """Whatever is added later counts as writing until it is named here."""
+    params = FioParams(rw=rw)
+    assert params.writes is (rw not in ("read", "randread"))
+    assert params.trims is ("trim" in rw)
+    assert params.sequential is (not rw.startswith("rand"))

@@ -43,6 +43,8 @@ def _engine(params: FioParams) -> Iterator[tuple[str, str]]:
             f"{params.engine} keeps one request in flight per job and cannot hold iodepth {params.iodepth}; "
             "set iodepth to 1 and raise numjobs, or take io_uring, libaio, posixaio or auto",
         )
+    if params.engine == "mmap" and params.direct:
+        yield "direct", "is not for mmap, which reads and writes through the page cache; set direct to false"
     for name in params.model_fields_set:
         how = option_of(type(params), name)
         engines = how["engines"] if how else []

@@ -28,7 +28,7 @@ def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) ->
     options |= {"numjobs": str(params.numjobs), "group_reporting": "0", "direct": str(int(params.direct))}
     options |= _extent(params) | _length(params) | _places(params, cpus)
     options |= {
-        "randrepeat": "1", "allrandrepeat": "1", "randseed": str(params.seed), "scramble_buffers": "1",
+        "randrepeat": "1", "randseed": str(params.seed), "scramble_buffers": "1",
         "allow_file_create": "0", "fallocate": "none", "verify_state_save": "0",
         "slat_percentiles": "1", "clat_percentiles": "1", "lat_percentiles": "1",
     }  # fmt: skip

@@ -13,7 +13,7 @@ from asct.sdk.fio.jobfile import job_file
 from asct.sdk.fio.options import section_options
 from asct.sdk.fio.params import SCRATCH_NAME, FioParams
 from asct.sdk.fio.sections import job_count, sections_of, writes
-from asct.sdk.guard import Device, StopRule, Target, guarded, handle_path, inspection
+from asct.sdk.guard import Access, Device, StopRule, Target, guarded, handle_path, inspection
 from asct.sdk.step import Companion, Step, Tool
 
 JOB_FILE: Final = "job.fio"
@@ -76,19 +76,17 @@ def scratch_path(context: Context) -> str:
 
 def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
     """What the point opens. Only a pattern that changes its target asks for the right to write."""
+    access: Access = "write" if writes(params) else "read"
     if params.makes_file:
-        return (Target(scratch_path(context), "write" if writes(params) else "read"),)
-    return tuple(_target(name, params, context, dirty) for name in params.file_names)
+        return (Target(scratch_path(context), access, dirty=True),)
+    return tuple(_target(name, access, params, context, dirty) for name in params.file_names)
 
 
-def _target(name: str, params: FioParams, context: Context, dirty: bool) -> Target:
+def _target(name: str, access: Access, params: FioParams, context: Context, dirty: bool) -> Target:
     consent = context.consents.get(name)
-    dirty = dirty or name in context.written
-    if not writes(params):
-        return Target(name, "read")
-    if consent is None:
-        return Target(name, "write", overwrite=params.overwrite, dirty=dirty)
-    return Target(name, "write", consent.serial, consent.overwrite, dirty)
+    if access == "read" or consent is None:
+        return Target(name, access, overwrite=params.overwrite and access == "write", dirty=dirty)
+    return Target(name, access, consent.serial, consent.overwrite, dirty)
 
 
 def fio_step(
@@ -124,11 +122,15 @@ def fio_step(
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """One fio process and nothing after it; before it a look at where the drive is, if that decides on the CPUs."""
+    """One fio process and nothing after it; before it a look at where the drive is, if that decides on the CPUs.
+
+    Its targets may have been written by the points before it. That they held nothing of others is looked at once,
+    right before the job.
+    """
     names = [output.step.name for output in context.done]
     if not names and node_matters(params, context.facts):
         return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
-    return () if names and names[-1] != INSPECTION else (fio_step(params, context),)
+    return () if names and names[-1] != INSPECTION else (fio_step(params, context, dirty=True),)
 
 
 def _path(facts: HostFacts) -> str:

@@ -23,6 +23,8 @@ _BUSY_PERCENT: Final = 90.0
 _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20
+_CLOCK_STEP_S: Final = 0.001
+"""fio counts run times in whole milliseconds."""
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 _INVALIDATING: Final = frozenset(
@@ -100,7 +102,7 @@ def _little(params: FioParams, document: Document, depth: int) -> bool | None:
     latency_s = sum(part.ios * part.lat.mean_ns * NS for part in parts) / max(1, sum(part.ios for part in parts))
     between = sum(job.cpu_s for job in document.jobs) / seconds if depth == job_count(params) else 0.0
     difference = in_flight(document) - depth
-    allowed = depth * (LITTLE_TOLERANCE + latency_s / seconds)
+    allowed = depth * (LITTLE_TOLERANCE + (latency_s + _CLOCK_STEP_S) / seconds)
     return -allowed - between <= difference <= allowed
 
 
