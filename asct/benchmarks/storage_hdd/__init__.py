@@ -1,0 +1,170 @@
+"""storage-hdd: rate, bandwidth and latency of a disk over its zones, from the outer tracks to the inner ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Final
+
+from asct.benchmarks.storage_hdd.figures import zone_figures
+from asct.benchmarks.storage_hdd.measure import Visit, measurements
+from asct.benchmarks.storage_hdd.params import HddParams
+from asct.benchmarks.storage_hdd.tables import all_tables
+from asct.benchmarks.storage_hdd.zones import Cell, Zone, visits, zones_of
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
+from asct.sdk.fio.contradictions import contradictions
+from asct.sdk.fio.devices import device_values
+from asct.sdk.fio.metrics import METRICS as FIO_METRICS
+from asct.sdk.fio.params import SCRATCH_NAME
+from asct.sdk.fio.point import read_point
+from asct.sdk.fio.process import INSPECTION, fio_step, layout_steps, scratch_bytes, targets_of
+from asct.sdk.fio.verdict import FLAGS
+from asct.sdk.guard import KERNEL, Device, inspection, read_watch
+from asct.sdk.metric import Better, Highlight, Metric, Unit
+from asct.sdk.needs import Needs, Scratch
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Output, Step
+
+_CELL: Final[dict[str, tuple[str, ...] | None]] = {"rw": None, "block_size": None, "rwmixread": None}
+_PART: Final = _CELL | {"part": ("all", "outer", "inner")}
+_ZONE: Final = _CELL | {"zone": None}
+_WHAT: Final[dict[str, tuple[Unit, Better, str]]] = {
+    "iops": ("ops/s", "higher", "Requests per second"),
+    "bandwidth": ("B/s", "higher", "Bytes per second"),
+    "latency": ("s", "lower", "Mean time of a request"),
+}
+_START_SECONDS: Final = 0.8
+_FIO_BYTES: Final = 64 * 2**20
+
+
+class StorageHdd(Benchmark[HddParams]):
+    """Every cell of every zone is one fio process; what the target is was looked at first."""
+
+    name = "storage-hdd"
+    title = "Zones of a disk"
+    version = "1"
+    summary = "IOPS, bandwidth and latency of a disk over its zones, outer to inner (TKperf's hdd tests)"
+    aliases = ("shdd",)
+    keywords = ("hdd", "qualification", "long-runtime")
+    params_model = HddParams
+    flags: ClassVar[Mapping[str, str]] = FLAGS | {
+        "slow-zone": "the zone is below 70 % of its neighbours: sectors moved or read repeatedly, or other load",
+        "zones-left-out": "zones whose figures cannot be trusted are left out of what sums the disk up",
+        "noisy-zones": "the figures of more than a tenth of the zones cannot be trusted",
+        "blocks-left-out": "block sizes below a logical block of the target (512 on 4Kn) cannot be measured",
+    }
+    highlights = (
+        Highlight(
+            "bandwidth", "Sequential reading, outer zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "outer"}
+        ),
+        Highlight(
+            "bandwidth", "Sequential reading, inner zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "inner"}
+        ),
+        Highlight("iops", "Random reading", {**dict.fromkeys(_CELL), "rw": "randread", "part": "all"}),
+    )
+    metrics = (
+        *(
+            Metric(name, unit, better, f"{text}: median of zones", _PART)
+            for name, (unit, better, text) in _WHAT.items()
+        ),
+        *(
+            Metric(f"zone_{name}", unit, better, f"{text} in one zone", _ZONE)
+            for name, (unit, better, text) in _WHAT.items()
+        ),
+        Metric("outer_to_inner", "1", "neither", "Bandwidth of the outer zones over that of the inner ones", _CELL),
+        Metric("slow_zones", "1", "lower", "Zones far below their neighbours", _CELL),
+        Metric("zone_offset", "B", "neither", "First byte of a zone", {"zone": None}, comparable=False),
+        Metric("zone_size", "B", "neither", "Bytes of each zone", comparable=False),
+        *(metric for metric in FIO_METRICS if metric.name.startswith("device_")),
+    )
+
+    def check(self, params: HddParams) -> Iterable[tuple[str, str]]:
+        """Those of the target, more than one target, and settings that leave nothing to measure."""
+        yield from contradictions(params.whole())
+        if len(params.file_names) > 1:
+            yield "file_names", "the zones are those of one disk; name one target, and sweep file_names for several"
+        if not params.cells():
+            yield "write", "false leaves nothing to measure: mixes has no 100, and test has no throughput"
+        if any(reads > 100 for reads in params.mixes):
+            yield "mixes", "a share of reads is at most 100 percent"
+
+    def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
+        """The time is that of all cells of all zones; a disk is far slower than the bytes assumed to be written."""
+        cells = params.cells()
+        seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
+        share = sum(1.0 - cell.reads / 100.0 for cell in cells)
+        written = round(params.zones * share * (params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S)
+        whole = params.whole()
+        return Needs(
+            kernels=(KERNEL,),
+            tools=(("fio", OLDEST_FIO),),
+            optional_tools=("mpstat",),
+            memory_bytes=_FIO_BYTES + whole.requested_depth * max(cell.block_size for cell in cells),
+            scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
+            seconds=seconds,
+            writes_bytes=(((params.file_names or ("",))[0], written),) if params.writes else (),
+            targets=params.file_names,
+            may_overwrite=params.overwrite,
+        )
+
+    def prepare(self, points: Sequence[HddParams], context: Context) -> Sequence[Step]:
+        """Lay out the temporary file."""
+        return layout_steps([point.whole() for point in points], context)
+
+    def continues(self, params: HddParams) -> bool:
+        """Zones do not depend on one another; a temporary file is gone after a pause."""
+        return not params.makes_file
+
+    def steps(self, params: HddParams, context: Context) -> Sequence[Step]:
+        """A look at the target, then one fio process after another. Raises ValueError when the zones are too small."""
+        if not context.done:
+            return (inspection(targets_of(params.whole(), context), INSPECTION),)
+        plan = _plan(params, context.done[0])
+        done = len(context.done) - 1
+        if done == len(plan):
+            return ()
+        zone, cell = plan[done]
+        name = f"zone{zone.index:04d}-{cell.name}"
+        return (fio_step(params.fio(cell, zone), context, name, dirty=params.writes and done > 0),)
+
+    def parse(self, params: HddParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """Every cell of every zone, and the disk as a whole."""
+        if len(outputs) < 2:
+            raise ValueError("no zone was measured")
+        plan = _plan(params, outputs[0])
+        pairs = zip(plan, outputs[1:], strict=True)
+        found = [Visit(zone, cell, read_point(params.fio(cell, zone), one, facts)) for (zone, cell), one in pairs]
+        left_out = len(params.cells()) > len(plan) // params.zones
+        return [*device_values(read_watch(outputs[0])), *measurements(found, blocks_left_out=left_out)]
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """The cells over the disk; every zone for exports."""
+        return all_tables(records)
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """The zones over the disk."""
+        return zone_figures(records)
+
+
+def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, Cell]]:
+    """Every visit of a zone in its order, by what the inspection says of the target."""
+    device = read_watch(inspected).before[0]
+    cells = params.cells(int(device.scalar("logical_block") or 512))
+    if not cells:
+        raise ValueError("every block size is below a logical block of the target; give larger ones")
+    size = _bytes(device)
+    span = size if params.filesize is None else min(size, params.filesize)
+    zones = zones_of(span, params.zones, max(cell.block_size for cell in cells))
+    return tuple(visits(zones, cells, scattered=params.order == "scattered"))
+
+
+def _bytes(device: Device) -> int:
+    size = device.scalar("bytes")
+    if not isinstance(size, int) or size <= 0:
+        raise ValueError(f"guard does not know the size of {device.path}")
+    return size
+
+
+BENCHMARK = StorageHdd()

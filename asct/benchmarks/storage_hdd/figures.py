@@ -1,0 +1,70 @@
+"""Figures: the rate of every zone over its place on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from asct.benchmarks.storage_hdd.rows import Index, Place, indexed, places, zone_starts
+from asct.sdk.figure import Axis, Figure, Line, Series
+from asct.sdk.memory.rows import by_point, middle, point_label
+from asct.sdk.record import Record
+from asct.values.size import format_size
+
+_X: Final = Axis("Place on the disk (0: outer edge, 1: inner edge)")
+_CAPTION: Final = "Each point is one zone; the outer zones of a disk come first."
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a figure shows, and of which cells."""
+
+    slug: str
+    title: str
+    metric: str
+    y: Axis
+    random: bool
+    better: Literal["lower", "higher"]
+
+
+_QUANTITIES: Final = (
+    Quantity("zones-iops", "IOPS over the disk", "zone_iops", Axis("I/O rate", "ops/s"), True, "higher"),
+    Quantity("zones-latency", "Mean latency over the disk", "zone_latency", Axis("Mean latency", "s"), True, "lower"),
+    Quantity(
+        "zones-throughput", "Throughput over the disk", "zone_bandwidth", Axis("Bandwidth", "B/s"), False, "higher"
+    ),
+)
+
+
+def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
+    """IOPS and latency of random requests, bandwidth of sequential ones; nothing without records."""
+    points = by_point(records)
+    named = [(point_label(mine[0], "") if len(points) > 1 else "", indexed(mine), places(mine)) for mine in points]
+    drawn = ((quantity, _lines(quantity, named)) for quantity in _QUANTITIES)
+    return tuple(
+        Line(what.slug, what.title, _CAPTION, _X, what.y, lines, better=what.better) for what, lines in drawn if lines
+    )
+
+
+def _lines(what: Quantity, points: Sequence[tuple[str, Index, Sequence[Place]]]) -> tuple[Series, ...]:
+    return tuple(
+        _series(what.metric, label, index, cell)
+        for label, index, cells in points
+        for cell in cells
+        if cell.random == what.random
+    )
+
+
+def _series(metric: str, point: str, index: Index, cell: Place) -> Series:
+    """The zones of one cell of one point; the median over the repeats."""
+    starts = zone_starts(index)
+    size = middle(index.get(("zone_size", None, None), ())) or 0.0
+    end = max(starts.values()) + size
+    reads = f" {cell.rwmixread} % reads" if cell.rw == "randrw" else ""
+    label = f"{cell.rw} {format_size(cell.block_size)}{reads}"
+    return Series(
+        f"{point}, {label}" if point else label,
+        tuple((start + size / 2.0) / end for start in starts.values()),
+        tuple(middle(index.get((metric, cell, zone), ())) for zone in starts),
+    )

@@ -1,0 +1,96 @@
+"""The settings of storage-hdd and the cells they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, Field
+
+from asct.benchmarks.storage_hdd.zones import Cell, Zone, random_cell
+from asct.sdk.fio.params import Counts, Engine, FioParams, listed
+from asct.sdk.params import Count, Duration, Params, Size, setting
+
+Test = Literal["iops", "throughput"]
+Order = Literal["scattered", "ascending"]
+Sizes = Annotated[tuple[Annotated[Size, Field(ge=512, le=2**27)], ...], BeforeValidator(listed)]
+"""A list of sizes; `64K,4K` as text."""
+_SHARED: Final = (
+    "file_names", "create_temp_file", "overwrite", "engine", "iodepth", "numjobs", "duration", "ramp_time", "seed",
+)  # fmt: skip
+
+
+class HddParams(Params):
+    """The shared settings of a target, and what is done in each of its zones."""
+
+    test: Annotated[tuple[Test, ...], BeforeValidator(listed)] = setting(
+        ("iops", "throughput"), "Random requests (iops), sequential streams (throughput), or both", min_length=1
+    )
+    zones: Count = setting(128, "Parts of equal size that the target is cut into", aliases=("slices",), ge=2, le=4096)
+    order: Order = setting("scattered", "Order in which the zones are visited")
+    mixes: Counts = setting((100, 50, 0), "Shares of reads of the random requests, in percent", min_length=1)
+    block_sizes: Sizes = setting((65536, 16384, 4096), "Bytes per random request", min_length=1)
+    sequential_block_sizes: Sizes = setting((2**20, 4096), "Bytes per sequential request", min_length=1)
+    write: bool = setting(
+        True,
+        "Write as well as read; false leaves out every cell that writes, and needs no consent",
+        pitfalls="The content of the target is lost.",
+    )
+    duration: Duration = setting(
+        60.0, "Time of each cell of each zone", aliases=("runtime", "round_time"), gt=0, le=86400
+    )
+    ramp_time: Duration = setting(0.0, "Load before the measured time of a cell", aliases=("ramp",), le=3600)
+    iodepth: Count = setting(1, "Requests in flight per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
+    numjobs: Count = setting(1, "Processes that do the same at the same time", ge=1, le=1024)
+    engine: Engine = setting("auto", "How requests reach the kernel", aliases=("ioengine",))
+    file_names: Annotated[
+        tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+    ] = setting((), "The disk or file to measure: one absolute path", aliases=("filenames", "filename", "file_name"))
+    filesize: Size | None = setting(
+        None, "Bytes of the target that are cut into zones: the whole target unless set", aliases=("size",)
+    )
+    create_temp_file: bool | None = setting(
+        None, "Make and remove a file of its own in the work folder; on unless file_names is set"
+    )
+    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
+    seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**31)
+
+    @property
+    def makes_file(self) -> bool:
+        """Whether the zones are those of a temporary file."""
+        return self.create_temp_file if self.create_temp_file is not None else not self.file_names
+
+    def cells(self, logical_block: int = 512) -> tuple[Cell, ...]:
+        """What is done in each zone; requests below a logical block of the target are left out."""
+        return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
+
+    def _all_cells(self) -> Iterator[Cell]:
+        if "iops" in self.test:
+            for reads in dict.fromkeys(self.mixes):
+                if self.write or reads == 100:
+                    yield from (random_cell(size, reads) for size in dict.fromkeys(self.block_sizes))
+        if "throughput" in self.test:
+            for size in dict.fromkeys(self.sequential_block_sizes):
+                yield Cell("read", size, 100)
+                if self.write:
+                    yield Cell("write", size, 0)
+
+    @property
+    def writes(self) -> bool:
+        """Whether any cell writes."""
+        return any(cell.writes for cell in self.cells())
+
+    def whole(self) -> FioParams:
+        """The target as one span: for the layout of the temporary file, and for the checks that fio needs."""
+        return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
+
+    def fio(self, cell: Cell, zone: Zone) -> FioParams:
+        """A cell of a zone. Each zone has random offsets of its own."""
+        return self._fio(
+            rw=cell.pattern, block_size=cell.block_size, rwmixread=cell.reads,
+            offset=zone.offset, filesize=zone.size, seed=self.seed + zone.index,
+        )  # fmt: skip
+
+    def _fio(self, **own: object) -> FioParams:
+        shared = {name: getattr(self, name) for name in _SHARED}
+        return FioParams.model_validate(shared | own)

@@ -1,0 +1,105 @@
+"""Tables: each cell over the disk (the figures of a box plot), and every zone for exports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from asct.benchmarks.storage_hdd.measure import EDGE_SHARE, QUANTITIES
+from asct.benchmarks.storage_hdd.rows import Index, Place, indexed, places, zone_starts
+from asct.sdk.figure import Column, Table
+from asct.sdk.memory.rows import by_point, flags_of, middle, swept_cells, swept_columns
+from asct.sdk.record import Record, Scalar
+from asct.statistics.quantiles import quantile
+
+_US: Final = 1e-6
+_Point = tuple[dict[str, Scalar | None], Index, Sequence[Place]]
+"""Swept settings, values and cells of a point."""
+_CELL: Final = (
+    Column("rw", "AccessPattern", format="text"),
+    Column("block_size", "BlockSize", format="size"),
+    Column("rwmixread", "RWMixRead", format="integer"),
+)
+_SPREAD: Final = {"lowest": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "highest": 1.0}
+_TITLES: Final = {
+    "lowest": "Lowest zone", "lower": "Lower quartile", "median": "Median", "upper": "Upper quartile",
+    "highest": "Highest zone",
+}  # fmt: skip
+NOTE: Final = (
+    f"Outer and inner: the median of the first and of the last 1/{EDGE_SHARE} of the zones. Quartiles are over the "
+    "zones. MB = 1,000,000 bytes"
+)
+
+
+def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """Random requests by rate, sequential streams by bandwidth, and all zones; a table without rows is left out."""
+    swept = swept_columns(records)
+    points = [(swept_cells(mine, swept), indexed(mine), places(mine)) for mine in by_point(records)]
+    tables = (
+        _spread_table("storage-hdd-iops", "IOPS over the zones of the disk", True, points, swept),
+        _spread_table("storage-hdd-throughput", "Throughput over the zones of the disk", False, points, swept),
+        _zone_table(points, swept),
+    )
+    return tuple(table for table in tables if table.rows)
+
+
+def _spread_table(slug: str, title: str, random: bool, points: Sequence[_Point], swept: Sequence[Column]) -> Table:
+    """One row per cell: the figures of a box plot over the zones, the parts and their ratio."""
+    metric, unit, scale = ("iops", "", 1.0) if random else ("bandwidth", " (MB/s)", 1e6)
+    rows: list[dict[str, Scalar | None]] = []
+    flagged: list[Record] = []
+    for settings, index, cells in points:
+        for cell in cells:
+            if cell.random != random:
+                continue
+            zones = [
+                record.value for zone in zone_starts(index) for record in index.get((f"zone_{metric}", cell, zone), ())
+            ]
+            whole = index.get((metric, cell, "all"), ())
+            flagged += whole
+            rows.append(
+                {
+                    **settings, **cell.cells,
+                    **{key: quantile(zones, share) for key, share in _SPREAD.items()},
+                    **{part: middle(index.get((metric, cell, part), ())) for part in ("outer", "inner")},
+                    "ratio": middle(index.get(("outer_to_inner", cell, None), ())),
+                    "latency": middle(index.get(("latency", cell, "all"), ())),
+                    "slow": middle(index.get(("slow_zones", cell, None), ())),
+                    "flags": ", ".join(flags_of(whole)),
+                }
+            )  # fmt: skip
+    rates = tuple(Column(key, f"{text}{unit}", scale) for key, text in _TITLES.items())
+    parts = tuple(Column(part, f"{part.capitalize()}{unit}", scale) for part in ("outer", "inner"))
+    columns = (
+        *swept, *_CELL, *rates, *parts,
+        Column("ratio", "Outer/inner", digits=2),
+        Column("latency", "Lat. (us)", _US, help="median over the zones of the mean latency"),
+        Column("slow", "Slow zones", digits=0, help="below 70 % of their neighbours"),
+        Column("flags", "Flags", format="text"),
+    )  # fmt: skip
+    return Table(slug, title, columns, tuple(rows), (NOTE,), flags_of(flagged))
+
+
+def _zone_table(points: Sequence[_Point], swept: Sequence[Column]) -> Table:
+    """One row for each zone and cell: too many to read, so for exports only."""
+    rows: list[dict[str, Scalar | None]] = []
+    for settings, index, cells in points:
+        starts = zone_starts(index)
+        for cell in cells:
+            for zone, start in starts.items():
+                here = {name: index.get((f"zone_{name}", cell, zone), ()) for name in QUANTITIES}
+                values = {name: middle(found) for name, found in here.items()}
+                flags = flags_of(record for found in here.values() for record in found)
+                rows.append(
+                    {**settings, **cell.cells, "zone": zone, "offset": start, **values, "flags": ", ".join(flags)}
+                )
+    columns = (
+        *swept, *_CELL,
+        Column("zone", "Zone", format="integer"),
+        Column("offset", "Offset (bytes)", digits=0),
+        Column("iops", "IOPS"),
+        Column("bandwidth", "BW (MB/s)", 1e6),
+        Column("latency", "Lat. (us)", _US),
+        Column("flags", "Flags", format="text"),
+    )  # fmt: skip
+    return Table("storage-hdd-zones", "Every zone of the disk", columns, tuple(rows), bulk=True)
