@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -105,8 +105,8 @@ class JobGate:
 
     # ---- what was found ----
 
-    def note(self, occasion: Occasion, found: Inspected, raw: str) -> None:
-        """Keep one inspection, whatever came out."""
+    def note(self, occasion: Occasion, found: Inspected, raw: str = "") -> None:
+        """Keep one inspection, whatever came out; `raw` is the folder of its words."""
         for device in found.devices:
             target = self._targets.get(str(device.get("path")))
             size = device.get("bytes")
@@ -140,19 +140,21 @@ class JobGate:
     # ---- what is written ----
 
     def limited(self, step: Step) -> Step:
-        """The step as it is run: with the limit of what it may still write, if the plan has one."""
-        limit, paths = self._gate.limit, self._written_paths(step)
-        if limit is None or not paths:
+        """The step as it is run: with the limit of what it may still write, if the plan has one that is lower than its
+        own. guard counts the targets of a program together, so that of several none can take more than it may."""
+        left, own = self._left(step), _own_limit(step)
+        if left is None or (own is not None and own <= left):
             return step
-        left = min(limit - self._gate.spent[path] for path in paths)
-        own = _own_limit(step)
-        at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
-        head = [*step.arguments[:at]]
+        head, rest = _parted(step)
         if own is not None:
             place = head.index(_LIMIT)
             del head[place : place + 2]
-        least = max(1, left if own is None else min(own, left))
-        return replace(step, arguments=(*head, _LIMIT, str(least), *step.arguments[at:]))
+        return replace(step, arguments=(*head, _LIMIT, str(max(1, left)), *rest))
+
+    def _left(self, step: Step) -> int | None:
+        """Bytes that the step may still write to any of its targets; None: as many as it likes."""
+        limit, paths = self._gate.limit, self._written_paths(step)
+        return min(limit - self._gate.spent[path] for path in paths) if limit is not None and paths else None
 
     def begin(self, step: Step) -> Diagnostic | None:
         """Before a step: note that it writes. A refusal when the limit of the plan is reached already."""
@@ -174,6 +176,7 @@ class JobGate:
         paths = self._written_paths(output.step)
         if not paths:
             return None
+        limited = self.limited(output.step) is not output.step
         for path, number in _taken(output).items():
             self._gate.spent[self._key(path)] += number
             self._target(self._key(path)).written_bytes += number
@@ -183,7 +186,8 @@ class JobGate:
             self.note("step", inspected(self._job.host, targets, output.status, output.stdout, output.stderr), raw)
         elif self._gate.limit is not None or any(paths):
             self._save(sync=False)
-        return self._stopped(output, paths)
+        stopped = _object(output.stdout, '{"t":"exit"', last=True).get("stopped") == "volume"
+        return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
         """A path that the plan names, or "" for a temporary file, whose name is another in every part of a run."""
@@ -200,18 +204,13 @@ class JobGate:
             if target.capacity_bytes:
                 target.drive_writes = round(target.written_bytes / target.capacity_bytes, 6)
 
-    def _stopped(self, output: Output, paths: Sequence[str]) -> Diagnostic | None:
-        """The limit of the plan ended the program, rather than one of the step's own."""
-        limit = self._gate.limit
-        if limit is None or _object(output.stdout, '{"t":"exit"', last=True).get("stopped") != "volume":
-            return None
-        reached = [path for path in paths if self._gate.spent[path] >= limit]
-        return self._exhausted(reached[0]) if reached else None
-
     def _exhausted(self, path: str) -> Diagnostic:
         taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
         place = path or "the temporary file"
-        message = f"host {self._job.host}: {place} took {taken} in this run, `safety.max_written` is {most}"
+        message = (
+            f"host {self._job.host}: {place} took {taken} in this run; `safety.max_written` lets a program, with all its "
+            f"targets, go no further than {most}"
+        )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
 
 
@@ -226,9 +225,15 @@ def _lines(step: Step) -> list[list[str]]:
     return [line.split("\t", 4) for line in step.files.get(TARGETS_FILE, "").splitlines()]
 
 
+def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
+    """The arguments of guard itself, and those from `--` on."""
+    at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
+    return [*step.arguments[:at]], step.arguments[at:]
+
+
 def _own_limit(step: Step) -> int | None:
     """The volume at which the step itself wants to be ended."""
-    head = list(step.arguments[: step.arguments.index("--")] if "--" in step.arguments else step.arguments)
+    head, _ = _parted(step)
     return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
 
 

@@ -9,7 +9,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.circumstances import busy
 from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.gate import HostGate, JobGate, Occasion
-from asct.engine.inspection import inspected
+from asct.engine.inspection import Inspected, inspected
 from asct.engine.preflight import Demand, Finding, check
 from asct.engine.programs import Programs
 from asct.engine.shared import Shared
@@ -147,6 +147,8 @@ class Site:
         kinds = look(self.connection, demand.targets)
         known = device_names(self.connection) if missing_devices(kinds) else ()
         findings = check_targets(demand, kinds, self.made, gate.consents, self.name, known)
+        if refused := tuple(item.diagnostic for item in findings if item.refused):
+            gate.note(occasion, Inspected(refusals=refused))
         devices = [path for path in demand.written if kinds.get(path) == "device" and path in gate.consents]
         return findings + self._inspect(gate, gate.targets(devices), occasion) if devices else findings
 

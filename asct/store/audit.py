@@ -47,7 +47,7 @@ class AuditLook(_Part):
     devices: list[dict[str, Any]] = Field(default_factory=list)
     checks: list[AuditCheck] = Field(default_factory=list)
     raw: str = ""
-    """The folder of what the checks wrote, relative to the run."""
+    """The folder of what the checks wrote, relative to the run; empty when they were not asked."""
 
 
 class AuditTarget(_Part):

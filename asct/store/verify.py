@@ -60,7 +60,7 @@ def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
         yield from found
         if not found:
             for look in parse_object(read_text(path), str(path))["looks"]:
-                yield from _raw_folder(stored, look["raw"], "stdout")
+                yield from _raw_folder(stored, look["raw"], "stdout") if look["raw"] else ()
 
 
 def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:

@@ -155,16 +155,13 @@ def test_an_existing_file_is_not_overwritten_without_consent(tmp_path: Path) -> 
     assert target.read_bytes() == b"x" * (1 << 20)
 
 
-@pytest.mark.fio
-@pytest.mark.parametrize(
-    "consent", ["", "safety: {destroys: [{host: local, device: /dev/loop7, serial: /img, reason: test}]}"]
-)
-def test_writing_to_a_device_is_refused_with_4_before_anything_runs(tmp_path: Path, consent: str) -> None:
-    entry = "{uses: storage-fio, config: {rw: randwrite, duration: 1s, file_names: /dev/loop7}}"
-    (tmp_path / "plan.yaml").write_text(f"plan: 1\nname: q\nbenchmarks:\n  - {entry}\n{consent}\n")
-    ended = asct("apply", "plan.yaml", cwd=tmp_path)
-    assert ended.code == 4, ended.err
-    assert "E252" in ended.err and "safety.destroys" in ended.err
+def test_writing_to_a_device_without_consent_is_refused_with_4_before_anything_runs(tmp_path: Path) -> None:
+    entry = "{uses: storage-fio, config: {rw: randwrite, duration: 1s, file_names: /dev/loop7, overwrite: true}}"
+    (tmp_path / "plan.yaml").write_text(f"plan: 1\nname: q\nbenchmarks:\n  - {entry}\n")
+    for command in ("check", "plan", "apply"):
+        ended = asct(command, "plan.yaml", cwd=tmp_path)
+        assert ended.code == 4, ended.err
+        assert "E251" in ended.err and "safety.destroys" in ended.err
     assert not (tmp_path / "results").exists()
 
 

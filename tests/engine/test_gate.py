@@ -115,6 +115,9 @@ def test_no_consent_no_look(tmp_path: Path, safety: Safety) -> None:
     guard = Guard(tmp_path)
     done = run(tmp_path, guard, writing(), safety=safety)
     assert (done.code, done.codes(), guard.calls) == (4, ["E431"], [])
+    (look,) = audit(done)["looks"]
+    assert (look["decision"], look["refusals"][0]["code"], look["raw"]) == ("refused", "E431", "")
+    assert verify(done.stored) == []
 
 
 def test_a_link_to_a_device_is_no_consent(tmp_path: Path) -> None:
@@ -163,7 +166,7 @@ def test_the_limit_holds_over_repeats_and_jobs(tmp_path: Path) -> None:
     assert limits(guard) == [1000, 600, 200]
     assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "failed": 1, "skipped": 1})
     diagnostic = done.status("b").diagnostic
-    assert (diagnostic["code"], "`safety.max_written` is 1000 B" in diagnostic["message"]) == ("E446", True)
+    assert (diagnostic["code"], "no further than 1000 B" in diagnostic["message"]) == ("E446", True)
     assert audit(done, "b")["targets"][0]["written_bytes"] == 200
 
 
