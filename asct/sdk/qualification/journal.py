@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, read_point
 from asct.sdk.fio.process import INSPECTION, RESULT_FILE, fio_step, targets_of
-from asct.sdk.guard import Device, StopRule, inspection, read_watch
+from asct.sdk.guard import Device, StopRule, Watch, inspection, read_watch
 from asct.sdk.qualification.phase import Cell, Phase
 from asct.sdk.qualification.settings import MIB, QualificationParams
 from asct.sdk.step import Output, Step
+
+_LONG_S: Final = 30.0
 
 
 class Journal:
@@ -30,11 +34,16 @@ class Journal:
         return name in self.outputs
 
     @cached_property
-    def device(self) -> Device:
-        """The target as the inspection found it. Raises ValueError before, and when the inspection did not end well."""
+    def inspected(self) -> Watch:
+        """What the inspection found. Raises ValueError before it, and when it did not end well."""
         if not self.has(INSPECTION):
             raise ValueError("the target was not looked at")
-        return read_watch(self.outputs[INSPECTION]).before[0]
+        return read_watch(self.outputs[INSPECTION])
+
+    @property
+    def device(self) -> Device:
+        """The target. Raises ValueError as `inspected`."""
+        return self.inspected.before[0]
 
     @cached_property
     def target_bytes(self) -> int:
@@ -88,5 +97,12 @@ class Journal:
 
 
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
-    """A fio process on the target that this test has written to before."""
-    return fio_step(params, context, name, dirty=True, stop=stop)
+    """A fio process on the target that this test has written to before.
+
+    Of hundreds of processes in each round the course of a single one is not kept: it reports once, at its end, samples
+    are a second apart, and no mpstat runs beside it. One that guard is to stop is watched closely.
+    """
+    step = fio_step(params, context, name, dirty=True, stop=stop)
+    arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))
+    seldom = () if stop is not None or params.duration < _LONG_S else ("--sample-ms", "1000")
+    return replace(step, arguments=(*seldom, *arguments), companions=())

@@ -36,13 +36,17 @@ class Cell:
     @property
     def label(self) -> str:
         """For people: `64k 65/35`, as reports on drives have it."""
-        order = "" if self.random else "sequential "
-        return f"{order}{size_name(self.block_size)} {self.reads}/{100 - self.reads}"
+        return cell_label(self.block_size, self.reads)
 
     @property
     def coords(self) -> dict[str, Scalar]:
         """Where the values of the cell stand."""
         return {"block_size": self.block_size, "rwmixread": self.reads}
+
+
+def cell_label(block_size: int, reads: int) -> str:
+    """`64k 65/35`: block size, reads and writes in percent."""
+    return f"{size_name(block_size)} {reads}/{100 - reads}"
 
 
 def size_name(size: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from asct.sdk.benchmark import Context
 from asct.sdk.fio.process import INSPECTION
@@ -32,9 +33,11 @@ def round_steps(history: History, context: Context) -> Sequence[Step]:
 def steps_of_round(history: History, index: int, context: Context) -> Sequence[Step]:
     """The cells of a round (from 0) that are not done."""
     journal, phase = history.journal, history.phase
-    names = {phase.step_name(index + 1, cell): cell for cell in phase.cells}
+    title = f"{phase.name}round {index + 1}, cell"
     return [
-        fio_process(history.params(index, cell), context, name) for name, cell in names.items() if not journal.has(name)
+        replace(fio_process(history.params(index, cell), context, name), label=f"{title} {place} of {len(phase.cells)}")
+        for place, cell in enumerate(phase.cells, 1)
+        if not journal.has(name := phase.step_name(index + 1, cell))
     ]
 
 

@@ -89,6 +89,14 @@ class QualificationParams(Params):
     write_cache: CacheState = setting(
         "as-found", "State that the write cache of the drive must have (SNIA PTS: off for enterprise, on for client)"
     )
+    fast_interval: float = setting(
+        2.0, "Profile fast: a cell ends when the 95 % interval of its rate is within so many percent", gt=0, le=50
+    )
+    fast_min_time: Duration = setting(5.0, "Profile fast: shortest time of a cell", gt=0, le=3600)
+    fast_drift: float = setting(
+        5.0, "Profile fast: the cells are measured again when the tracked ones moved by more percent meanwhile", gt=0
+    )
+    fast_passes: Count = setting(3, "Profile fast: how often the cells are measured at most", ge=1, le=20)
     seed: Count = setting(1, "Seed of the random offsets and of the data", aliases=("randseed",), le=2**31)
 
     @property
@@ -121,8 +129,8 @@ class QualificationParams(Params):
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
         if wanted < grain:
             raise ValueError(
-                f"the active range has {max(0, int(wanted))} bytes, and a request of each size for {self.numjobs} jobs takes "
-                f"{grain}; raise active_range or capacity_fraction, or lower numjobs or the block sizes"
+                f"the active range has {max(0, int(wanted))} bytes, a request of each size for {self.numjobs} jobs "
+                f"takes {grain}; raise active_range or capacity_fraction, or lower numjobs or the block sizes"
             )
         return int(wanted) // grain * grain
 

@@ -1,0 +1,75 @@
+"""storage-iops: the IOPS test of SNIA PTS and TKperf, over block sizes and mixes of random reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from asct.sdk.fio.params import Counts
+from asct.sdk.metric import Highlight
+from asct.sdk.params import setting
+from asct.sdk.qualification.benchmark import Qualification
+from asct.sdk.qualification.matrix import MatrixParams, Places, matrix_at_odds
+from asct.sdk.qualification.phase import Phase
+from asct.sdk.qualification.settings import Sizes
+
+_KIB: Final = 1024
+
+
+class IopsParams(MatrixParams):
+    """Seven mixes of eight block sizes."""
+
+    block_sizes: Sizes = setting(
+        (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512),
+        "Block sizes of the cells; those below a logical block of the target are left out",
+        aliases=("block_size", "bs"),
+        min_length=1,
+    )
+    mixes: Counts = setting(
+        (100, 95, 65, 50, 35, 5, 0), "Shares of reads of the cells, in percent", aliases=("rwmixread",), min_length=1
+    )
+    dependent: Places = setting(
+        ("4K:0", "64K:65", "1M:100"),
+        "Cells that must be steady, as block size and percent of reads; TKperf: 4K:0 alone",
+        aliases=("dependent_variables", "tracking"),
+        min_length=1,
+    )
+    steady_volume: float = setting(
+        2.3,
+        "Times the active range that must have been written since the purge before a window counts, preconditioning "
+        "included; a fall of the level by half counts as well",
+        ge=0,
+        le=100,
+        pitfalls="Random writes to a preconditioned drive are fast until its spare area (7 to 28 %) is used up: below "
+        "2.3 that may be taken for the steady state.",
+    )
+
+
+class StorageIops(Qualification[IopsParams]):
+    """One phase; every round has all cells."""
+
+    name = "storage-iops"
+    title = "SSD qualification: IOPS"
+    version = "1"
+    summary = "Steady-state IOPS of a drive over block sizes and read/write mixes (SNIA PTS, TKperf)"
+    aliases = ("siops",)
+    keywords = ("ssd", "qualification", "long-runtime")
+    params_model = IopsParams
+    matrices = ("iops", "bandwidth", "latency")
+    quantity = "iops"
+    highlights = (
+        Highlight("iops", "4k random write, steady state", {"block_size": 4096, "rwmixread": 0}),
+        Highlight("iops", "4k random read, steady state", {"block_size": 4096, "rwmixread": 100}),
+    )
+
+    def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
+        """Those of all tests, and cells that do not fit."""
+        yield from super().check(params)
+        yield from matrix_at_odds(params)
+
+    def phases(self, params: IopsParams, logical_block: int) -> Sequence[Phase]:
+        """All cells; the rates of the dependent ones decide."""
+        return (params.phase(logical_block, "iops"),)
+
+
+BENCHMARK = StorageIops()

@@ -1,0 +1,130 @@
+"""storage-latency: the latency test of SNIA PTS and TKperf, one request at a time, then a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from asct.benchmarks.storage_latency.tables import response_table
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.fio.params import Counts, FioParams
+from asct.sdk.memory.rows import at
+from asct.sdk.metric import Highlight
+from asct.sdk.needs import Needs
+from asct.sdk.params import Count, Duration, setting
+from asct.sdk.qualification.benchmark import Qualification
+from asct.sdk.qualification.costs import START_SECONDS
+from asct.sdk.qualification.journal import Journal, fio_process
+from asct.sdk.qualification.matrix import MatrixParams, Places, matrix_at_odds
+from asct.sdk.qualification.metrics import METRICS
+from asct.sdk.qualification.phase import Cell, Phase
+from asct.sdk.qualification.responses import response_figure, response_metrics, response_values
+from asct.sdk.qualification.settings import Sizes
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Step
+
+RESPONSE: Final = "response"
+RESPONSE_CELL: Final = Cell(4096, 0)
+_RESPONSE_SEED: Final = 9_000_000
+
+
+class LatencyParams(MatrixParams):
+    """Three mixes of three block sizes, one request in flight."""
+
+    block_sizes: Sizes = setting(
+        (8192, 4096, 512),
+        "Block sizes of the cells; those below a logical block of the target are left out",
+        aliases=("block_size", "bs"),
+        min_length=1,
+    )
+    mixes: Counts = setting(
+        (100, 65, 0), "Shares of reads of the cells, in percent", aliases=("rwmixread",), min_length=1
+    )
+    dependent: Places = setting(
+        ("4K:0",),
+        "Cells whose mean latency must be steady, as block size and percent of reads",
+        aliases=("dependent_variables", "tracking"),
+        min_length=1,
+    )
+    numjobs: Count = setting(
+        1, "Processes that do the same at the same time; the specification has one", aliases=("nj",), ge=1, le=1024
+    )
+    iodepth: Count = setting(
+        1, "Requests in flight per job; the specification has one", aliases=("iod", "queue_depth"), ge=1, le=65536
+    )
+    response_time: Duration = setting(
+        1200.0,
+        "Time of 4k random writes behind the rounds, for the histogram of response times; 0 leaves it out",
+        aliases=("histogram_time",),
+        le=30 * 86400,
+        pitfalls="p99_999 takes 1,000,000 requests.",
+    )
+
+
+class StorageLatency(Qualification[LatencyParams]):
+    """One phase, then the run for the histogram."""
+
+    name = "storage-latency"
+    title = "SSD qualification: latency"
+    version = "1"
+    summary = "Steady-state latency of a drive with one request at a time, and its histogram (SNIA PTS, TKperf)"
+    aliases = ("slatency",)
+    keywords = ("ssd", "qualification", "long-runtime")
+    params_model = LatencyParams
+    metrics = (*METRICS, *response_metrics())
+    matrices = ("latency", "latency_p99_999", "latency_max", "iops")
+    quantity = "latency"
+    highlights = (
+        Highlight("latency", "4k random write, mean, steady state", {"block_size": 4096, "rwmixread": 0}),
+        Highlight("latency", "4k random read, mean, steady state", {"block_size": 4096, "rwmixread": 100}),
+    )
+
+    def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
+        """Those of all tests, and cells that do not fit."""
+        yield from super().check(params)
+        yield from matrix_at_odds(params)
+
+    def phases(self, params: LatencyParams, logical_block: int) -> Sequence[Phase]:
+        """All cells; the mean latencies of the dependent ones decide."""
+        return (params.phase(logical_block, "latency"),)
+
+    def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:
+        """With the run for the histogram."""
+        found = super().needs(params, facts)
+        more = params.response_time + START_SECONDS if params.response_time else 0.0
+        return replace(found, seconds=found.seconds + more, longest_s=found.longest_s + more)
+
+    def closing_steps(self, journal: Journal, params: LatencyParams, context: Context) -> Sequence[Step]:
+        """The run for the histogram."""
+        if journal.has(RESPONSE) or not params.response_time:
+            return ()
+        return [fio_process(self._response(journal, params), context, RESPONSE)]
+
+    def _response(self, journal: Journal, params: LatencyParams) -> FioParams:
+        [phase] = self.phases(params, journal.logical_block)
+        cell = replace(RESPONSE_CELL, block_size=max(RESPONSE_CELL.block_size, journal.logical_block))
+        return journal.fio(cell, replace(phase, seconds=params.response_time), _RESPONSE_SEED)
+
+    def closing_values(self, journal: Journal, params: LatencyParams) -> Iterator[Measurement]:
+        """Percentiles and histogram of all requests."""
+        if params.response_time:
+            point = journal.point(RESPONSE, self._response(journal, params))
+            latency = point.sides[""].lat
+            if latency is not None:
+                yield from response_values(latency, flags=point.flags)
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """Averages, highest, the steady state, and the response times."""
+        return (*super().tables(records), *response_table(records, self.name))
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Those of all tests, and the histogram."""
+        shares = [(float(one.coords["latency"]), one.value) for one in at(records, "response_share")]
+        histogram = response_figure({"4k 0/100": shares}, "response-histogram", "Response times") if shares else None
+        return (*super().figures(records), *(() if histogram is None else (histogram,)))
+
+
+BENCHMARK = StorageLatency()
