@@ -15,7 +15,10 @@ from asct.values.cpulist import format_cpulist
 RESERVE_BYTES = 512 << 20
 """Free space that a scratch file leaves on the host."""
 
-PACKAGES: dict[str, str] = {"fio": "fio", "mpstat": "sysstat", "numactl": "numactl", "perf": "linux-perf"}
+PACKAGES: dict[str, str] = {
+    "blkdiscard": "util-linux", "fio": "fio", "hdparm": "hdparm", "mpstat": "sysstat", "numactl": "numactl",
+    "nvme": "nvme-cli", "perf": "linux-perf", "sg_format": "sg3-utils", "sg_sanitize": "sg3-utils",
+}  # fmt: skip
 """The Debian package that brings a program, for hints."""
 
 

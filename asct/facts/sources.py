@@ -74,13 +74,18 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 """Name and shell text (constants; `$work` is the work folder)."""
 
 TOOLS: tuple[tuple[str, str], ...] = (
+    ("blkdiscard", "--version"),
     ("cc", "--version"),
     ("clang", "--version"),
     ("fio", "--version"),
     ("gcc", "--version"),
+    ("hdparm", "-V"),
     ("mpstat", "-V"),
     ("numactl", "--version"),
+    ("nvme", "version"),
     ("perf", "--version"),
+    ("sg_format", "--version"),
+    ("sg_sanitize", "--version"),
 )
 """Programs that are looked for, and the argument that makes each print its version."""
 

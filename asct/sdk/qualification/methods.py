@@ -17,7 +17,7 @@ from typing import Final
 
 from asct.sdk.facts import HostFacts
 from asct.sdk.fio.nvme import controller_of, namespace_of
-from asct.sdk.guard import Device, handle_path
+from asct.sdk.guard import Device, Watch, handle_path
 from asct.sdk.qualification.settings import PurgeMethod
 
 PATH: Final = handle_path(0)
@@ -29,13 +29,17 @@ _USER: Final = ("--user-master", "u")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a purge. `look` only asks; `said` in its output means success whatever the status."""
+    """One command of a purge. `look` only asks; `said` in its output means success whatever the status.
+
+    With `whole` guard makes sure that nothing else lies on the drive: not only the target is changed.
+    """
 
     name: str
     tool: str
     arguments: tuple[str, ...]
     said: str = ""
     look: bool = False
+    whole: bool = False
 
 
 TOOLS: Final[dict[str, str]] = {
@@ -47,7 +51,7 @@ TOOLS: Final[dict[str, str]] = {
 def commands(method: str, device: Device, said: Sequence[str]) -> Sequence[Command]:
     """All commands of a method in their order; `said` is what those before printed."""
     if method == "nvme-format":
-        return (Command("format", "nvme", _nvme_format(device), said="Success formatting"),)
+        return (Command("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
         return _ata_erase(said[0] if said else "")
     plain = {
@@ -55,7 +59,7 @@ def commands(method: str, device: Device, said: Sequence[str]) -> Sequence[Comma
         "sg-format": ("--format", "--quick", "--wait", PATH),
         "sg-sanitize": ("--block", "--quick", "--wait", PATH),
     }
-    return (Command("run", TOOLS[method], plain[method]),)
+    return (Command("run", TOOLS[method], plain[method], whole=method != "blkdiscard"),)
 
 
 def _nvme_format(device: Device) -> tuple[str, ...]:
@@ -70,8 +74,8 @@ def _ata_erase(identity: str) -> tuple[Command, ...]:
     erase = "--security-erase-enhanced" if enhanced else "--security-erase"
     return (
         Command("look", "hdparm", ("-I", PATH), look=True),
-        Command("password", "hdparm", (*_USER, "--security-set-pass", PASSWORD, PATH)),
-        Command("erase", "hdparm", (*_USER, erase, PASSWORD, PATH)),
+        Command("password", "hdparm", (*_USER, "--security-set-pass", PASSWORD, PATH), whole=True),
+        Command("erase", "hdparm", (*_USER, erase, PASSWORD, PATH), whole=True),
         Command("look-after", "hdparm", ("-I", PATH), look=True),
     )
 
@@ -94,36 +98,49 @@ def ata_obstacle(identity: str) -> str:
     return ""
 
 
-def candidates(wanted: PurgeMethod, device: Device, facts: HostFacts) -> tuple[str, ...]:
+def candidates(wanted: PurgeMethod, inspected: Watch, facts: HostFacts) -> tuple[str, ...]:
     """The methods to try, in order. `auto` takes none that may leave a drive locked or half formatted.
 
     Raises ValueError when the method that was named cannot be carried out on this target.
     """
-    if wanted == "none" or (wanted == "auto" and device.scalar("kind") != "block"):
+    if wanted == "none" or (wanted == "auto" and inspected.before[0].scalar("kind") != "block"):
         return ()
     if wanted != "auto":
-        reason = obstacle(wanted, device, facts)
+        reason = obstacle(wanted, inspected, facts)
         if reason:
             raise ValueError(f"purge {wanted}: {reason}; set purge to auto or none")
         return (wanted,)
-    return tuple(method for method in ("nvme-format", "blkdiscard") if not obstacle(method, device, facts))
+    return tuple(method for method in ("nvme-format", "blkdiscard") if not obstacle(method, inspected, facts))
 
 
-def obstacle(method: str, device: Device, facts: HostFacts) -> str:
+def obstacle(method: str, inspected: Watch, facts: HostFacts) -> str:
     """What keeps a method from being carried out; empty if nothing is known to."""
+    device = inspected.before[0]
     if device.scalar("kind") != "block":
         return "the target is a file"
     if TOOLS[method] not in facts.tools:
         return f"the host has no {TOOLS[method]}"
-    return _nvme_obstacle(device) if method == "nvme-format" else ""
+    if method == "blkdiscard":
+        return "the device takes no discards" if device.scalar("discard_max_bytes") == 0 else ""
+    if device.scalar("partition"):
+        return "the target is a partition, and the whole drive would be erased"
+    return _nvme_obstacle(inspected) if method == "nvme-format" else ""
 
 
-def _nvme_obstacle(device: Device) -> str:
+def _nvme_obstacle(inspected: Watch) -> str:
+    device = inspected.before[0]
     controller = controller_of(device)
     if controller is None:
         return "the target is no NVMe drive, or could not be asked"
     if not controller.formats:
         return "the drive does not know the command"
-    if (controller.formats_all or controller.erases_all) and device.scalar("nvme_namespaces") != 1:
+    alone = any(check.name == "namespaces" and check.ok and "only one" in check.detail for check in inspected.checks)
+    if _formats_all(device) and not alone:
         return "the drive formats all of its namespaces at once, and it is not known to have only this one"
     return ""
+
+
+def _formats_all(device: Device) -> bool:
+    """Whether a format or its erase concerns every namespace of the drive."""
+    controller = controller_of(device)
+    return controller is None or controller.formats_all or controller.erases_all

@@ -7,7 +7,7 @@ a namespace that holds no block in use, verify the purge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from asct.sdk.benchmark import Context
@@ -46,7 +46,7 @@ class Purge:
 
 def purge_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[Step]:
     """The next command, or the look at the outcome; nothing when there is no more to do."""
-    for method in candidates(journal.params.purge, journal.device, journal.facts):
+    for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         command = _pending(journal, phase, method)
         if command is not None:
             return [_step(journal, phase, method, command, context)]
@@ -59,7 +59,7 @@ def purge_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[St
 def purge_of(journal: Journal, phase: Phase) -> Purge:
     """What the finished steps of the purge say."""
     tried: list[str] = []
-    for method in candidates(journal.params.purge, journal.device, journal.facts):
+    for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         reason = _failure(journal, phase, method)
         if not reason:
             return Purge(method, _verified(journal, phase, method), tuple(tried))
@@ -121,7 +121,8 @@ def _step(journal: Journal, phase: Phase, method: str, command: Command, context
     targets = targets_of(params, context, dirty=journal.dirty(context))
     name = _name(phase, method, command)
     step = Step(name, Tool(command.tool), command.arguments, collect=(PROGRAM_FILE,), env=_ENV)
-    return guarded(step, journal.facts.tools[command.tool].path, targets)
+    step = guarded(step, journal.facts.tools[command.tool].path, targets)
+    return replace(step, arguments=("--whole-drive", "1", *step.arguments)) if command.whole else step
 
 
 def _sample(journal: Journal) -> FioParams:
