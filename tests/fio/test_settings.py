@@ -56,9 +56,10 @@ def test_text_reads_as_values() -> None:
     [
         {"rw": "erase"}, {"engine": "null"}, {"engine": "external:/tmp/x.so"}, {"cpus": "0-"}, {"cpus": ""},
         {"bssplit": "4k"}, {"random_distribution": "zoned:x"}, {"buffer_pattern": "'/etc/shadow'"}, {"rate": "fast"},
-        {"verify": "md4"}, {"latency_percentile": 101}, {"prio": 8}, {"nice": 20}, {"options": {"thp": [1]}}, {"iodepth": 0}, {"iodepth": True}, {"numjobs": -1}, {"rwmixread": 101},
-        {"duration": 0}, {"duration": "5"}, {"block_size": 100}, {"block_size": "4k"}, {"iodepth_sweep_steps": []},
-        {"iodepth_sweep_steps": [1, "x"]}, {"unknown": 1}, {"seed": 2**32}, {"duration": float("nan")},
+        {"verify": "md4"}, {"latency_percentile": 101}, {"prio": 8}, {"nice": 20}, {"options": {"thp": [1]}},
+        {"iodepth": 0}, {"iodepth": True}, {"numjobs": -1}, {"rwmixread": 101}, {"duration": 0}, {"duration": "5"},
+        {"block_size": 100}, {"block_size": "4k"}, {"iodepth_sweep_steps": []}, {"iodepth_sweep_steps": [1, "x"]},
+        {"unknown": 1}, {"seed": 2**32}, {"duration": float("nan")},
     ],
 )  # fmt: skip
 def test_impossible_values_are_refused(settings: dict[str, Any]) -> None:

@@ -19,10 +19,11 @@ from asct.sdk.fio.seconds import Second, seconds_of
 from asct.sdk.fio.sections import job_count
 from asct.sdk.fio.verdict import Evidence, point_flags
 from asct.sdk.fio.window import Window, window_of
-from asct.sdk.guard import Watch
+from asct.sdk.guard import Watch, read_watch
 from asct.sdk.record import Stats
 from asct.sdk.samples import stats_of
 from asct.sdk.step import Output
+from asct.values.size import format_size
 
 _ENOUGH_RATES: Final = 3
 _SLACK_S: Final = 1.0
@@ -72,10 +73,9 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> Point:
     Raises Refused when guard refused a target, and ValueError, with the way out, when fio failed, did nothing, left no
     readable document or reports times that cannot be.
     """
-    from asct.sdk.guard import read_watch
-
     watch = read_watch(output)
     document = _document(output, watch, job_count(params))
+    _check_sizes(params, watch)
     _check_times(document, watch)
     try:
         seconds = seconds_of(document.reports)
@@ -123,6 +123,17 @@ def _document(output: Output, watch: Watch, numjobs: int) -> Document:
             "fio ended well but did no request at all; the target may be shorter than the offsets asked for"
         )
     return document
+
+
+def _check_sizes(params: FioParams, watch: Watch) -> None:
+    """fio takes what there is of a device that is too small, and says nothing."""
+    for device in watch.before:
+        size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
+        if isinstance(size, int) and asked > size:
+            raise ValueError(
+                f"{device.path} has {format_size(size)}: it is smaller than filesize and offset, {format_size(asked)}; "
+                "lower filesize or leave it out"
+            )
 
 
 def _check_times(document: Document, watch: Watch) -> None:

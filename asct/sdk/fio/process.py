@@ -13,7 +13,7 @@ from asct.sdk.fio.jobfile import job_file
 from asct.sdk.fio.options import section_options
 from asct.sdk.fio.params import SCRATCH_NAME, FioParams
 from asct.sdk.fio.sections import job_count, sections_of, writes
-from asct.sdk.guard import Access, Device, StopRule, Target, guarded, handle_path, inspection
+from asct.sdk.guard import Access, Device, StopRule, Target, guarded, handle_path, inspection, read_watch
 from asct.sdk.step import Companion, Step, Tool
 
 JOB_FILE: Final = "job.fio"
@@ -142,8 +142,6 @@ def _path(facts: HostFacts) -> str:
 def _drive_node(context: Context) -> int | None:
     """Where the drives are, by the inspection before; None without one."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
-    from asct.sdk.guard import read_watch
-
     return None if output is None else node_of(read_watch(output).before)
 
 

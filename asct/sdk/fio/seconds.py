@@ -57,7 +57,7 @@ def seconds_of(reports: Sequence[Report], shortest_s: float = 0.02) -> tuple[Sec
     for total in totals:
         if total.time_s - kept[-1].time_s < shortest_s:
             if len(kept) > 1:
-                kept[-1] = _Total(kept[-1].time_s, total.parts)
+                kept[-1] = total
             continue
         kept.append(total)
     sides = [name for name in DIRECTIONS if kept[-1].parts.get(name) and kept[-1].parts[name].ios]
@@ -79,10 +79,9 @@ class _Total:
 
 
 def _total(report: Report) -> _Total:
-    """The time is the mean over the jobs: they are read one after the other."""
-    times = [count(job["job_runtime"]) for job in report.jobs]
+    """The time is that of the longest job, as in fio's own group report."""
     parts = {name: _sum([job[name] for job in report.jobs]) for name in DIRECTIONS}
-    return _Total(sum(times) / len(times) / 1000.0 if times else 0.0, parts)
+    return _Total(max((count(job["job_runtime"]) for job in report.jobs), default=0) / 1000.0, parts)
 
 
 def _sum(parts: Sequence[Mapping[str, Any]]) -> Part:

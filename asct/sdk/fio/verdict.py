@@ -39,6 +39,8 @@ FLAGS: Final = {
     "verify), so rate times latency says nothing",
     "depth-not-honoured": "the engine keeps one request in flight per job; iodepth had no effect",
     "depth-not-reached": "less than 90 % of the requests found the queue as deep as iodepth",
+    "submission-blocks": "handing a request over takes longer than completing it: the queue stands before the kernel, "
+    "not in the drive",
     "short-runtime": "fio measured less than 95 % of duration",
     "short-ios": "some requests came back short or were dropped",
     "not-from-device": "the drive moved less bytes than fio counts: a sparse file, an unwritten one, or a cache",
@@ -92,18 +94,25 @@ def in_flight(document: Document) -> float:
 def _little(params: FioParams, document: Document, depth: int) -> bool | None:
     """Whether as many requests were in flight as the depth says.
 
-    The first and the last requests of a run are in flight for part of their time only, which a run of a few latencies
-    shows. A job with one request at a time has none in flight while it makes the next one: that is its own CPU time.
+    The requests in flight when the measured time begins and ends belong to it in part only: each for the mean of its
+    remaining time, E[L^2] / 2E[L]. A job with one request at a time has none in flight while it makes the next one:
+    that is its own CPU time.
     """
     if any(section.paced or section.syncs for _, section in sections_of(params)):
         return None
     seconds = max(job.runtime_ms for job in document.jobs) / 1000.0
-    parts = [part for job in document.jobs for part in job.directions.values()]
-    latency_s = sum(part.ios * part.lat.mean_ns * NS for part in parts) / max(1, sum(part.ios for part in parts))
     between = sum(job.cpu_s for job in document.jobs) / seconds if depth == job_count(params) else 0.0
     difference = in_flight(document) - depth
-    allowed = depth * (LITTLE_TOLERANCE + (latency_s + _CLOCK_STEP_S) / seconds)
+    allowed = depth * (LITTLE_TOLERANCE + (_remaining_s(document) + _CLOCK_STEP_S) / seconds)
     return -allowed - between <= difference <= allowed
+
+
+def _remaining_s(document: Document) -> float:
+    """At both ends together, per request in flight: E[L^2] / E[L]."""
+    parts = [part for job in document.jobs for part in job.directions.values()]
+    first = sum(part.ios * part.lat.mean_ns for part in parts)
+    second = sum(part.ios * (part.lat.mean_ns**2 + part.lat.stddev_ns**2) for part in parts)
+    return second / first * NS if first else 0.0
 
 
 def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool:
@@ -116,6 +125,15 @@ def _is_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool
             if any(_share_at(job, target) < _DEEP_PERCENT for job in own if _has_many(job, section.iodepth)):
                 return True
     return False
+
+
+def _submission_blocks(document: Document, depth: int) -> bool:
+    """Buffered requests, and more than the block layer holds, make an asynchronous engine wait within the call."""
+    parts = [part for job in document.jobs for part in job.directions.values()]
+    slat, clat = (
+        sum(one.n * one.mean_ns for one in kind) for kind in zip(*((p.slat, p.clat) for p in parts), strict=True)
+    )
+    return depth > len(document.jobs) and slat > clat
 
 
 def _share_at(job: JobResult, depth: int) -> float:
@@ -138,6 +156,7 @@ def point_flags(
         "littles-law": evidence.little is False,
         "depth-not-honoured": depth_is_lost(params, facts),
         "depth-not-reached": _is_shallow(params, document, facts),
+        "submission-blocks": _submission_blocks(document, evidence.depth),
         "short-runtime": not ended_early and shortest_ms < _SHORTEST_SHARE * params.duration * 1000.0,
         "short-ios": any(part.faulty_ios for job in document.jobs for part in job.directions.values()),
         "not-from-device": coverage.missing,

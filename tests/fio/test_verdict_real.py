@@ -1,0 +1,143 @@
+"""What the real fio below the real guard does on loop devices with exact limits: points that hold, and traps."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.sdk.benchmark import Context
+from asct.sdk.fio import FioParams
+from asct.sdk.fio.point import Point, read_point
+from asct.sdk.fio.process import fio_step
+from asct.sdk.guard import Consent, Refused, StopRule
+from tests.disks.loop import Loop, loop_device, throttle
+from tests.fio.running import facts_here, run_step
+
+pytestmark = [pytest.mark.fio, pytest.mark.disks]
+LIMIT = 2000
+DOUBTS = {"host-limited"}
+"""Other programs of the machine may keep its CPUs busy."""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """On a real file system; /tmp may be memory."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def loop(folder: Path) -> Iterator[Loop]:
+    with loop_device(folder, 32) as found, throttle(found, riops=LIMIT, wiops=LIMIT):
+        yield found
+
+
+def measured(params: FioParams, folder: Path, loop: Loop | None = None, **orders: Any) -> Point:
+    consents = {}
+    if loop is not None:
+        consents[str(loop.path)] = Consent(str(loop.path), str(loop.backing), overwrite=False)
+    context = Context(facts_here(), str(folder), consents=consents)
+    output = run_step(fio_step(params, context, dirty=True, **orders), folder / "run")
+    return read_point(params, output, context.facts)
+
+
+def settings(loop: Loop, **changes: Any) -> FioParams:
+    common: dict[str, Any] = {"file_names": str(loop.path), "numjobs": 2, "iodepth": 8, "duration": 2.0}
+    return FioParams(**(common | changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {}, {"ramp_time": 1.0}, {"rw": "randwrite"}, {"rw": "randrw"}, {"rw": "write", "numjobs": 3},
+        {"engine": "psync", "iodepth": 1}, {"engine": "libaio"}, {"job_file": "[a]\nrw=randread\n[b]\nrw=randwrite\n"},
+        {"bssplit": "4k/50:8k/50"}, {"rw": "randtrim", "engine": "psync", "iodepth": 1, "duration": 1.0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_point_that_holds(changes: dict[str, Any], loop: Loop, folder: Path) -> None:
+    point = measured(settings(loop, **changes), folder, loop)
+    assert set(point.flags) <= DOUBTS
+    assert point.evidence.little
+    assert point.evidence.coverage.ratio == pytest.approx(1.0, abs=0.06)
+    assert sum(one.ios for one in point.seconds) == point.sides[""].ios
+    assert point.watch.status == 0
+    assert point.watch.before[0].scalar("kind") == "block"
+
+
+def test_a_rate_is_told_apart_from_a_depth(loop: Loop, folder: Path) -> None:
+    point = measured(settings(loop, rate_iops=200), folder, loop)
+    assert set(point.flags) <= {"little-unchecked", *DOUBTS}
+    assert "little-unchecked" in point.flags
+
+
+def test_a_queue_before_the_kernel(loop: Loop, folder: Path) -> None:
+    """Through the page cache libaio waits within the call, one request after the other."""
+    point = measured(settings(loop, engine="libaio", direct=False, iodepth=32, filesize=2**24), folder, loop)
+    assert {"coverage-buffered", "submission-blocks"} <= set(point.flags)
+
+
+def test_guard_ends_a_run_whose_rate_has_settled(loop: Loop, folder: Path) -> None:
+    point = measured(settings(loop, duration=30.0), folder, loop, stop=StopRule(0.05, min_s=1.0))
+    assert point.stopped == "interval"
+    assert set(point.flags) <= DOUBTS
+    assert point.sides[""].seconds < 29
+    assert len(point.seconds) >= 1
+
+
+def test_guard_ends_a_run_at_its_volume(loop: Loop, folder: Path) -> None:
+    params = settings(loop, duration=30.0, rw="randwrite")
+    point = measured(params, folder, loop, max_write_bytes=4 * 2**20)
+    assert point.stopped == "volume"
+    assert 4 * 2**20 <= point.sides["write"].io_bytes < 16 * 2**20
+
+
+def test_a_volume_ends_the_point_by_itself(loop: Loop, folder: Path) -> None:
+    point = measured(settings(loop, duration=30.0, rw="write", io_size=6 * 2**20, block_size=65536), folder, loop)
+    assert point.sides["write"].io_bytes == 6 * 2**20
+    assert "short-runtime" not in point.flags
+
+
+def test_a_sparse_file_and_an_unwritten_one(folder: Path) -> None:
+    sparse, unwritten = folder / "sparse", folder / "unwritten"
+    with sparse.open("wb") as file:
+        file.truncate(2**26)
+    subprocess.run(["fallocate", "-l", "64MiB", str(unwritten)], check=True)
+    for number, name in enumerate((sparse, unwritten)):
+        (folder / str(number)).mkdir()
+        params = FioParams(file_names=str(name), duration=0.5, numjobs=1, iodepth=8)
+        point = measured(params, folder / str(number))
+        assert {"invalid", "not-from-device"} <= set(point.flags)
+        assert point.evidence.coverage.missing
+
+
+def test_memory_has_no_drive_to_ask(folder: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+        file.write(bytes(range(256)) * 2**14)
+        file.flush()
+        point = measured(FioParams(file_names=file.name, duration=0.3, numjobs=1, iodepth=1), folder)
+    assert "coverage-no-drive" in point.flags
+    assert point.evidence.coverage.ratio is None
+
+
+def test_what_guard_does_not_let_through(loop: Loop, folder: Path) -> None:
+    subprocess.run(["blockdev", "--setro", str(loop.path)], check=True)
+    with pytest.raises(Refused) as caught:
+        measured(settings(loop, rw="randwrite"), folder, loop)
+    assert caught.value.check == "read-only"
+    (folder / "r").mkdir()
+    assert measured(settings(loop, duration=0.3), folder / "r").sides["read"].ios > 0
+    subprocess.run(["blockdev", "--setrw", str(loop.path)], check=True)
+    (folder / "w").mkdir()
+    with pytest.raises(Refused, match="serial"):
+        measured(settings(loop, rw="randwrite"), folder / "w")
+
+
+def test_a_target_that_is_too_small(loop: Loop, folder: Path) -> None:
+    with pytest.raises(ValueError, match="smaller than filesize"):
+        measured(settings(loop, filesize=2**30), folder, loop)
