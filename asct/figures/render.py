@@ -94,9 +94,9 @@ def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
 def _x_in_shown_unit(figure: Chart) -> Chart:
     """A line over a quantity with a prefix of its own (20 GB/s rather than 2e10 B/s); any other chart as it is."""
     axis = figure.x
-    if not isinstance(figure, Line) or axis.scale != "linear" or not _all_numbers(figure):
+    if not isinstance(figure, Line) or axis.scale not in ("linear", "log10") or not _all_numbers(figure):
         return figure
-    scale = scaling([float(x) for series in figure.series for x in series.x], axis.unit)
+    scale = scaling([float(x) for series in figure.series for x in series.x], axis.unit, axis.scale == "log10")
     return replace(
         figure,
         x=replace(axis, unit=scale.unit),

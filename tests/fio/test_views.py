@@ -81,7 +81,7 @@ def test_latency_over_bandwidth_for_patterns_and_sizes() -> None:
     assert isinstance(chart, Line)
     assert len(chart.series) == 6
     assert {len(line.x) for line in chart.series} == {11}
-    assert chart.series[0].name == "rw randread, block_size 4K"
+    assert chart.series[0].name == "randread, 4K"
     assert names(found["latency"]) == names(chart)
 
 
@@ -105,12 +105,12 @@ def test_many_values_are_shown_evenly() -> None:
     assert panels[-1] == "bandwidth-numjobs-20"
 
 
-def test_distributions_of_eight_points_of_many() -> None:
+def test_distributions_along_one_setting_of_many_points() -> None:
     found = figures_of(matrix(block_size=SIZES, iodepth=DEPTHS))
     chart = found["read-latency-distribution"]
     assert isinstance(chart, Line)
-    assert len(chart.series) == 8
-    assert "8 of 16 points" in chart.caption
+    assert [line.name for line in chart.series] == ["4K", "16K", "32K", "128K"]
+    assert "4 of 16 points: iodepth 1024." in chart.caption
     assert chart.series[0].y == (1.0, 50.0, 90.0, 99.0, 99.9, 99.99)
     assert list(chart.series[0].x) == sorted(float(x) for x in chart.series[0].x)
     assert "write-latency-distribution" not in found

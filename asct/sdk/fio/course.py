@@ -8,19 +8,18 @@ from itertools import pairwise
 from typing import Final
 
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
-from asct.sdk.fio.rows import Row, place
-from asct.sdk.fio.views import slug_of
+from asct.sdk.fio.rows import Row, label, place, varying
+from asct.sdk.fio.views import MOST_SERIES, sample, slug_of
 from asct.sdk.record import Record, Scalar
 from asct.statistics.changepoint import changes
 from asct.values.quantity import format_quantity
 
 CHANGED: Final = "rate-changed"
-"""Flag of a row in whose course the level of the rate changed; tables alone give it, from the seconds of the records."""
+"""Flag of a row in whose course the level of the rate changed; tables alone give it, from the seconds of a run."""
 LEAST_CHANGE: Final = 0.10
 """Of the rate, to be told: on a shared machine 5 % come and go."""
 _LEAST_S: Final = 6.0
 """Of a run in which changes are sought: shorter ones are all beginning."""
-_MOST_LINES: Final = 8
 _MOST_MAPS: Final = 4
 _MOST_MARKERS: Final = 3
 _GIB: Final = float(2**30)
@@ -117,8 +116,7 @@ def course_figures(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, .
         return ()
     turned = {id(row): found for row in timed if (found := turns(row))}
     first = [row for row in timed if id(row) in turned]
-    lines = [*first, *(row for row in timed if id(row) not in turned)][:_MOST_LINES]
-    lines = [row for row in timed if any(row is one for one in lines)]
+    lines = timed if len(timed) <= MOST_SERIES else first[:MOST_SERIES] or sample(timed, names)
     mapped = first[:_MOST_MAPS] or [max(timed, key=lambda row: row.value("iops") or 0.0)]
     found = [turn for row in lines for turn in turned.get(id(row), [])]
     maps = [_latency_map(row, names, _repeat(row, turned.get(id(row), []))) for row in mapped]
@@ -132,13 +130,16 @@ def _repeat(row: Row, found: Sequence[Turn]) -> int:
 
 def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn], points: int) -> Line:
     series = []
+    vary = varying(lines, names) or list(names)
     for row in lines:
         course = _course(row, "second_iops", _repeat(row, [turn for turn in found if turn.row is row]))
-        series.append(Series(place(row, names), tuple(at for at, _ in course), tuple(rate for _, rate in course)))
+        series.append(
+            Series(label(row, vary) or "all", tuple(at for at, _ in course), tuple(rate for _, rate in course))
+        )
     markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
     caption = "Requests completed in each second of a run. Lines mark where the level changed, and the rate after it."
     if len(lines) < points:
-        caption += f" {len(lines)} of {points} points: those whose rate changed, then the first ones."
+        caption += f" {len(lines)} of {points} points{': those whose rate changed' if found else ''}."
     return Line(
         "timeline", "I/O rate over time", caption, Axis("Time", "s"), Axis("I/O rate", "ops/s"), tuple(series),
         markers, "higher",
@@ -156,10 +157,10 @@ def _latency_map(row: Row, names: Sequence[str], repeat: int) -> Heatmap | None:
         return None
     seconds = sorted({second for second, _ in cells})
     bounds = sorted({bound for _, bound in cells}, reverse=True)
-    label = _point(row, names)
+    where = _point(row, names)
     return Heatmap(
-        slug=f"latency-over-time{slug_of(label)}",
-        title=f"Latency over time, {label}",
+        slug=f"latency-over-time{slug_of(where)}",
+        title=f"Latency over time, {where}",
         caption="Share of the requests of each second whose completion latency was that of the row, or up to twice it.",
         x_title="Time (s)",
         y_title="Latency from",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
-from asct.sdk.fio.rows import AXIS_TITLES, SIDES, Row, grouped, shown, varying
+from asct.sdk.fio.rows import AXIS_TITLES, SIDES, Row, grouped, place, shown, varying
 from asct.sdk.fio.views import LOADS, MOST_SERIES, SCALES, View, panels, slug_of
 
 _LEAST_POINTS: Final = 3
@@ -81,18 +81,19 @@ def maps(rows: Sequence[Row], names: Sequence[str]) -> list[Figure]:
     if len(sizes) < 2:
         return []
     over = (sizes[0], sizes[1])
-    groups = list(grouped(rows, [name for name in vary if name not in over]).items())[:_MOST_MAPS]
-    return [_map(part, label, over, what) for what in _MAPPED for label, part in groups]
+    fixed = [name for name in vary if name not in over]
+    groups = [(place(part[0], fixed), part) for part in grouped(rows, fixed).values()][:_MOST_MAPS]
+    return [_map(part, where, over, what) for what in _MAPPED for where, part in groups]
 
 
-def _map(rows: Sequence[Row], label: str, over: tuple[str, str], what: _Mapped) -> Heatmap:
+def _map(rows: Sequence[Row], where: str, over: tuple[str, str], what: _Mapped) -> Heatmap:
     across, down = over
     columns, lines = _labels(rows, across), _labels(rows, down)
     cells = {(shown(down, row.setting(down)), shown(across, row.setting(across))): row for row in rows}
     found = [[cells.get((line, column)) for column in columns] for line in lines]
     return Heatmap(
-        slug=f"map-{what.metric.replace('_', '-')}{slug_of(label)}",
-        title=what.title + (f", {label}" if label else ""),
+        slug=f"map-{what.metric.replace('_', '-')}{slug_of(where)}",
+        title=what.title + (f", {where}" if where else ""),
         caption=what.caption,
         x_title=AXIS_TITLES.get(across, across),
         y_title=AXIS_TITLES.get(down, down),

@@ -8,7 +8,7 @@ from typing import Final
 
 from asct.sdk.figure import Column, Table
 from asct.sdk.fio.operating import Operating, objective, operating_points, still_rising
-from asct.sdk.fio.rows import AXIS_TITLES, SIZES, Row, grouped, shown, varying
+from asct.sdk.fio.rows import AXIS_TITLES, SIZES, Row, grouped, place, shown, varying
 from asct.sdk.fio.views import LOADS, main_axis
 from asct.sdk.record import Scalar
 
@@ -34,7 +34,7 @@ def curves(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> list[
     if over not in _CURVES:
         return []
     others = [name for name in vary if name != over]
-    return [Curve(over, label, tuple(part)) for label, part in grouped(rows, others).items()]
+    return [Curve(over, place(part[0], others), tuple(part)) for part in grouped(rows, others).values()]
 
 
 def operating_table(rows: Sequence[Row], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:
@@ -84,7 +84,7 @@ def _notes(found: Sequence[Curve], over: str) -> list[str]:
         notes.append(f"Left out, because they cannot be trusted (flags noisy, invalid): {dropped} points")
     for curve in found:
         usable = [row for row in curve.rows if not row.doubtful]
-        if still_rising(usable, over):
+        if still_rising(usable, over) and usable[-1] is curve.rows[-1]:
             where = f"{curve.label}: the" if curve.label else "The"
             notes.append(f"{where} rate still rises at {over} {shown(over, usable[-1].setting(over))}: go further")
     return notes

@@ -14,6 +14,8 @@ from asct.values.size import format_size
 Key = tuple[tuple[str, str], ...]
 SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
+_SPEAKING: Final = frozenset({"rw", "block_size", "engine"})
+"""Settings whose values need no name beside them."""
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
     "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
@@ -111,11 +113,17 @@ def varying(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
 
 
 def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
-    """Rows that share the settings `names`, in order, by a label of these ("" when there are none)."""
+    """Rows that share the settings `names`, in order, by a short label of these ("" when there are none)."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(place(row, names), []).append(row)
+        groups.setdefault(label(row, names), []).append(row)
     return groups
+
+
+def label(row: Row, names: Sequence[str]) -> str:
+    """The settings `names` of a row where there is little room: `randread, 4K, iodepth 8`."""
+    values = {name: shown(name, row.setting(name)) for name in names}
+    return ", ".join(text if name in _SPEAKING else f"{name} {text}" for name, text in values.items())
 
 
 def place(row: Row, names: Sequence[str]) -> str:

@@ -73,8 +73,8 @@ def panels(rows: Sequence[Row], over: str, others: Sequence[str], most: int = MO
     while len(grouped(rows, inner)) > most and inner:
         outer.append(inner.pop(0))
     inner = [name for name in others if name in inner]
-    found = evenly(list(grouped(rows, outer).items()), MOST_PANELS)
-    return [View(over, grouped(part, inner), label, slug_of(label)) for label, part in found]
+    found = [(place(part[0], outer), part) for part in grouped(rows, outer).values()]
+    return [View(over, grouped(part, inner), fixed, slug_of(fixed)) for fixed, part in evenly(found, MOST_PANELS)]
 
 
 def evenly(items: Sequence[tuple[str, list[Row]]], most: int) -> list[tuple[str, list[Row]]]:
@@ -82,6 +82,18 @@ def evenly(items: Sequence[tuple[str, list[Row]]], most: int) -> list[tuple[str,
     if len(items) <= most:
         return list(items)
     return [items[round(number * (len(items) - 1) / (most - 1))] for number in range(most)]
+
+
+def sample(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+    """Points that fit one figure with a line each: all, or those along one setting among which the highest rate is."""
+    vary = varying(rows, names)
+    over = main_axis(rows, names, None)
+    if len(rows) <= MOST_SERIES or over is None:
+        return list(rows)
+    best = max(rows, key=lambda row: row.value("iops") or 0.0)
+    fixed = [name for name in vary if name != over]
+    along = [row for row in rows if all(row.setting(name) == best.setting(name) for name in fixed)]
+    return [row for _, [row] in evenly([("", [row]) for row in along], MOST_SERIES)]
 
 
 def _largest(rows: Sequence[Row], name: str) -> Scalar | None:
