@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor.model import Consented, Disk, Objection
@@ -14,13 +14,11 @@ from asct.engine.stepping import process_of, texts
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Task
 from asct.plan.model import Destroys
-from asct.sdk.guard import KERNEL, Check, Target, inspection
+from asct.sdk.guard import KERNEL, Check, Device, Target, inspection
 from asct.sdk.step import Kernel, Step
 
 _LIMIT_S: Final = 300.0
 """A drive that does not answer holds up every look at it."""
-_NAMES: Final = 'for p in /dev/disk/by-id/*; do [ ! -b "$p" ] || printf "%s %s\\n" "$(readlink -f "$p")" "$p"; done'
-
 _OPAQUE: Final = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.", "scsi-3")
 """Beginnings of by-id names that say no model."""
 
@@ -37,8 +35,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
         raise NotMeasured(_failed(host, str(problem))) from problem
     if status != 0 or not said.ended:
         raise NotMeasured(_failed(host, f"it ended with status {status}: {said.error or error.strip()}"))
-    names = names_of(host.answer(["sh", "-c", _NAMES]).stdout)
-    return disks_of(said, names)
+    return disks_of(said)
 
 
 def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) -> tuple[Consented, ...]:
@@ -64,27 +61,17 @@ def _failed(host: Host, why: str) -> Diagnostic:
     return Diagnostic("E445", message, hint="see whether the account may read /sys and /dev on the host")
 
 
-def names_of(text: str) -> dict[str, list[str]]:
-    """Names of each device from lines of a device and one of its names; first those that say model and serial."""
-    found: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        device, _, name = line.partition(" ")
-        if name:
-            found.setdefault(device, []).append(name)
-    return {device: sorted(names, key=_telling) for device, names in found.items()}
-
-
 def _telling(name: str) -> tuple[bool, int, str]:
     return name.rsplit("/", 1)[-1].startswith(_OPAQUE), len(name), name
 
 
-def disks_of(said: Said, names: Mapping[str, Sequence[str]]) -> tuple[Disk, ...]:
+def disks_of(said: Said) -> tuple[Disk, ...]:
     """The devices in the order of guard, each with every check that it does not pass."""
     objections: dict[str, list[Objection]] = {}
     for check in said.checks:
         if check.ok is not True:
             objections.setdefault(check.path, []).append(_objection(check))
-    return tuple(_disk(device, names, objections) for device in said.devices)
+    return tuple(_disk(device, objections.get(device.path, ())) for device in said.devices)
 
 
 def _objection(check: Check) -> Objection:
@@ -92,20 +79,26 @@ def _objection(check: Check) -> Objection:
     return Objection(check.name, check.ok, plain(check.detail), named.hint)
 
 
-def _disk(
-    device: Mapping[str, Any], names: Mapping[str, Sequence[str]], objections: Mapping[str, Sequence[Objection]]
-) -> Disk:
-    path, size = str(device.get("path", "")), device.get("bytes")
+def _disk(device: Device, objections: Sequence[Objection]) -> Disk:
+    links = device.fields.get("links")
     return Disk(
-        device=path,
-        names=tuple(names.get(path, ())),
-        bytes=size if isinstance(size, int) else None,
+        device=device.path,
+        names=tuple(sorted(map(str, links), key=_telling)) if isinstance(links, list) else (),
+        bytes=_bytes(device),
         model=_text(device, "model"),
         serial=_text(device, "serial"),
-        objections=tuple(objections.get(path, ())),
+        objections=tuple(objections),
     )
 
 
-def _text(device: Mapping[str, Any], key: str) -> str:
-    value = device.get(key)
+def _bytes(device: Device) -> int | None:
+    """As the device says when it is opened, else as the kernel has it, in units of 512 bytes."""
+    size, sectors = device.scalar("bytes"), device.scalar("sectors")
+    if isinstance(size, int) and size > 0:
+        return size
+    return sectors * 512 if isinstance(sectors, int) else None
+
+
+def _text(device: Device, key: str) -> str:
+    value = device.scalar(key)
     return plain(value) if isinstance(value, str) else ""

@@ -20,6 +20,7 @@ from asct.engine.preflight import Demand
 from asct.engine.refusals import VOLUME
 from asct.engine.shared import Shared
 from asct.planner.model import Job
+from asct.sdk.fio.nvme import health_of
 from asct.sdk.guard import KERNEL, TARGETS_FILE, Consent, Target
 from asct.sdk.step import Kernel, Output, Step
 from asct.store.audit import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
@@ -108,17 +109,18 @@ class JobGate:
     def note(self, occasion: Occasion, found: Inspected, raw: str = "") -> None:
         """Keep one inspection, whatever came out; `raw` is the folder of its words."""
         for device in found.devices:
-            target = self._targets.get(str(device.get("path")))
-            size = device.get("bytes")
+            target, size = self._targets.get(device.path), device.scalar("bytes")
             if target is not None and isinstance(size, int):
+                health = health_of(device)
                 target.capacity_bytes = size
+                target.percentage_used = health.percentage_used if health is not None else target.percentage_used
         self._audit.looks.append(
             AuditLook(
                 at=now(),
                 occasion=occasion,
                 decision="refused" if found.refusals else "allowed",
                 refusals=[AuditRefusal(code=item.code, message=item.message) for item in found.refusals],
-                devices=[dict(device) for device in found.devices],
+                devices=[dict(device.fields) for device in found.devices],
                 checks=[AuditCheck(path=c.path, name=c.name, ok=c.ok, detail=c.detail) for c in found.checks],
                 raw=raw,
             )
@@ -208,8 +210,8 @@ class JobGate:
         taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
         place = path or "the temporary file"
         message = (
-            f"host {self._job.host}: {place} took {taken} in this run; `safety.max_written` lets a program, with all its "
-            f"targets, go no further than {most}"
+            f"host {self._job.host}: {place} took {taken} in this run; `safety.max_written` lets a program, with all "
+            f"its targets, go no further than {most}"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.refusals import refused_check, unchecked
-from asct.sdk.guard import Check, Target
+from asct.sdk.guard import Check, Device, Target
+from asct.sdk.watch import check_of, device_of
 
 REFUSED_STATUS: Final = 4
 """Exit status of guard when a check did not pass."""
@@ -25,7 +26,7 @@ REQUIRED: Final = frozenset(
 class Inspected:
     """What was found, as it was said, and every reason not to go on."""
 
-    devices: tuple[Mapping[str, Any], ...] = ()
+    devices: tuple[Device, ...] = ()
     checks: tuple[Check, ...] = ()
     refusals: tuple[Diagnostic, ...] = ()
 
@@ -34,7 +35,7 @@ class Inspected:
 class Said:
     """The lines of guard that matter here. `error` is that of the last one, None while there is no last one."""
 
-    devices: list[Mapping[str, Any]] = field(default_factory=list)
+    devices: list[Device] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     error: str | None = None
     ended: bool = False
@@ -104,22 +105,15 @@ def read(stdout: str) -> Said:
             body = json.loads(line)
             kind = body["t"]
             if kind == "check":
-                said.checks.append(_check(body))
+                said.checks.append(check_of(body))
             elif kind == "device":
-                said.devices.append(body)
+                said.devices.append(device_of(body))
             elif kind == "end":
                 said.ended = True
                 said.error = None if body["ok"] is True else str(body.get("error", "no reason was given"))
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(f"line {number} of the checks is not one of theirs: {line[:80]!r}") from None
     return said
-
-
-def _check(body: Mapping[str, Any]) -> Check:
-    ok = body["ok"]
-    if ok not in (True, False, None) or (isinstance(ok, int) and not isinstance(ok, bool)):
-        raise ValueError("ok is neither true, false nor null")
-    return Check(str(body["path"]), str(body["name"]), ok, str(body.get("detail", "")))
 
 
 def _last(stderr: str) -> str:

@@ -115,9 +115,9 @@ def _watch(lines: Iterable[Mapping[str, Any]]) -> Watch:
     devices = by_kind.get("device", [])
     (ended,) = by_kind.get("exit", [{}])
     return Watch(
-        before=tuple(_device(line) for line in devices if line["when"] != "after"),
-        after=tuple(_device(line) for line in devices if line["when"] == "after"),
-        checks=tuple(_check(line) for line in by_kind.get("check", [])),
+        before=tuple(device_of(line) for line in devices if line["when"] != "after"),
+        after=tuple(device_of(line) for line in devices if line["when"] == "after"),
+        checks=tuple(check_of(line) for line in by_kind.get("check", [])),
         samples=tuple(_sample(line) for line in by_kind.get("sample", [])),
         status=None if not ended else _integer(ended, "status"),
         stopped=str(ended.get("stopped", "")),
@@ -137,12 +137,14 @@ def _decoded(value: Any) -> Any:
     return [_decoded(item) for item in value] if isinstance(value, list) else value
 
 
-def _device(line: Mapping[str, Any]) -> Device:
+def device_of(line: Mapping[str, Any]) -> Device:
+    """A `device` line. Raises KeyError or TypeError for another."""
     fields = {key: _decoded(value) for key, value in line.items() if key != "t"}
     return Device(fields["path"], fields)
 
 
-def _check(line: Mapping[str, Any]) -> Check:
+def check_of(line: Mapping[str, Any]) -> Check:
+    """A `check` line. Raises KeyError or TypeError for another."""
     ok = line["ok"]
     if ok is not None and not isinstance(ok, bool):
         raise TypeError(f"`ok` of a check is {ok!r}")

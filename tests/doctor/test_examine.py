@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.doctor import examine
-from asct.doctor.disks import disks_of, names_of
+from asct.doctor.disks import disks_of
 from asct.engine.inspection import Said
 from asct.engine.ports import Collaborators
 from asct.engine.refusals import CHECKS
 from asct.errors import ConnectError, NotMeasured
 from asct.plan.model import Destroys, HostSpec
-from asct.sdk.guard import Check
+from asct.sdk.guard import Check, Device
 from tests.doctor.stub import END, LOOK, META, check, device, ports
 from tests.engine import plant
 
@@ -81,19 +81,17 @@ def test_a_host_that_cannot_be_reached(tmp_path: Path) -> None:
     assert (unfit.status, unfit.problems[0].code) == ("unfit", "E401")
 
 
-def test_names_by_id() -> None:
-    text = (
-        "/dev/sda /dev/disk/by-id/wwn-0x5\n/dev/sda /dev/disk/by-id/ata-ACME_S6\n/dev/sdb /dev/disk/by-id/a b\nbroken\n"
-    )
-    assert names_of(text) == {
-        "/dev/sda": ["/dev/disk/by-id/ata-ACME_S6", "/dev/disk/by-id/wwn-0x5"], "/dev/sdb": ["/dev/disk/by-id/a b"],
-    }  # fmt: skip
+def test_the_name_that_says_most_comes_first() -> None:
+    links = ["/dev/disk/by-id/wwn-0x5", "/dev/disk/by-id/ata-ACME_S6-long", "/dev/disk/by-id/ata-ACME_S6"]
+    (disk,) = disks_of(Said([Device("/dev/sda", {"links": links, "bytes": 0, "sectors": 8})]))
+    assert disk.names == (links[2], links[1], links[0])
+    assert disk.bytes == 4096, "of a device that may not be opened"
 
 
 @given(st.text(), st.text(), st.text())
 def test_words_of_a_host_are_one_line(model: str, name: str, detail: str) -> None:
-    said = Said([{"path": "/dev/x", "model": model, "bytes": "many"}], [Check("/dev/x", name, False, detail)])
-    (disk,) = disks_of(said, {})
+    device = Device("/dev/x", {"model": model, "bytes": "many", "links": None})
+    (disk,) = disks_of(Said([device], [Check("/dev/x", name, False, detail)]))
     assert (disk.model + disk.objections[0].detail).isprintable() and disk.bytes is None and not disk.target
 
 

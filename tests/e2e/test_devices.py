@@ -108,7 +108,8 @@ def mounted(loop: Loop) -> Iterator[None]:
     with file_system(loop):
         point = loop.backing.parent / "mnt"
         point.mkdir()
-        subprocess.run(["mount", str(loop.path), str(point)], check=True)
+        # read-only, or the file system changes its disk by itself
+        subprocess.run(["mount", "-o", "ro,noload", str(loop.path), str(point)], check=True)
         try:
             yield
         finally:
