@@ -1,0 +1,121 @@
+"""storage-throughput: sequential reading and writing of a drive in its steady state, for each block size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from asct.sdk.figure import Column, Table
+from asct.sdk.metric import Highlight
+from asct.sdk.params import Count, Size, setting
+from asct.sdk.qualification.benchmark import Qualification
+from asct.sdk.qualification.phase import Cell, Phase, Tracked, size_name
+from asct.sdk.qualification.settings import MIB, QualificationParams, Sizes
+from asct.sdk.qualification.tables import notes_of, phase_tables, profile_label
+from asct.sdk.qualification.view import View, views
+from asct.sdk.record import Record, Scalar
+
+_MB = 1e6
+
+
+class ThroughputParams(QualificationParams):
+    """The shared settings and the block sizes, each of which is a test of its own."""
+
+    block_sizes: Annotated[Sizes, Field(min_length=1)] = setting(
+        (MIB, 64 * 1024, 8 * 1024, 4096, 512),
+        "Bytes per request, each with a steady state of its own (SNIA PTS: 1024K and 128K)",
+        aliases=("bss",),
+    )
+    precondition_block_size: Size | None = setting(
+        None, "Bytes per request of the preconditioning; those of the test unless set (SNIA PTS)", ge=512, le=128 * MIB
+    )
+    numjobs: Count = setting(
+        1,
+        "Processes that do the same at the same time, each on a slice of its own",
+        aliases=("nj",),
+        ge=1,
+        le=1024,
+        pitfalls="Only a single job goes on from round to round where it ended.",
+    )
+    iodepth: Count = setting(32, "Requests in flight per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Every block size that is used."""
+        preconditioned = (self.precondition_block_size,) if self.precondition_block_size else ()
+        return (*self.block_sizes, *preconditioned)
+
+
+class StorageThroughput(Qualification[ThroughputParams]):
+    """Profile pts: a phase for each block size. Profile fast: one phase, in which the first block size is tracked."""
+
+    name = "storage-throughput"
+    title = "Throughput of a drive in its steady state"
+    version = "1"
+    summary = "Sequential reading and writing in the steady state, by block size (TKperf tp, SNIA PTS throughput)"
+    aliases = ("stp",)
+    keywords = ("ssd", "qualification", "long-runtime")
+    params_model = ThroughputParams
+    quantity = "bandwidth"
+    highlights = (
+        Highlight("bandwidth", "Sequential reading in the steady state", {"block_size": None, "rwmixread": 100}),
+        Highlight("bandwidth", "Sequential writing in the steady state", {"block_size": None, "rwmixread": 0}),
+    )
+
+    def check(self, params: ThroughputParams) -> Iterable[tuple[str, str]]:
+        """Those of the target and the rounds, and a block size named twice."""
+        yield from super().check(params)
+        if len(set(params.block_sizes)) < len(params.block_sizes):
+            yield "block_sizes", "names a size twice; name each once"
+
+    def phases(self, params: ThroughputParams, logical_block: int) -> Sequence[Phase]:
+        """Reading before writing in each round, as TKperf does."""
+        sizes = [size for size in params.block_sizes if size >= logical_block]
+        groups = [sizes] if params.profile == "fast" and sizes else [[size] for size in sizes]
+        return tuple(_phase(params, group, len(groups) > 1) for group in groups)
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """Reading and writing by block size, then the steady states."""
+        return (*(_averages(view, self.name) for view in views(records)), *phase_tables(records, self.name, ()))
+
+
+def _phase(params: ThroughputParams, sizes: Sequence[int], several: bool) -> Phase:
+    cells = tuple(Cell(size, reads, random=False) for size in sizes for reads in (100, 0))
+    return Phase(
+        name=f"{size_name(sizes[0])}-" if several else "",
+        cells=cells,
+        tracked=(Tracked(cells[1], "bandwidth"),),
+        sequential_block=params.precondition_block_size or sizes[0],
+        seconds=params.round_time,
+        ramp_s=params.ramp_time,
+    )
+
+
+def _averages(view: View, slug: str) -> Table:
+    """The table of TKperf's report."""
+    values = view.cells("bandwidth")
+    rows: list[dict[str, Scalar | None]] = [
+        {
+            "block_size": size_name(size),
+            "read": values.get((size, 100)),
+            "write": values.get((size, 0)),
+            "latency": view.amount("latency", block_size=size, rwmixread=0),
+            "flags": ", ".join(view.flags("bandwidth", block_size=size)),
+        }
+        for size in dict.fromkeys(size for size, _ in values)
+    ]
+    columns = (
+        Column("block_size", "Block Size", format="text"),
+        Column("read", "Read (MB/s)", _MB, 3, kept=True),
+        Column("write", "Write (MB/s)", _MB, 3, kept=True),
+        Column("latency", "Write Lat. (us)", 1e-6, help="mean time of a request"),
+        Column("flags", "Flags", format="text"),
+    )
+    title = f"Average MB/s vs. Block Size and R/W{profile_label(view)}{view.suffix}"
+    notes = ("MB = 1,000,000 bytes", *notes_of(view))
+    return Table(f"{slug}{view.slug}", title, columns, tuple(rows), notes, view.flags("bandwidth"))
+
+
+BENCHMARK = StorageThroughput()

@@ -1,0 +1,138 @@
+"""storage-write-saturation: a purged drive is written until nothing changes any more, and beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from asct.benchmarks.storage_write_saturation.figures import course_figures
+from asct.benchmarks.storage_write_saturation.measure import measurements
+from asct.benchmarks.storage_write_saturation.params import SaturationParams
+from asct.benchmarks.storage_write_saturation.rounds import HISTOGRAM, histogram_params, next_steps, rounds_of
+from asct.benchmarks.storage_write_saturation.tables import all_tables
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
+from asct.sdk.metric import Highlight, Metric
+from asct.sdk.needs import Needs
+from asct.sdk.qualification.benchmark import FLAGS, Qualification
+from asct.sdk.qualification.costs import START_SECONDS, assumed_span
+from asct.sdk.qualification.journal import Journal
+from asct.sdk.qualification.metrics import METRICS
+from asct.sdk.qualification.phase import Phase
+from asct.sdk.qualification.precondition import precondition_flags
+from asct.sdk.qualification.purge import purge_of
+from asct.sdk.qualification.responses import response_metrics, response_values
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Step
+
+_TARGET: Final = ("active_range", "left_out")
+_ROUND: Final[dict[str, tuple[str, ...] | None]] = {"round": None}
+_USUAL_BYTES_PER_S: Final = 300_000_000
+_SLOW_BYTES_PER_S: Final = 50_000_000
+_ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time", "steady", "interrupted")}
+
+
+class StorageWriteSaturation(Qualification[SaturationParams]):
+    """Look, purge, rounds of writes, a run for the histogram: each one fio process below guard."""
+
+    name = "storage-write-saturation"
+    title = "Write saturation of a drive"
+    version = "1"
+    summary = "Rate and latency of a drive that is written on and on; volume of its cliff (TKperf writesat, SNIA WSAT)"
+    aliases = ("swsat",)
+    keywords = ("ssd", "qualification", "long-runtime")
+    params_model = SaturationParams
+    flags: ClassVar[Mapping[str, str]] = {
+        **FLAGS,
+        "still-changing": "the last rounds differ by more than excursion and slope allow: no level was reached",
+        "pause": "the test was cut off before this round, so that the drive had time to tidy up",
+        "noisy-rounds": "more than a tenth of the rounds cannot be trusted",
+    }
+    highlights = (
+        Highlight("iops", "Rate at the end of write saturation"),
+        Highlight("cliff_written", "Written when the rate fell by half"),
+        Highlight("response_p99_99", "99.99 % of the writes took at most"),
+    )
+    metrics = (
+        Metric("iops", "ops/s", "higher", "Requests per second in the last rounds"),
+        Metric("bandwidth", "B/s", "higher", "Bytes per second in the last rounds"),
+        Metric("latency", "s", "lower", "Mean time of a request in the last rounds"),
+        Metric("cliffs", "1", "neither", "Whether the level fell by half anywhere: 1 or 0", comparable=False),
+        Metric("burst_iops", "ops/s", "higher", "Requests per second before the level first fell by half"),
+        Metric("cliff_written", "B", "higher", "Bytes written when the level first fell by half"),
+        Metric("cliff_fills", "1", "higher", "The same in sizes of the active range"),
+        Metric("cliff_time", "s", "higher", "Time under load until the level first fell by half"),
+        Metric("cliff_ratio", "1", "lower", "Rate before the fall over that behind it"),
+        *response_metrics(),
+        Metric("written", "B", "neither", "Bytes written in all rounds", comparable=False),
+        Metric("drive_fills", "1", "neither", "The same in sizes of the active range", comparable=False),
+        Metric("load_time", "s", "neither", "Time under load in all rounds", comparable=False),
+        Metric("rounds", "1", "neither", "Number of rounds, and what ended them", _ENDS, comparable=False),
+        Metric("round_iops", "ops/s", "higher", "Requests per second in one round", _ROUND),
+        Metric("round_bandwidth", "B/s", "higher", "Bytes per second in one round", _ROUND),
+        Metric("round_latency", "s", "lower", "Mean time of a request in one round", _ROUND),
+        Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests of a round took at most this", _ROUND),
+        Metric("round_latency_max", "s", "lower", "Longest time of a request in one round", _ROUND),
+        Metric("round_written", "B", "neither", "Bytes written until the end of a round", _ROUND, comparable=False),
+        Metric("round_time", "s", "neither", "Time under load until the end of a round", _ROUND, comparable=False),
+        *(metric for metric in METRICS if metric.name in _TARGET or metric.name.startswith("device_")),
+    )
+
+    def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
+        """Those of the target and the rounds."""
+        yield from super().check(params)
+        if params.time_cap < params.round_time:
+            yield "time_cap", "is below round_time and holds no round; raise it"
+
+    def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
+        """The longest time is that of the cap; the usual one that of a drive that writes 300 MB/s."""
+        each = 1.0 + (START_SECONDS + params.ramp_time) / params.round_time
+        opening = params.precondition * assumed_span(params)
+        volume = params.volume_factor * assumed_span(params)
+        usual = min(params.time_cap, volume / _USUAL_BYTES_PER_S + params.round_time)
+        written = min(volume, params.time_cap * ASSUMED_WRITE_BYTES_PER_S) + opening
+        written += params.histogram_time * ASSUMED_WRITE_BYTES_PER_S
+        name = params.file_names[0] if params.file_names else ""
+        return replace(
+            super().needs(params, facts),
+            seconds=opening / _USUAL_BYTES_PER_S + usual * each + params.histogram_time,
+            longest_s=opening / _SLOW_BYTES_PER_S + params.time_cap * each + params.histogram_time + params.round_time,
+            writes_bytes=((name, round(written)),),
+        )
+
+    def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:
+        """None: the rounds end by rules of their own."""
+        if params.block_size < logical_block:
+            raise ValueError(f"block_size is below a logical block of the target, {logical_block} bytes; raise it")
+        return ()
+
+    def closing_steps(self, journal: Journal, params: SaturationParams, context: Context) -> Sequence[Step]:
+        """Purge, rounds until the goal is reached, the run for the histogram."""
+        return next_steps(params, journal, context)
+
+    def closing_values(self, journal: Journal, params: SaturationParams) -> Iterator[Measurement]:
+        """The rounds, the course as a whole, the distribution at the end."""
+        rounds = rounds_of(params, journal)
+        if not rounds:
+            raise ValueError("no round was ended")
+        marks = (*purge_of(journal, params.phase).flags, *precondition_flags(journal, params.phase))
+        yield from measurements(rounds, journal.span, params.goal(journal.span), marks)
+        if journal.has(HISTOGRAM):
+            point = journal.point(HISTOGRAM, histogram_params(params, journal))
+            latency = point.sides[""].lat
+            if latency is not None:
+                yield from response_values(latency, flags=(*marks, *point.flags))
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """The test as a whole, and every round for exports."""
+        return all_tables(records)
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Rate and latency over rounds, time and what was written."""
+        return course_figures(records)
+
+
+BENCHMARK = StorageWriteSaturation()

@@ -1,0 +1,106 @@
+"""Figures: rate and latency over rounds, over time, over what was written; the histogram of the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from asct.sdk.figure import Axis, Figure, Line, Marker, Series
+from asct.sdk.memory.rows import at, by_point, middle, point_label
+from asct.sdk.qualification.responses import response_figure
+from asct.sdk.record import Record
+
+_RATE: Final = Axis("I/O rate", "ops/s")
+_LATENCY: Final = Axis("Latency", "s", "log10")
+_LATENCIES: Final = {
+    "mean": "round_latency", "p99.9": "round_latency_p99_9", "highest": "round_latency_max",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """An axis of the course: the metric that gives the place of a round, and the one that gives the cliff."""
+
+    slug: str
+    words: str
+    axis: Axis
+    metric: str
+    cliff: str
+    scale: float = 1.0
+
+
+_OVER: Final = (
+    Over("round", "rounds", Axis("Round"), "", ""),
+    Over("time", "time", Axis("Time under load", "s"), "round_time", "cliff_time"),
+    Over("written", "GB written", Axis("Written", "B"), "round_written", "cliff_written"),
+    Over("fills", "drive fills", Axis("Drive fills"), "round_written", "cliff_fills"),
+)
+
+
+def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
+    """The course over each axis, then the histogram; nothing without records."""
+    points = [mine for mine in by_point(records) if at(mine, "round_iops")]
+    if not points:
+        return ()
+    names = [point_label(mine[0], "") if len(points) > 1 else "" for mine in points]
+    values = [_Course(name, mine) for name, mine in zip(names, points, strict=True)]
+    rates = [_rate(over, values) for over in _OVER]
+    latencies = [_latency(over, values) for over in (_OVER[0], _OVER[2])]
+    pairs = {
+        name or "all requests": [
+            (float(record.coords["latency"]), record.value) for record in at(mine, "response_share")
+        ]
+        for name, mine in zip(names, points, strict=True)
+    }
+    histogram = response_figure(pairs, "response-histogram", "Response times at the end")
+    return (*rates, *latencies, *(() if histogram is None else (histogram,)))
+
+
+class _Course:
+    """The rounds of one point, medians over the repeats."""
+
+    def __init__(self, name: str, mine: Sequence[Record]) -> None:
+        self.name = name
+        found: dict[str, dict[int, list[Record]]] = {}
+        for record in mine:
+            if "round" in record.coords:
+                found.setdefault(record.metric, {}).setdefault(int(record.coords["round"]), []).append(record)
+        self.values: Mapping[str, Mapping[int, float | None]] = {
+            metric: {number: middle(repeats) for number, repeats in rounds.items()} for metric, rounds in found.items()
+        }
+        self.numbers = sorted(self.values["round_iops"])
+        fills, written = middle(at(mine, "drive_fills")), middle(at(mine, "written"))
+        self.span = written / fills if written and fills else 1.0
+        self.mine = mine
+
+    def places(self, over: Over) -> tuple[float, ...]:
+        """Where each round ends on the axis."""
+        if not over.metric:
+            return tuple(float(number) for number in self.numbers)
+        scale = self.span if over.slug == "fills" else 1.0
+        return tuple((self.values[over.metric][number] or 0.0) / scale for number in self.numbers)
+
+    def series(self, over: Over, metric: str, name: str) -> Series:
+        """One line."""
+        rounds = self.values.get(metric, {})
+        label = ", ".join(part for part in (self.name, name) if part)
+        return Series(label, self.places(over), tuple(rounds.get(number) for number in self.numbers))
+
+
+def _rate(over: Over, courses: Sequence[_Course]) -> Figure:
+    lines = tuple(course.series(over, "round_iops", "" if course.name else "rounds") for course in courses)
+    cliff = middle(at(courses[0].mine, over.cliff)) if over.cliff and len(courses) == 1 else None
+    markers = () if cliff is None else (Marker(cliff, "cliff"),)
+    caption = f"Requests per second of each round over {over.words}. The cliff is where the level first fell by half."
+    return Line(
+        f"iops-over-{over.slug}", f"IOPS over {over.words}", caption, over.axis, _RATE, lines, markers, better="higher"
+    )
+
+
+def _latency(over: Over, courses: Sequence[_Course]) -> Figure:
+    lines = tuple(course.series(over, metric, name) for course in courses for name, metric in _LATENCIES.items())
+    caption = f"Time of a request in each round over {over.words}, from the call until it was complete."
+    return Line(
+        f"latency-over-{over.slug}", f"Latency over {over.words}", caption, over.axis, _LATENCY, lines, better="lower"
+    )
