@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
-from typing import Final, TypeVar
+from typing import Final
 
 from asct.sdk.record import Stats
 
-N = TypeVar("N", int, float)
 NS: Final = 1e-9
 MIN_BEYOND: Final = 10
 """Requests that must lie above a percentile for it to be given."""
@@ -26,7 +26,34 @@ _Z95: Final = 1.959964
 _MAD_OF_NORMAL: Final = 0.674490
 
 
-@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """The quantiles of values with counts, which are sorted once."""
+
+    def __init__(self, counts: Iterable[tuple[float, int]]) -> None:
+        pairs = sorted(pair for pair in counts if pair[1])
+        self._values = [value for value, _ in pairs]
+        self._reached = list(accumulate(count for _, count in pairs))
+
+    @property
+    def n(self) -> int:
+        """How many values there are."""
+        return self._reached[-1] if self._reached else 0
+
+    def at(self, share: float) -> float:
+        """The smallest value whose cumulative count reaches `share` (0 to 1) of all. Raises ValueError on no counts."""
+        if not self._values:
+            raise ValueError("a quantile of no values does not exist")
+        place = bisect_left(self._reached, share * self._reached[-1])
+        return float(self._values[min(place, len(self._values) - 1)])
+
+    def percentile(self, percent: float) -> float | None:
+        """The same in percent, as fio computes it. None when fewer than MIN_BEYOND values lie above."""
+        if self.n * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
+            return None
+        return self.at(percent / 100.0)
+
+
+@dataclass(frozen=True)
 class Latency:
     """One kind of latency of `n` requests; times in ns. `stddev_ns` is that of a sample (n - 1)."""
 
@@ -37,12 +64,17 @@ class Latency:
     stddev_ns: float
     bins: Mapping[int, int] = field(default_factory=dict)
 
+    @cached_property
+    def quantiles(self) -> Quantiles:
+        """Of the midpoints of the bins, in ns."""
+        return Quantiles(self.bins.items())
+
     def percentile_ns(self, percent: float) -> float | None:
         """The midpoint of the bucket where the cumulative count reaches `percent` of all, as fio computes it.
 
         None when fewer than MIN_BEYOND requests lie above: then it would be the accident of a few.
         """
-        return percentile_of_bins(self.bins, percent)
+        return self.quantiles.percentile(percent)
 
     def percentile_stats(self, percent: float) -> Stats | None:
         """The percentile with the 95 % interval of its order statistics, in seconds; None without requests.
@@ -54,7 +86,7 @@ class Latency:
         if not self.bins:
             return None
         share = percent / 100.0
-        value, low, high = quantiles_of_bins(self.bins, (share, *_rank_shares(self.n, share)))
+        value, low, high = (self.quantiles.at(one) for one in (share, *_rank_shares(self.n, share)))
         return Stats(
             n=self.n,
             median=value * NS,
@@ -66,42 +98,22 @@ class Latency:
 
     def stats(self) -> Stats | None:
         """The spread over the requests in seconds. No interval: requests in one queue are not independent."""
+        return self._spread
+
+    @cached_property
+    def _spread(self) -> Stats | None:
         if not self.bins:
             return None
-        middle = quantile_of_bins(self.bins, 0.5)
-        deviations: Counter[float] = Counter()
-        for value, count in self.bins.items():
-            deviations[abs(value - middle)] += count
+        middle = self.quantiles.at(0.5)
+        deviations = Quantiles((abs(value - middle), count) for value, count in self.bins.items())
         return Stats(
             n=self.n,
             median=middle * NS,
-            mad=quantile_of_bins(deviations, 0.5) * NS,
+            mad=deviations.at(0.5) * NS,
             ci95=None,
             min=self.min_ns * NS,
             max=self.max_ns * NS,
         )
-
-
-def percentile_of_bins(bins: Mapping[int, int], percent: float) -> float | None:
-    """As `Latency.percentile_ns`."""
-    if sum(bins.values()) * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
-        return None
-    return quantile_of_bins(bins, percent / 100.0)
-
-
-def quantile_of_bins(bins: Mapping[N, int], share: float) -> float:
-    """The smallest value whose cumulative count reaches `share` (0 to 1) of all. Raises ValueError on no counts."""
-    return quantiles_of_bins(bins, (share,))[0]
-
-
-def quantiles_of_bins(bins: Mapping[N, int], shares: Sequence[float]) -> list[float]:
-    """Several quantiles by one walk over the bins."""
-    values = sorted(value for value, count in bins.items() if count)
-    if not values:
-        raise ValueError("a quantile of no values does not exist")
-    reached = list(accumulate(bins[value] for value in values))
-    places = (bisect_left(reached, share * reached[-1]) for share in shares)
-    return [float(values[min(place, len(values) - 1)]) for place in places]
 
 
 def _rank_shares(n: int, share: float) -> tuple[float, float]:
@@ -112,8 +124,8 @@ def _rank_shares(n: int, share: float) -> tuple[float, float]:
 def merged(parts: Iterable[Latency]) -> Latency | None:
     """All requests of `parts` as one population: bins added, mean and variance pooled. None if there are none."""
     used = [part for part in parts if part.n > 0]
-    if not used:
-        return None
+    if len(used) < 2:
+        return used[0] if used else None
     n = sum(part.n for part in used)
     mean = sum(part.n * part.mean_ns for part in used) / n
     squares = sum((part.n - 1) * part.stddev_ns**2 + part.n * (part.mean_ns - mean) ** 2 for part in used)

@@ -9,7 +9,7 @@ from typing import Final
 from asct.sdk.facts import HostFacts
 from asct.sdk.fio.devices import device_values
 from asct.sdk.fio.engines import chosen_engine
-from asct.sdk.fio.histogram import NS, Latency, percentile_of_bins
+from asct.sdk.fio.histogram import NS, Latency, Quantiles
 from asct.sdk.fio.metrics import CONTEXT, LATENCIES, PERCENTILES, percentiles_of
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, Side, read_point
@@ -99,15 +99,15 @@ def second_values(seconds: Sequence[Second]) -> Iterator[Measurement]:
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]
+        quantiles = Quantiles(part.bins.items())
         yield Measurement("second_iops", part.ios / one.seconds, at, detail=True)
         yield Measurement("second_bandwidth", part.io_bytes / one.seconds, at, detail=True)
         for name, percent in (("p50", 50.0), ("p99", 99.0)):
-            value = percentile_of_bins(part.bins, percent)
+            value = quantiles.percentile(percent)
             if value is not None:
                 yield Measurement(f"second_clat_{name}", value * NS, at, detail=True)
-        total = sum(part.bins.values())
         for octave, number in sorted(_octaves(part.bins).items()):
-            share = 100.0 * number / total
+            share = 100.0 * number / quantiles.n
             yield Measurement("second_share", share, at | {"latency": 2**octave * NS}, detail=True)
 
 
