@@ -1,0 +1,119 @@
+"""A drive that is made up: it answers each step of a test at once, with the rate that a function gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.fio.histogram import Latency
+from asct.sdk.fio.params import FioParams
+from asct.sdk.fio.point import Point, Side
+from asct.sdk.guard import Device, Watch
+from asct.sdk.qualification.journal import Journal
+from asct.sdk.qualification.settings import QualificationParams
+from asct.sdk.step import Kernel, Output, Step
+
+MIB = 2**20
+Rate = Callable[[int], float]
+"""Requests a second, by the bytes that the rounds have written until then."""
+FACTS = HostFacts(host="h", collected_at="2026-11-21T00:00:00Z")
+CONTEXT = Context(FACTS, "/work")
+
+
+class Simulated(Journal):
+    """A journal whose steps were carried out by a drive of `target_bytes` with that rate."""
+
+    def __init__(self, params: QualificationParams, outputs: Sequence[Output], rate: Rate) -> None:
+        super().__init__(params, outputs, FACTS)
+        self.rate = rate
+        self._before: dict[str, int] = {}
+
+    @property
+    def inspected(self) -> Watch:  # type: ignore[override]
+        fields = {"bytes": 256 * MIB, "kind": "file", "logical_block": 512}
+        return Watch((Device("/f", fields),), (), (), (), None, "", 0, 0)
+
+    def point(self, name: str, params: FioParams) -> Point:
+        """Everything at the rate of the moment when the step began."""
+        before = self.written_before(name)
+        if params.io_size is not None:
+            return _point(params, params.io_size // params.block_size, 1.0)
+        return _point(params, round(self.rate(before) * params.duration), params.duration)
+
+    def written_before(self, name: str) -> int:
+        """What the rounds wrote until a step; steps stand in the order in which they were done."""
+        if name not in self._before:
+            total = 0
+            for other, output in self.outputs.items():
+                self._before[other] = total
+                total += _volume(output, self.rate(total))
+        return self._before[name]
+
+
+def _volume(output: Output, rate: float) -> int:
+    params = cast(FioParams, output.files.get("params"))
+    if params is None or params.io_size is not None or not params.writes:
+        return 0
+    return round(rate * params.duration) * params.block_size
+
+
+def _point(params: FioParams, ios: int, seconds: float) -> Point:
+    depth = params.iodepth * params.numjobs
+    latency = Latency(ios, 1e3, 1e9, depth * seconds / ios * 1e9, 0.0, {round(depth * seconds / ios * 1e9): ios})
+    whole = Side(ios, ios * params.block_size, seconds, ios / seconds, ios * params.block_size / seconds, None, None,
+                 latency, None, None)  # fmt: skip
+    sides = {"": whole} | ({"write": whole} if params.writes else {"read": whole})
+    return cast(Point, SimpleNamespace(sides=sides, flags=()))
+
+
+class Run:
+    """A test that runs on such a drive, and can be cut off behind any step."""
+
+    def __init__(self, params: QualificationParams, rate: Rate) -> None:
+        self.params = params
+        self.rate = rate
+        self.outputs: list[Output] = []
+        self._pause = False
+
+    @property
+    def journal(self) -> Simulated:
+        """What is done so far."""
+        return Simulated(self.params, self.outputs, self.rate)
+
+    @property
+    def names(self) -> list[str]:
+        """The steps in the order in which they were done."""
+        return [output.step.name for output in self.outputs]
+
+    def pause(self) -> None:
+        """The next step is the first after a pause."""
+        self._pause = True
+
+    def go(self, steps: Callable[[Simulated, Context], Sequence[Step]], most: int = 100_000) -> bool:
+        """Until there are no more steps, or `most` are done in all. True when the test is over."""
+        while wanted := steps(self.journal, CONTEXT):
+            for step in wanted:
+                if len(self.outputs) >= most:
+                    return False
+                self._done(step)
+        return True
+
+    def _done(self, step: Step) -> None:
+        files: dict[str, Any] = {"params": _params_of(step, self.params)}
+        self.outputs.append(Output(step, 0, files, resumed=self._pause))
+        self._pause = False
+
+
+def _params_of(step: Step, params: QualificationParams) -> FioParams | None:
+    """What the job file of a step says, as far as the drive needs it."""
+    job = step.files.get("job.fio")
+    if job is None or not isinstance(step.program, Kernel):
+        return None
+    options = dict(line.split("=", 1) for line in job.splitlines() if "=" in line)
+    wanted: dict[str, Any] = {"rw": options["rw"], "block_size": int(options["bs"])}
+    if "io_size" in options:
+        wanted["io_size"] = int(options["io_size"])
+    return params.fio(MIB, duration=float(options["runtime"].removesuffix("ms")) / 1000, **wanted)
