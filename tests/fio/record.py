@@ -24,6 +24,9 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "depth-1": {"iodepth": 1, "duration": 0.5, **COMMON},
         "depth-32": {"iodepth": 32, "duration": 4.0, **COMMON},
     },
+    "storage-request-size-sweep": {"size-64k": {"block_size": 65536, "duration": 0.5, **COMMON}},
+    "storage-process-count-sweep": {"processes-3": {**COMMON, "numjobs": 3, "duration": 0.5, "latency_bound": 0.001}},
+    "storage-access-pattern-sweep": {"pattern-rw": {"rw": "rw", "duration": 0.5, "iodepth": 4, **COMMON}},
     "storage-fio": {
         "randrw": {"rw": "randrw", "duration": 1.0, "iodepth": 4, "block_size": 16384, **COMMON},
         "psync-fallback": {"rw": "write", "duration": 0.5, "iodepth": 4, "block_size": 65536, **COMMON},

@@ -45,10 +45,12 @@ def operating_table(rows: Sequence[Row], names: Sequence[str], slug: str, axis: 
     if not cells:
         return ()
     over = found[0].over
-    return (Table(f"{slug}-operating-points", "Operating points", _columns(over), cells, tuple(_notes(found, over))),)
+    columns = _columns(over)[0 if len(found) > 1 else 1 :]
+    return (Table(f"{slug}-operating-points", "Operating points", columns, cells, tuple(_notes(found, over))),)
 
 
 def _columns(over: str) -> tuple[Column, ...]:
+    """The first one says which curve."""
     return (
         Column("curve", "Points with", format="text"),
         Column("operating", "Operating point", format="text"),

@@ -60,6 +60,8 @@ def seconds_of(reports: Sequence[Report], shortest_s: float = 0.02) -> tuple[Sec
                 kept[-1] = total
             continue
         kept.append(total)
+    if len(kept) > 3 and kept[-1].time_s - kept[-2].time_s < (kept[-2].time_s - kept[-3].time_s) / 2.0:
+        del kept[-2]  # what was in flight at the end: a rate of that moment alone would look like a drop
     sides = [name for name in DIRECTIONS if kept[-1].parts.get(name) and kept[-1].parts[name].ios]
     return tuple(_difference(before, after, sides) for before, after in pairwise(kept))
 

@@ -1,0 +1,38 @@
+"""Storage: bandwidth, rate and latency by access pattern."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from asct.sdk.fio import Patterns, SweepBenchmark, SweepParams
+from asct.sdk.params import setting
+
+
+class PatternSweepParams(SweepParams):
+    """The shared settings and the list of patterns."""
+
+    step_settings: ClassVar[dict[str, str]] = {"access_pattern_sweep_steps": "rw"}
+
+    access_pattern_sweep_steps: Patterns = setting(
+        ("read", "write", "randread", "randwrite", "rw", "randrw"),
+        "Values of rw, one point each; setting rw instead gives a single point",
+        aliases=("access_pattern_steps", "rw_sweep_steps"),
+        min_length=1,
+        pitfalls="Patterns that write need consent on a named target; rwmixread says how much rw and randrw read.",
+    )
+
+
+class StorageAccessPatternSweep(SweepBenchmark[PatternSweepParams]):
+    """One point per pattern."""
+
+    name = "storage-access-pattern-sweep"
+    title = "Storage access pattern sweep"
+    version = "1"
+    summary = "Bandwidth, I/O rate and latency of a drive, sequential and random, reading, writing and mixed (fio)"
+    aliases = ("saps",)
+    params_model = PatternSweepParams
+    axis = "rw"
+    table_title = "Storage performance by access pattern"
+
+
+BENCHMARK = StorageAccessPatternSweep()

@@ -1,0 +1,37 @@
+"""Storage: bandwidth, rate and latency over the number of processes that make requests."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from asct.sdk.fio import Counts, SweepBenchmark, SweepParams
+from asct.sdk.params import setting
+
+
+class ProcessSweepParams(SweepParams):
+    """The shared settings and the list of numbers of processes."""
+
+    step_settings: ClassVar[dict[str, str]] = {"process_count_sweep_steps": "numjobs"}
+
+    process_count_sweep_steps: Counts = setting(
+        (1, 2, 4, 8, 16),
+        "Values of numjobs, one point each; setting numjobs instead gives a single point",
+        aliases=("process_count_steps", "numjobs_sweep_steps"),
+        min_length=1,
+    )
+
+
+class StorageProcessCountSweep(SweepBenchmark[ProcessSweepParams]):
+    """One point per number of processes; each process brings its own CPU and its own requests in flight."""
+
+    name = "storage-process-count-sweep"
+    title = "Storage process count sweep"
+    version = "1"
+    summary = "Bandwidth, I/O rate and latency of a drive over the number of processes that make requests (fio)"
+    aliases = ("spcs",)
+    params_model = ProcessSweepParams
+    axis = "numjobs"
+    table_title = "Storage performance by process count"
+
+
+BENCHMARK = StorageProcessCountSweep()

@@ -1,0 +1,37 @@
+"""Storage: bandwidth, rate and latency over the size of a request."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from asct.sdk.fio import Sizes, SweepBenchmark, SweepParams
+from asct.sdk.params import setting
+
+
+class SizeSweepParams(SweepParams):
+    """The shared settings and the list of sizes."""
+
+    step_settings: ClassVar[dict[str, str]] = {"request_size_sweep_steps": "block_size"}
+
+    request_size_sweep_steps: Sizes = setting(
+        (4096, 8192, 16384, 32768, 65536, 131072),
+        "Values of block_size, one point each; setting block_size instead gives a single point",
+        aliases=("request_size_steps", "block_size_sweep_steps"),
+        min_length=1,
+    )
+
+
+class StorageRequestSizeSweep(SweepBenchmark[SizeSweepParams]):
+    """One point per request size."""
+
+    name = "storage-request-size-sweep"
+    title = "Storage request size sweep"
+    version = "1"
+    summary = "Bandwidth, I/O rate and latency of a drive over the size of a request (fio)"
+    aliases = ("srss",)
+    params_model = SizeSweepParams
+    axis = "block_size"
+    table_title = "Storage performance by request size"
+
+
+BENCHMARK = StorageRequestSizeSweep()
