@@ -43,6 +43,7 @@ def dry_run(settings: Settings, resolved: ResolvedPlan) -> int:
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
     """The first steps of every point of a job, its preparation before them."""
+    from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
 
     benchmark = catalog.get(job.benchmark)
@@ -50,7 +51,8 @@ def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Tas
         return
     examples = _examples(job, resolved, catalog)
     work = f"{resolved.hosts[job.host].workdir}/run/{job.id}"
-    context = Context(facts=_facts(job.host, benchmark), work=work, needs=examples)
+    consents = consents_of(resolved.safety, job.host)
+    context = Context(facts=_facts(job.host, benchmark), work=work, needs=examples, consents=consents)
     points = [_params(benchmark, point.settings, examples) for point in job.points]
     steps = [*benchmark.prepare(points, context)]
     for params in points:

@@ -68,33 +68,37 @@ CODES: dict[str, CodeText] = {
     "E440": CodeText(
         "not the device that the plan names",
         "The host was asked right before writing, and what the path means is not what `safety.destroys` gives up. "
-        "Checks: `identity` (the path leads to one device that keeps its name: /dev/disk/by-id, or /dev/loopN), `kind` "
-        "(a block device), `serial` (literally the one of the plan; of a loop device the path of its backing file), "
-        "`size` (it is not empty). Nothing was written. Exit code 4. `asct doctor` lists the devices of a host.",
+        "Checks: `identity` (the path leads to one device that keeps its name: /dev/disk/by-id, or /dev/loopN), "
+        "`kind` (a block device), `serial` (literally the one of the plan; of a loop device the path of its backing "
+        "file), `size` (it is not empty). Nothing was written. Exit code 4. `asct doctor` lists the devices of a "
+        "host.",
     ),
     "E441": CodeText(
         "device that cannot be a target",
-        "Checks: `read-only` (its write protection is off), `removable` (a drive that is built in), `namespaces` (before "
-        "a purge: it has no other namespaces, which the purge would wipe too). Nothing was written. Exit code 4.",
+        "Checks: `read-only` (its write protection is off), `removable` (a drive that is built in), `namespaces` "
+        "(before a purge: it has no other namespaces, which the purge would wipe too). Nothing was written. Exit "
+        "code 4.",
     ),
     "E442": CodeText(
         "device in use",
         "Checks: `mounted` (neither it, its partitions, nor what is built on them carries a mounted file system), "
-        "`system` (it carries neither /, /boot, /usr, asct nor the work folder), `swap`, `holders` (LVM, dm, md, a loop "
-        "device over a file on it), `raid`, `open-elsewhere` (no other program has it open), `exclusive` (it and each "
-        "partition opens O_EXCL; the handle is held until the job ends), `multipath`, `reserved`. Nothing was written. "
-        "Exit code 4. `overwrite: true` does not help against these: release the device, or take another.",
+        "`system` (it carries neither /, /boot, /usr, asct nor the work folder), `swap`, `holders` (LVM, dm, md, a "
+        "loop device over a file on it), `raid`, `open-elsewhere` (no other program has it open), `exclusive` (it "
+        "and each partition opens O_EXCL; the handle is held until the job ends), `multipath`, `reserved`. Nothing "
+        "was written. Exit code 4. `overwrite: true` does not help against these: release the device, or take "
+        "another.",
     ),
     "E443": CodeText(
         "device that holds something",
-        "Checks: `signature` (no file system, partition table, RAID or LVM member, LUKS or other known content, also of "
-        "what is not in use now), `data` (its first and last MiB are zero, unless this run wrote there). If it may go, "
-        "say so: `overwrite: true` beside the device in `safety.destroys`. Nothing was written. Exit code 4.",
+        "Checks: `signature` (no file system, partition table, RAID or LVM member, LUKS or other known content, also "
+        "of what is not in use now), `data` (both of its ends and places between them are zero, unless this run "
+        "wrote there). If it may go, say so: `overwrite: true` beside the device in `safety.destroys`. Nothing was "
+        "written. Exit code 4.",
     ),
     "E444": CodeText(
         "check that could not read",
-        "A check of a device to be written could not see what it must see, mostly for lack of rights. What is not known "
-        "counts as unsafe. Run as root on that host, or give the account the rights. Exit code 4.",
+        "A check of a device to be written could not see what it must see, mostly for lack of rights. What is not "
+        "known counts as unsafe. Run as root on that host, or give the account the rights. Exit code 4.",
     ),
     "E445": CodeText(
         "devices could not be checked",
@@ -104,7 +108,7 @@ CODES: dict[str, CodeText] = {
     "E446": CodeText(
         "limit of written bytes reached",
         "The drives of a target took as many bytes in this run as `safety.max_written` allows, by their own counters "
-        "(which count what others write as well). The program was stopped, and nothing more is written to the target. "
-        "Exit code 4. Raise the limit or write less; `asct resume` measures the rest.",
+        "(which count what others write as well). The program was stopped, and nothing more is written to the "
+        "target. Exit code 4. Raise the limit or write less; `asct resume` measures the rest.",
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -66,12 +67,18 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 
 def disks_of(said: Said) -> tuple[Disk, ...]:
-    """The devices in the order of guard, each with every check that it does not pass."""
+    """The devices by name, each with every check that it does not pass."""
     objections: dict[str, list[Objection]] = {}
     for check in said.checks:
         if check.ok is not True:
             objections.setdefault(check.path, []).append(_objection(check))
-    return tuple(_disk(device, objections.get(device.path, ())) for device in said.devices)
+    devices = sorted(said.devices, key=lambda device: _natural(device.path))
+    return tuple(_disk(device, objections.get(device.path, ())) for device in devices)
+
+
+def _natural(path: str) -> list[tuple[int, str]]:
+    """Numbers by their value: loop2 before loop10."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path)]
 
 
 def _objection(check: Check) -> Objection:

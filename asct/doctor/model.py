@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from asct.diagnostics.model import Diagnostic
 
 SCHEMA = "asct.doctor/1"
+_CONTENT: Final = ("signature", "data")
 Status = Literal["ok", "unreachable", "unfit"]
 
 
@@ -39,6 +40,11 @@ class Disk:
     def target(self) -> bool:
         """Whether a job could write to it, given the plan's consent."""
         return not self.objections
+
+    @property
+    def with_overwrite(self) -> bool:
+        """Whether it could with `overwrite: true`: nothing but its content speaks against it."""
+        return all(item.ok is False and item.check in _CONTENT for item in self.objections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,9 @@ class HostReport:
             "status": self.status,
             "description": self.description,
             "problems": [item.to_json() for item in self.problems],
-            "disks": [{**asdict(disk), "target": disk.target} for disk in self.disks],
+            "disks": [
+                {**asdict(disk), "target": disk.target, "with_overwrite": disk.with_overwrite} for disk in self.disks
+            ],
             "consents": [
                 {**asdict(item), "refusals": [refusal.to_json() for refusal in item.refusals]} for item in self.consents
             ],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,6 +20,7 @@ from asct.engine.preflight import Demand
 from asct.engine.refusals import VOLUME
 from asct.engine.shared import Shared
 from asct.planner.model import Job
+from asct.planner.safety import consents_of
 from asct.sdk.fio.nvme import health_of
 from asct.sdk.guard import KERNEL, TARGETS_FILE, Consent, Target
 from asct.sdk.step import Kernel, Output, Step
@@ -41,15 +42,11 @@ class HostGate:
         self.host = host
         safety = shared.resolved.safety
         self.limit = safety.max_written_bytes
-        self.consents: Mapping[str, Consent] = {
-            item.device: Consent(item.device, item.serial or "", item.overwrite, item.reason)
-            for item in safety.destroys
-            if item.host == host and item.serial
-        }
+        self.consents: Mapping[str, Consent] = consents_of(safety, host)
         self.spent: Counter[str] = Counter()
         self.begun: set[str] = set()
         self._audits: dict[str, Audit] = {}
-        for path in sorted(shared.writer.layout.root.glob(f"jobs/{host}/*/audit.json")):
+        for path in sorted(shared.writer.layout.job(host, "any").parent.glob("*/audit.json")):
             self._take_in(load(Audit, "audit", path))
 
     def _take_in(self, audit: Audit) -> None:
@@ -66,7 +63,7 @@ class HostGate:
             id=job.id,
             benchmark=job.benchmark,
             max_written_bytes=self.limit,
-            consents=[AuditConsent(**_consent(item)) for item in self.consents.values()],
+            consents=[AuditConsent(**asdict(item)) for item in self.consents.values()],
         )
         return JobGate(self, job, audit)
 
@@ -214,10 +211,6 @@ class JobGate:
             f"its targets, go no further than {most}"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
-
-
-def _consent(item: Consent) -> dict[str, Any]:
-    return {"device": item.device, "serial": item.serial, "overwrite": item.overwrite, "reason": item.reason}
 
 
 def _lines(step: Step) -> list[list[str]]:

@@ -9,11 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
-from asct.plan.model import Destroys, Plan
+from asct.plan.model import Destroys, Plan, Safety
 from asct.planner.estimate import cost
 from asct.planner.findings import Findings
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
+from asct.sdk.guard import Consent
 from asct.values.problem import shown
 
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
@@ -25,6 +26,15 @@ _ABSENT = "-"
 def is_device_path(path: str) -> bool:
     """Whether a path lies below /dev, however it is written."""
     return str(PurePosixPath("/", path.lstrip("/"))).startswith("/dev/")
+
+
+def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
+    """Devices of a host that a plan gives up, by the path that it gives."""
+    return {
+        item.device: Consent(item.device, item.serial, item.overwrite, item.reason)
+        for item in safety.destroys
+        if item.host == host and item.serial
+    }
 
 
 def check_consent(plan: Plan, findings: Findings) -> None:

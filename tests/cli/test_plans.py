@@ -99,3 +99,36 @@ def test_commands_are_shown_as_text_and_as_json(asct: Asct, plan_file: Path) -> 
     assert len(document["jobs"][0]["commands"]) == 3
     single = asct("run", "noop", "--dry-run").out
     assert single.startswith("# local/noop: 1 step\n")
+
+
+DESTROYS = """
+plan: 1
+name: q
+benchmarks: [{uses: storage-fio, config: {rw: randwrite, duration: 1s, numjobs: 1, file_names: [/dev/loop7]}}]
+safety:
+  destroys:
+    - {host: local, device: /dev/loop7, serial: /img, reason: scratch, overwrite: true}
+    - {host: local, device: /dev/loop8, serial: /other}
+"""
+
+
+def test_plan_shows_what_is_destroyed(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(DESTROYS)
+    ended = asct("plan", "plan.yaml")
+    assert ended.code == 0
+    shown = [line.strip() for line in ended.out.splitlines()]
+    assert "DESTROYS the content of /dev/loop7" in shown
+    assert "serial /img, checked on the host before each job" in shown and "reason: scratch" in shown
+    assert any(line.startswith("writes: at most about") and line.endswith("to /dev/loop7") for line in shown)
+    assert "may be destroyed, but no job writes to it: /dev/loop8" in shown
+    assert "E253" in ended.err
+    assert asct("plan", "plan.yaml", "--show-commands").code == 0
+
+
+def test_a_device_without_consent_is_refused_by_every_command(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(DESTROYS.partition("safety")[0])
+    for command in ("check", "plan", "apply"):
+        ended = asct(command, "plan.yaml")
+        assert ended.code == 4 and "E251" in ended.err
+    ended = asct("run", "storage-fio", "--user-config", "sfio.file_names=/dev/loop7", "sfio.rw=randwrite")
+    assert ended.code == 4 and "E251" in ended.err

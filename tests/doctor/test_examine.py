@@ -88,6 +88,14 @@ def test_the_name_that_says_most_comes_first() -> None:
     assert disk.bytes == 4096, "of a device that may not be opened"
 
 
+def test_devices_are_sorted_as_people_count_and_their_content_is_told_apart() -> None:
+    paths = ["/dev/loop10", "/dev/loop2", "/dev/vda"]
+    checks = [Check(paths[0], "data", False, "unknown"), Check(paths[1], "signature", None, "EPERM")]
+    found = disks_of(Said([Device(path) for path in paths], checks))
+    assert [disk.device for disk in found] == ["/dev/loop2", "/dev/loop10", "/dev/vda"]
+    assert [(disk.target, disk.with_overwrite) for disk in found] == [(False, False), (False, True), (True, True)]
+
+
 @given(st.text(), st.text(), st.text())
 def test_words_of_a_host_are_one_line(model: str, name: str, detail: str) -> None:
     device = Device("/dev/x", {"model": model, "bytes": "many", "links": None})

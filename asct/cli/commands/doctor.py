@@ -75,7 +75,7 @@ def _print(console: Console, report: HostReport, *, first: bool) -> None:
     console.diagnostics(report.problems)
     if report.status != "ok":
         return
-    able = sum(disk.target for disk in report.disks)
+    able = sum(disk.with_overwrite for disk in report.disks)
     console.result(f"  {counted(len(report.disks), 'block device')}, {able} of which a job could write to with consent")
     for disk in report.disks:
         for line in _lines(disk, console.out.width):
@@ -96,7 +96,10 @@ def _lines(disk: Disk, width: int) -> list[str]:
     lines = ["", f"  {'  '.join(about)}"]
     lines += [f"    by-id   {name}" for name in disk.names[:1]]
     lines += [f"    serial  {disk.serial}"] if disk.serial else []
-    lines.append(f"    target  {'yes' if disk.target else 'no'}")
+    verdict = (
+        "yes" if disk.target else "only with `overwrite: true` in `safety.destroys`" if disk.with_overwrite else "no"
+    )
+    lines.append(f"    target  {verdict}")
     for item in disk.objections:
         lines += _wrapped(_why(item), "      ", width)
     return lines
