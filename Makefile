@@ -3,7 +3,7 @@ VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test lint unit test-machines bench bench-memory setup-run setup-test clean
+.PHONY: quickstart test lint unit test-machines bench bench-memory bench-storage setup-run setup-test clean
 
 quickstart: setup-run ## measure this machine and write a report
 	$(BIN)/asct apply plans/quickstart.yaml
@@ -28,6 +28,9 @@ bench: setup-test ## the figures: speed of the harness and of the measurements, 
 bench-memory: setup-test ## the memory figures against physical limits and peers; ROWS="l1 dram" for some of them
 	@.ci/setup peers
 	$(BIN)/python -m tests.bench.memory $(ROWS)
+
+bench-storage: setup-test ## the storage figures against fio by hand, on throttled loop devices (root); ROWS="cliff" for some
+	$(BIN)/python -m tests.bench.storage $(ROWS)
 
 setup-run:
 	@.ci/setup run

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from asct.sdk.record import Stats
 
+N = TypeVar("N", int, float)
 NS: Final = 1e-9
 MIN_BEYOND: Final = 10
 """Requests that must lie above a percentile for it to be given."""
@@ -26,18 +27,29 @@ _Z95: Final = 1.959964
 _MAD_OF_NORMAL: Final = 0.674490
 
 
-class Quantiles:
+class Quantiles(Generic[N]):
     """The quantiles of values with counts, which are sorted once."""
 
-    def __init__(self, counts: Iterable[tuple[float, int]]) -> None:
-        pairs = sorted(pair for pair in counts if pair[1])
-        self._values = [value for value, _ in pairs]
-        self._reached = list(accumulate(count for _, count in pairs))
+    def __init__(self, counts: Mapping[N, int]) -> None:
+        if 0 in counts.values():
+            counts = {value: count for value, count in counts.items() if count}
+        self._values = sorted(counts)
+        self._reached = list(accumulate(map(counts.__getitem__, self._values)))
 
     @property
     def n(self) -> int:
         """How many values there are."""
         return self._reached[-1] if self._reached else 0
+
+    def octaves(self) -> dict[int, int]:
+        """How many values there are in each power of two, by its exponent; what is below 1 counts with 1."""
+        if not self._values:
+            return {}
+        low, high = (max(0, int(value).bit_length() - 1) for value in (self._values[0], self._values[-1]))
+        below = [0, *(bisect_left(self._values, 2 ** (exponent + 1)) for exponent in range(low, high + 1))]
+        sums = [self._reached[place - 1] if place else 0 for place in below]
+        counts = {low + index: sums[index + 1] - sums[index] for index in range(len(sums) - 1)}
+        return {exponent: count for exponent, count in counts.items() if count}
 
     def at(self, share: float) -> float:
         """The smallest value whose cumulative count reaches `share` (0 to 1) of all. Raises ValueError on no counts."""
@@ -65,9 +77,9 @@ class Latency:
     bins: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
-    def quantiles(self) -> Quantiles:
+    def quantiles(self) -> Quantiles[int]:
         """Of the midpoints of the bins, in ns."""
-        return Quantiles(self.bins.items())
+        return Quantiles(self.bins)
 
     def percentile_ns(self, percent: float) -> float | None:
         """The midpoint of the bucket where the cumulative count reaches `percent` of all, as fio computes it.
@@ -105,11 +117,14 @@ class Latency:
         if not self.bins:
             return None
         middle = self.quantiles.at(0.5)
-        deviations = Quantiles((abs(value - middle), count) for value, count in self.bins.items())
+        deviations: dict[float, int] = {}
+        for value, count in self.bins.items():
+            away = abs(value - middle)
+            deviations[away] = deviations.get(away, 0) + count
         return Stats(
             n=self.n,
             median=middle * NS,
-            mad=deviations.at(0.5) * NS,
+            mad=Quantiles(deviations).at(0.5) * NS,
             ci95=None,
             min=self.min_ns * NS,
             max=self.max_ns * NS,

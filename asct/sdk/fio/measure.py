@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -99,21 +98,13 @@ def second_values(seconds: Sequence[Second]) -> Iterator[Measurement]:
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]
-        quantiles = Quantiles(part.bins.items())
+        quantiles = Quantiles(part.bins)
         yield Measurement("second_iops", part.ios / one.seconds, at, detail=True)
         yield Measurement("second_bandwidth", part.io_bytes / one.seconds, at, detail=True)
         for name, percent in (("p50", 50.0), ("p99", 99.0)):
             value = quantiles.percentile(percent)
             if value is not None:
                 yield Measurement(f"second_clat_{name}", value * NS, at, detail=True)
-        for octave, number in sorted(_octaves(part.bins).items()):
+        for octave, number in quantiles.octaves().items():
             share = 100.0 * number / quantiles.n
             yield Measurement("second_share", share, at | {"latency": 2**octave * NS}, detail=True)
-
-
-def _octaves(bins: Mapping[int, int]) -> Counter[int]:
-    """Requests by the power of two that their latency in ns reaches."""
-    found: Counter[int] = Counter()
-    for value, number in bins.items():
-        found[max(0, value.bit_length() - 1)] += number
-    return found

@@ -9,7 +9,7 @@ from typing import Any
 from tests.bench.memory import limits
 from tests.bench.memory.kernels import bandwidth_sample
 from tests.bench.memory.peers import bandwidth_peers, memory_peers
-from tests.bench.memory.table import Goal, Limit, best_peer, cpus, interleaved, row
+from tests.bench.table import Goal, Limit, best_peer, cpus, interleaved, row
 
 CACHE_TRAFFIC = ("all-reads", "write", "copy", "triad")
 DRAM_TRAFFIC = ("all-reads", "write", "copy", "triad", "nt-write", "nt-copy")

@@ -9,7 +9,7 @@ from typing import Any
 from tests.bench.memory.kernels import Taken, kernel
 from tests.bench.memory.limits import caches
 from tests.bench.memory.peers import chase
-from tests.bench.memory.table import ROUNDS, Goal, Limit, best_peer, cpus, interleaved, row
+from tests.bench.table import ROUNDS, Goal, Limit, best_peer, cpus, interleaved, row
 
 DRAM_BYTES = 512 << 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.memory.table import Limit, cpus
+from tests.bench.table import Limit, cpus
 
 SKYLAKE = "Intel, Optimization Reference Manual, cache parameters of Skylake Server"
 SUNNY_COVE = "Intel, Optimization Reference Manual, cache parameters of Ice Lake"

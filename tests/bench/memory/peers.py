@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.harness import scratch
-from tests.bench.memory.table import Subject
+from tests.bench.table import Subject
 
 SOURCE = Path(__file__).with_name("peers.c")
 OPTIMISED = (

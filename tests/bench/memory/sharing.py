@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable
 
 from tests.bench.memory.kernels import kernel
-from tests.bench.memory.table import ROUNDS, Goal, cpus, row
+from tests.bench.table import ROUNDS, Goal, cpus, row
 
 DELAYS = "3000,1500,1000,700,500,300,200,100,50,20,10,5,0"
 METHODS = "token,cas,chain"

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.bench.harness import asct, scratch
 from tests.bench.measure import command
-from tests.bench.memory.table import Goal, cpus, note, row
+from tests.bench.table import Goal, cpus, note, row
 
 SWEEPS = 3
 LEVELS = ("L1", "L2", "L3")

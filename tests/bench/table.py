@@ -85,6 +85,20 @@ def row(
     print("  ".join(parts), flush=True)
 
 
+def run(rows: Mapping[str, Callable[[], None]], words: Sequence[str]) -> int:
+    """Every row, or those whose name contains one of the words; one that cannot be measured is said and makes 1."""
+    failed = 0
+    for name, one in rows.items():
+        if words and not any(word in name for word in words):
+            continue
+        try:
+            one()
+        except (RuntimeError, OSError, LookupError) as problem:
+            failed += 1
+            note(f"{name}: could not be measured: {problem}")
+    return 1 if failed else 0
+
+
 def best_peer(values: Mapping[str, Sequence[float]], better: Callable[..., float]) -> tuple[str, float, float] | None:
     """The peer with the best median (`better` is max or min): name, median, best."""
     peers = {name: series for name, series in values.items() if not name.startswith("ours") and series}

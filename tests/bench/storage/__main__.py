@@ -1,0 +1,15 @@
+"""Runs every row, or those whose name contains one of the words given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from tests.bench.storage import agreement, cost, qualification, reading
+from tests.bench.table import machine, note, run
+
+ROWS: dict[str, Callable[[], None]] = {**agreement.ROWS, **cost.ROWS, **reading.ROWS, **qualification.ROWS}
+
+if __name__ == "__main__":
+    note(machine())
+    sys.exit(run(ROWS, sys.argv[1:]))

@@ -1,0 +1,101 @@
+"""The two ways to measure: a plan through asct, and fio by hand; and the line that compares what is asked and seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.bench.harness import asct, scratch
+from tests.disks.loop import Loop, Throttle, loop_device, throttle
+
+NAME = "bench"
+
+
+def show(name: str, asked: str, seen: str, reached: bool) -> None:
+    """One row."""
+    print(f"{name:<44} asked {asked:<34} seen {seen:<34} {'reached' if reached else 'MISSED'}", flush=True)
+
+
+@contextmanager
+def limited(mib: int = 64, **rules: int) -> Iterator[tuple[Loop, Throttle]]:
+    """A loop device that this process, and what it starts, uses within limits."""
+    with loop_device(scratch(), mib) as loop, throttle(loop, **rules) as group:
+        yield loop, group
+
+
+def write_plan(entry: Mapping[str, Any], loop: Loop | None = None) -> Path:
+    """A folder with plan.yaml of one benchmark; with `loop` that device may be overwritten."""
+    folder = scratch()
+    plan: dict[str, Any] = {"plan": 1, "name": NAME, "benchmarks": [{"id": NAME, **entry}]}
+    if loop is not None:
+        consent = {"host": "local", "device": str(loop.path), "serial": str(loop.backing), "overwrite": True}
+        plan["safety"] = {"destroys": [consent | {"reason": "a loop device made for this"}]}
+    (folder / "plan.yaml").write_text(json.dumps(plan))
+    return folder
+
+
+def started(folder: Path) -> subprocess.Popen[str]:
+    """`asct apply` of the plan of a folder."""
+    return subprocess.Popen(
+        asct("apply", "plan.yaml", "-q", "--no-progress"),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def environment() -> dict[str, str]:
+    """That of this process, for commands that run in another folder."""
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+
+
+def ended(process: subprocess.Popen[str], folder: Path) -> Path:
+    """The run of `started` once it ended well; raises RuntimeError with its words otherwise."""
+    output, _ = process.communicate()
+    if process.returncode != 0:
+        raise RuntimeError(f"asct apply ended with {process.returncode}:\n{output}")
+    return run_of(folder)
+
+
+def run_of(folder: Path) -> Path:
+    """The run in a folder."""
+    return folder / "results" / NAME / "latest"
+
+
+def applied(entry: Mapping[str, Any], loop: Loop | None = None) -> Path:
+    """The run of a plan of one benchmark."""
+    folder = write_plan(entry, loop)
+    return ended(started(folder), folder)
+
+
+def records(run: Path) -> list[dict[str, Any]]:
+    """What was measured."""
+    return [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+
+
+def value(run: Path, metric: str, **coords: Any) -> float:
+    """The one value of a metric; raises LookupError when there is none, or several."""
+    found = [
+        one["value"] for one in records(run) if one["metric"] == metric and coords.items() <= one["coords"].items()
+    ]
+    if len(found) != 1:
+        raise LookupError(f"{metric} {coords}: {len(found)} values")
+    return float(found[0])
+
+
+def by_hand(target: Path | str, **options: str) -> dict[str, Any]:
+    """fio with these options; its JSON."""
+    arguments = [f"--{name}={text}" for name, text in options.items()]
+    command = ["fio", "--name=hand", f"--filename={target}", "--output-format=json+", "--eta=never", *arguments]
+    done = subprocess.run(command, cwd=scratch(), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr or done.stdout}")
+    document: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
+    return document

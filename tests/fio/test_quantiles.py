@@ -1,0 +1,48 @@
+"""Quantiles of counted values against the values written out one by one."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.sdk.fio.histogram import Latency, Quantiles
+
+COUNTS = st.dictionaries(st.integers(0, 10**6), st.integers(0, 5), min_size=1, max_size=40)
+
+
+def written_out(counts: dict[int, int]) -> list[int]:
+    return sorted(value for value, count in counts.items() for _ in range(count))
+
+
+@given(COUNTS, st.floats(0.001, 1.0))
+def test_a_quantile_is_the_value_that_reaches_the_share(counts: dict[int, int], share: float) -> None:
+    values = written_out(counts)
+    if not values:
+        with pytest.raises(ValueError, match="no values"):
+            Quantiles(counts).at(share)
+        return
+    assert Quantiles(counts).n == len(values)
+    assert Quantiles(counts).at(share) == values[max(0, math.ceil(share * len(values)) - 1)]
+
+
+@given(COUNTS)
+def test_octaves_hold_every_value_once(counts: dict[int, int]) -> None:
+    expected: dict[int, int] = {}
+    for value in written_out(counts):
+        exponent = max(1, value).bit_length() - 1
+        expected[exponent] = expected.get(exponent, 0) + 1
+    assert Quantiles(counts).octaves() == expected
+
+
+def test_a_percentile_needs_values_above_it() -> None:
+    assert Quantiles({1: 990, 2: 10}).percentile(99.0) == 1.0
+    assert Quantiles({1: 990, 2: 9}).percentile(99.0) is None
+
+
+def test_the_spread_adds_up_deviations_on_both_sides() -> None:
+    stats = Latency(8, 100, 300, 200.0, 50.0, {100: 2, 200: 3, 300: 3}).stats()
+    assert stats is not None
+    assert (stats.median, stats.mad) == (pytest.approx(200e-9), pytest.approx(100e-9))
