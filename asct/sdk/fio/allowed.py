@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from asct.sdk.fio.jobfile import refusal
+from asct.sdk.fio.jobfile import refusal, written
 from asct.sdk.record import Scalar
 
 HARMLESS: Final = frozenset({
@@ -67,13 +67,6 @@ def value_problem(name: str, value: str) -> str:
     if name in ("mem", "iomem") and value not in _MEMORY:
         return f"has the value `{value}`; write one of {', '.join(sorted(_MEMORY))}"
     return ""
-
-
-def written(value: Scalar) -> str:
-    """A value as fio reads it."""
-    if isinstance(value, bool):
-        return str(int(value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def problems(options: Mapping[str, Scalar], settings: Mapping[str, str]) -> Iterator[str]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from asct.sdk.record import Scalar
+
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_]*")
 _SECTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MISREAD: Final = ";#[]$\\"
@@ -25,6 +27,15 @@ def refusal(value: str) -> str:
         return f"a space at the end of `{value}`"
     found = next((mark for mark in value if mark in _MISREAD), None)
     return f"`{found}` in `{value}`" if found else ""
+
+
+def written(value: Scalar) -> str:
+    """A value as fio reads it: 1 and 0 for flags, numbers without an exponent."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float):
+        return f"{value:.9f}".rstrip("0").rstrip(".")
+    return str(value)
 
 
 def joined_names(names: Sequence[str]) -> str:

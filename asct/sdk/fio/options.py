@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asct.sdk.facts import HostFacts
-from asct.sdk.fio.allowed import unknown_options, written
+from asct.sdk.fio.allowed import unknown_options
 from asct.sdk.fio.engines import chosen_engine
+from asct.sdk.fio.jobfile import written
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.passing import option_of, passed_options
 from asct.sdk.fio.span import job_bytes, span_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from asct.sdk.fio.jobfile import written
 from asct.sdk.params import Params, setting
 
 Form = Literal["plain", "time"]
@@ -49,8 +50,4 @@ def passed_options(params: Params) -> dict[str, str]:
 
 def _written(value: Any, form: str) -> str:
     """fio reads sizes as plain counts, and a time without a unit in one that depends on the option."""
-    if isinstance(value, bool):
-        return str(int(value))
-    if form == "time":
-        return f"{max(1, round(value * 1e6))}us"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{max(1, round(value * 1e6))}us" if form == "time" else written(value)

@@ -1,0 +1,152 @@
+"""Options and job files of the user's own: what could reach beyond the targets is refused."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.benchmarks.storage_fio import BENCHMARK
+from asct.sdk import HostFacts
+from asct.sdk.benchmark import Context
+from asct.sdk.fio import FioParams
+from asct.sdk.fio.allowed import HARMLESS, option_problem
+from asct.sdk.fio.sections import sections_of
+
+DANGEROUS = [
+    "exec_prerun", "exec_postrun", "filename", "directory", "opendir", "filename_format", "write_iolog", "read_iolog",
+    "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "verify_dump", "verify_state_load", "include",
+    "ioscheduler", "cgroup", "cgroup_weight", "uid", "gid", "profile", "replay_redirect", "merge_blktrace_file",
+    "unlink", "unlink_each_loop", "allow_mounted_write", "allow_file_create", "create_only", "fill_device",
+    "file_append", "size", "ioengine", "trim_percentage", "trim_backlog", "gtod_reduce", "disable_clat", "output",
+    "group_reporting", "unified_rw_reporting", "steadystate", "ss", "loops", "stonewall", "wait_for", "exitall",
+    "continue_on_error", "verify_state_save", "buffer_pattern_file", "lockfile", "nrfiles", "client", "server",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DANGEROUS)
+def test_an_option_that_reaches_further_is_refused(name: str) -> None:
+    assert name not in HARMLESS
+    found = list(BENCHMARK.check(FioParams(options={name: "1"})))
+    assert [setting for setting, _ in found] == ["options"]
+    assert f"`{name}` is " in found[0][1]
+
+
+@pytest.mark.fio
+def test_whatever_this_fio_has_is_a_setting_or_harmless_or_refused() -> None:
+    """None of the options that take a name of a file, of a program or of a host is let through."""
+    shown = subprocess.run(["fio", "--cmdhelp=all"], capture_output=True, text=True, check=True).stdout
+    settings = FioParams.aliases()
+    free = [
+        name
+        for name, text in re.findall(r"^ *([a-z][a-z0-9_-]*) *: (.*)$", shown, re.MULTILINE)
+        if not option_problem(name, "1", settings) and re.search(r"(?i)\bfiles?\b|command|program|device|log", text)
+    ]
+    assert set(free) <= {
+        "dedupe_working_set_percentage", "file_service_type", "fsync_on_close", "ignore_zone_limits",
+        "zone_reset_frequency", "zone_reset_threshold",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["/etc/passwd", "mmap:/etc/x", "a b", "x;y", "x#y", "$(id)", "`id`", "a\nexec_prerun=id", "'f'", "", "../x"],
+)
+def test_values_that_may_name_a_file_or_end_a_line(value: str) -> None:
+    assert option_problem("rw_sequencer", value, {})
+    assert option_problem("mem", value, {})
+
+
+@given(st.text(max_size=30))
+def test_any_value_stays_one_line_of_the_job_file(value: str) -> None:
+    params = FioParams(options={"rw_sequencer": value}, file_names="/dev/sdx")
+    if list(BENCHMARK.check(params)):
+        return
+    [step] = BENCHMARK.steps(params, Context(HostFacts(host="h", collected_at="now"), "/work"))
+    lines = step.files["job.fio"].split("\n")
+    assert f"rw_sequencer={value}" in lines
+    assert sum(line.startswith("[") for line in lines) == 1
+    assert sum(line.startswith("filename=") for line in lines) == 1
+
+
+OWN = """
+; readers beside writers
+[global]
+bs=16k
+ioengine=libaio
+[readers]
+rw=randread
+iodepth=8
+numjobs=2
+
+# one after the other
+[writer]
+rw=write
+bs=1m
+iodepth=2
+numjobs=1
+fsync=32
+serialize_overlap
+"""
+
+
+def test_a_job_file_is_read_as_settings() -> None:
+    sections = dict(sections_of(FioParams(job_file=OWN, duration=5.0, rwmixread=40, file_names="/x")))
+    assert list(sections) == ["readers", "writer"]
+    reader, writer = sections.values()
+    assert (reader.rw, reader.block_size, reader.iodepth, reader.numjobs) == ("randread", 16384, 8, 2)
+    assert (writer.rw, writer.block_size, writer.engine, writer.fsync) == ("write", 2**20, "libaio", 32)
+    assert writer.options == {"serialize_overlap": "1"}
+    assert {one.duration for one in sections.values()} == {5.0}
+    assert (reader.writes, writer.writes) == (False, True)
+
+
+def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
+    params = FioParams(job_file=OWN, file_names="/dev/sdx", duration=5.0)
+    assert list(BENCHMARK.check(params)) == []
+    [step] = BENCHMARK.steps(params, Context(HostFacts(host="h", collected_at="now"), "/work"))
+    text = step.files["job.fio"]
+    assert text.count("filename=/proc/self/fd/100\n") == 2
+    assert re.findall(r"^\[(.*)\]$", text, re.MULTILINE) == ["readers", "writer"]
+    assert "--readonly" not in step.arguments
+    assert step.files["targets"].startswith("write\t")
+    (tmp_path / "job.fio").write_text(text)
+    subprocess.run(["fio", "--parse-only", "job.fio"], cwd=tmp_path, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rw=read", "line 1: `rw=read` is not a section"),
+        ("[a\nrw=read", "line 1"),
+        ("[a]\n[b c]", "line 2"),
+        ("[global]\nrw=read", "1 to 64 sections"),
+        ("[a]\n[a]", "a name of its own"),
+        ("[a]\nexec_prerun=rm -rf /", "`exec_prerun` is not among"),
+        ("[a]\ninclude other.fio", "not among"),
+        ("[a]\nfilename=/dev/sda", "`file_names`, which all sections share"),
+        ("[a]\nruntime=60", "`duration`, which all sections share"),
+        ("[a]\nioengine=external:/tmp/x.so", "engine: "),
+        ("[a]\nioengine=exec", "engine: "),
+        ("[a]\niodepth=many", "iodepth: "),
+        ("[a]\njob_file=x", "`job_file`, which all sections share"),
+        ("[a]\nmem=mmap:/etc/x", "may name a file"),
+        ("[a]\nbuffer_pattern='/etc/shadow'", "buffer_pattern: "),
+        ("[global]\nexec_postrun=id\n[a]\nrw=read", "`exec_postrun`"),
+    ],
+)
+def test_a_job_file_that_reaches_further_is_refused(text: str, message: str) -> None:
+    found = list(BENCHMARK.check(FioParams(job_file=text)))
+    assert [setting for setting, _ in found] == ["job_file"]
+    assert message in found[0][1]
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_job_file_or_refused(text: str) -> None:
+    for setting, message in BENCHMARK.check(FioParams(job_file=text, file_names="/dev/sdx")):
+        assert setting
+        assert message
