@@ -104,8 +104,8 @@ def _phase_notes(view: View, phase: str) -> list[str]:
     if not view.steady(phase):
         notes.append(f"{where}The steady state was NOT reached: the values still change")
     method = view.method(phase)
-    purged = "NOT purged" if method == "none" else f"purged by {method}"
-    notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds".capitalize())
+    purged = "NOT purged" if method == "none" else f"Purged by {method}"
+    notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds")
     return notes
 
 

@@ -1,0 +1,72 @@
+"""Record the testdata of the qualification benchmarks anew: `python -m tests.qualification.record [CASE...]`.
+
+Needs root, for a loop device with the limits of the kernel's block throttle. The limits are low so that few requests,
+with short histograms, show all that there is to read.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from asct.registry import Registry
+from asct.sdk.guard import Consent
+from tests.disks.loop import loop_device, throttle
+from tests.fio.record import FOLDER, compact, plain
+from tests.fio.running import run_points
+from tests.qualification.test_disks import facts
+
+LOW = {"riops": 200, "wiops": 100}
+SHORT = {"round_time": 0.6, "window": 2, "numjobs": 1, "iodepth": 2, "rounds_max": 3}
+CASES: dict[str, dict[str, dict[str, Any]]] = {
+    "storage-iops": {
+        "pts": {"block_sizes": "4K,64K", "mixes": "100,65,0", "dependent": "4K:0,64K:65", "steady_volume": 2, **SHORT},
+        "fast": {"profile": "fast", "block_sizes": "4K", "mixes": "100,0", "dependent": "4K:0", **SHORT},
+        "not-steady": {"block_sizes": "4K", "mixes": "0", "dependent": "4K:0", "steady_volume": 50, **SHORT},
+    },
+    "storage-latency": {
+        "pts": {"block_sizes": "4K,512", "mixes": "100,65,0", "response_time": 1.0, **SHORT, "iodepth": 1},
+    },
+}  # fmt: skip
+
+
+def main(wanted: list[str]) -> None:
+    for benchmark_name, cases in CASES.items():
+        for case, settings in cases.items():
+            if not wanted or case in wanted:
+                record(benchmark_name, case, settings)
+
+
+def record(benchmark_name: str, case: str, settings: dict[str, Any]) -> None:
+    """One repeat on a device of its own."""
+    benchmark = Registry().get(benchmark_name)
+    assert benchmark is not None
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name, loop_device(Path(name), 8) as loop, throttle(loop, **LOW):
+        target = str(loop.path)
+        own = settings | {"file_names": target}
+        consents = {target: Consent(target, str(loop.backing))}
+        [(outputs, measured)] = run_points(benchmark, [benchmark.params_model(**own)], Path(name), facts(), consents)
+    document = {
+        "settings": own,
+        "facts": facts().model_dump(mode="json", by_alias=True, exclude_defaults=True),
+        "outputs": [
+            {
+                "step": one.step.name,
+                "status": one.status,
+                "elapsed_ns": one.elapsed_ns,
+                "files": {name: compact(name, text) for name, text in one.files.items()},
+            }
+            for one in outputs
+        ],
+        "measurements": [plain(one) for one in measured],
+    }
+    path = FOLDER / benchmark_name.replace("-", "_") / "testdata" / f"{case}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
