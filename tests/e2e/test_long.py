@@ -1,0 +1,85 @@
+"""A test of rounds that is killed without warning goes on at its round, on the same file, and nothing is left running."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.running import asct, environment, latest, lines
+
+pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
+
+MIB = 1 << 20
+
+
+def plan_for(target: Path) -> str:
+    config = {
+        "file_names": str(target), "overwrite": True, "block_sizes": ["4K"], "mixes": [0], "dependent": ["4K:0"],
+        "round_time": "1s", "window": 3, "rounds_max": 4, "steady_volume": 0, "numjobs": 1, "iodepth": 4,
+        "precondition": 1, "excursion": 100, "slope": 100,
+    }  # fmt: skip
+    return json.dumps(
+        {"plan": 1, "name": "quick", "benchmarks": [{"uses": "storage-iops", "id": "long", "config": config}]}
+    )
+
+
+def noted(cwd: Path) -> list[dict[str, Any]]:
+    """The steps that are finished."""
+    found = list(cwd.glob("results/quick/2*/jobs/local/long/*/r1/steps.jsonl"))
+    return [json.loads(line) for line in found[0].read_text().splitlines()] if found else []
+
+
+def using(target: Path) -> list[str]:
+    """Programs that have the file open."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if link.readlink() == target:
+                found.append((link.parents[1] / "comm").read_text().strip())
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(what: Any, seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_a_killed_test_goes_on_at_its_round(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(os.urandom(16 * MIB))
+    (tmp_path / "plan.yaml").write_text(plan_for(target))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "asct", "apply", "plan.yaml", "-q"],
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+    )
+    try:
+        wait_for(lambda: sum("round" in note["name"] for note in noted(tmp_path)) >= 2 and using(target))
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    wait_for(lambda: not using(target), 20)  # nothing goes on writing for nobody
+    before = noted(tmp_path)
+    ended = asct("apply", "plan.yaml", "--resume", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    run = latest(tmp_path)
+    after = noted(tmp_path)
+    assert after[: len(before)] == before
+    assert [note["name"] for note in after if note["resumed"]] == [after[len(before)]["name"]]
+    rounds = [note["name"] for note in after if "round" in note["name"]]
+    assert len(rounds) == len(set(rounds)) >= 3
+    assert any(record["metric"] == "iops" for record in lines(run / "records.jsonl"))
+    assert asct("results", "verify", cwd=tmp_path).code == 0
