@@ -1,0 +1,95 @@
+"""The settings of storage-recovery. The profile decides on every time and number that is not set."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import BeforeValidator, Field
+
+from asct.benchmarks.storage_recovery.form import FORMS, Form
+from asct.sdk.fio.params import Counts, listed
+from asct.sdk.params import Count, Duration, Size, setting
+from asct.sdk.qualification.phase import Cell, Phase, Tracked
+from asct.sdk.qualification.settings import MIB, SEQUENTIAL_BLOCK, QualificationParams
+
+Test = Literal["idle", "stimulus", "demand"]
+TESTS: Final[tuple[Test, ...]] = ("idle", "stimulus", "demand")
+WRITES: Final = Cell(4096, 0)
+STREAM: Final = Cell(MIB, 0, random=False)
+SCATTER: Final = Cell(8192, 0)
+
+
+class RecoveryParams(QualificationParams):
+    """One test of the three, each of which is a point of its own."""
+
+    step_settings: ClassVar[dict[str, str]] = {"tests": "test"}
+
+    tests: Annotated[tuple[Test, ...], BeforeValidator(listed), Field(min_length=1)] = setting(
+        TESTS, "Tests to run, one point each; setting test instead gives a single one"
+    )
+    test: Test = setting(
+        "idle", "idle: host idle recovery; stimulus: cross stimulus recovery; demand: demand intensity"
+    )
+    waits: Annotated[tuple[Duration, ...], BeforeValidator(listed)] | None = setting(
+        None, "idle: pauses between bursts (pts: 5s,10s,15s,25s,50s; fast: 2s,5s)", min_length=1
+    )
+    burst_time: Duration | None = setting(None, "idle: time of a burst (pts: 5s; fast: 2s)", gt=0, le=3600)
+    bursts: Count | None = setting(None, "idle: bursts for each pause (pts: 360; fast: 10)", ge=2, le=10_000)
+    baseline_time: Duration | None = setting(
+        None, "idle: writing without a pause behind the bursts (pts: 30m; fast: 20s)", gt=0, le=86400
+    )
+    sequential_time: Duration | None = setting(
+        None, "stimulus: time of each sequential spell (pts: 8h; fast: 1m)", gt=0, le=7 * 86400
+    )
+    random_time: Duration | None = setting(
+        None, "stimulus: time of the random spell (pts: 6h; fast: 1m)", gt=0, le=7 * 86400
+    )
+    recovered_within: float = setting(
+        10.0, "stimulus: a stream that is so many percent below its level counts as recovered", gt=0, lt=100
+    )
+    threads: Counts | None = setting(
+        None, "demand: numbers of jobs (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", aliases=("thread_counts",), min_length=1
+    )
+    depths: Counts | None = setting(
+        None, "demand: requests in flight per job (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", min_length=1
+    )
+    demand_block_size: Size = setting(8192, "demand: bytes per request", ge=512, le=128 * MIB)
+    demand_rwmixread: Count = setting(65, "demand: share of reads, in percent", le=100)
+    prewrite_time: Duration | None = setting(
+        None, "demand: random writes before each round of the matrix (pts: 5m; fast: 5s)", le=86400
+    )
+    matrix_rounds: Count | None = setting(
+        None, "demand: rounds of the matrix at most, until it is steady (pts: rounds_max; fast: 1)", ge=1, le=1000
+    )
+    settle_time: Duration | None = setting(
+        None, "demand: random writes before each histogram (pts: 1h; fast: 5s)", le=86400
+    )
+    histogram_time: Duration | None = setting(
+        None, "demand: time of each histogram (pts: 10m; fast: 10s)", gt=0, le=86400
+    )
+    latency_bound: Duration = setting(0.005, "demand: mean latency that an operating point keeps", gt=0, le=60)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Every block size that is used."""
+        return (SEQUENTIAL_BLOCK, WRITES.block_size, STREAM.block_size, SCATTER.block_size, self.demand_block_size)
+
+    def form(self) -> Form:
+        """Times and numbers: those that are set, the profile's otherwise."""
+        given = {name: getattr(self, name) for name in FORMS[self.profile]}
+        return Form(**{name: FORMS[self.profile][name] if value is None else value for name, value in given.items()})
+
+    def load(self) -> RecoveryParams:
+        """The settings with the load of the test: the specification has one job with 32 requests for streams, and the
+        most of the matrix for what comes before it."""
+        form = self.form()
+        if self.test == "stimulus":
+            return self.model_copy(update={"numjobs": 1, "iodepth": 32, "precondition": 0})
+        if self.test == "demand":
+            return self.model_copy(update={"numjobs": max(form.threads), "iodepth": max(form.depths)})
+        return self
+
+    @property
+    def phase(self) -> Phase:
+        """What the drive is driven to the steady state with: random writes of 4 KiB."""
+        return Phase("", (WRITES,), (Tracked(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
