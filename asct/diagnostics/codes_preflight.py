@@ -28,8 +28,8 @@ CODES: dict[str, CodeText] = {
     "E424": CodeText(
         "named file missing on a host",
         "A point reads a file or device that the plan names and the host does not have. Correct `file_names`, or leave "
-        "it out: asct then makes a temporary file of its own. asct never makes a file below /dev, so a device that is to be "
-        "written has to be there as well; `asct doctor` lists those of a host.",
+        "it out: asct then makes a temporary file of its own. asct never makes a file below /dev, so a device that is "
+        "to be written has to be there as well; `asct doctor` lists those of a host.",
     ),
     "E425": CodeText(
         "folder of a named file missing",
@@ -84,8 +84,8 @@ CODES: dict[str, CodeText] = {
         "Checks: `mounted` (neither it, its partitions, nor what is built on them carries a mounted file system), "
         "`system` (it carries neither /, /boot, /usr, asct nor the work folder), `swap`, `holders` (LVM, dm, md, a "
         "loop device over a file on it), `raid`, `open-elsewhere` (no other program has it open), `exclusive` (it "
-        "and each partition opens O_EXCL; the handle is held until the job ends), `multipath`, `reserved`. Nothing "
-        "was written. Exit code 4. `overwrite: true` does not help against these: release the device, or take "
+        "and each partition opens O_EXCL; the handles are held until the program ends), `multipath`, `reserved`. "
+        "Nothing was written. Exit code 4. `overwrite: true` does not help against these: release the device, or take "
         "another.",
     ),
     "E443": CodeText(

@@ -1,4 +1,7 @@
-"""Loop devices through `asct apply`: measured with consent, else refused with a name, and then not a byte changes."""
+"""Loop devices through `asct apply`: measured with consent, else refused with a name, and then not a byte changes.
+
+`asct doctor` tries every device of the machine for a moment, so what runs it runs alone.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from asct.store.reader import read_run
 from asct.store.verify import verify
 from tests.disks.loop import Loop, loop_device
 from tests.e2e.running import Ended, apply, asct, latest, lines
+from tests.e2e.test_ssh import hosts, leftovers
+from tests.sshd import Sshd
 
 pytestmark = [pytest.mark.e2e, pytest.mark.disks, pytest.mark.fio]
 
@@ -186,6 +191,7 @@ def test_two_jobs_on_one_device_and_a_resume(loop: Loop, tmp_path: Path) -> None
     assert status.exists(), "what this run wrote is its own after a resume, too"
 
 
+@pytest.mark.alone
 def test_doctor_shows_what_apply_would_do(loop: Loop, tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(plan_of(loop))
     ended = asct("doctor", "plan.yaml", "--json", cwd=tmp_path)
@@ -199,3 +205,22 @@ def test_doctor_shows_what_apply_would_do(loop: Loop, tmp_path: Path) -> None:
     disk = next(disk for disk in held["disks"] if disk["device"] == str(loop.path))
     assert "open-elsewhere" in {item["check"] for item in disk["objections"]}
     assert held["consents"][0]["refusals"][0]["code"] == "E442"
+
+
+@pytest.mark.ssh
+@pytest.mark.kernels
+@pytest.mark.alone
+def test_over_ssh_an_account_that_may_not_look_may_not_write(loop: Loop, sshd: Sshd, tmp_path: Path) -> None:
+    plan = plan_of(loop).replace("host: local", "host: server") + hosts(sshd)
+    account = "" if sshd.user == "root" else "E444"
+    wrong = plan.replace(f"serial: {loop.backing}", "serial: /other")
+    refused(loop, tmp_path, wrong, "E440", "host server", "check `serial`", account)
+    looked = asct("doctor", "plan.yaml", "--json", cwd=tmp_path)
+    (host,) = json.loads(looked.out)["hosts"]
+    codes = {item["code"] for item in host["consents"][0]["refusals"]}
+    assert (looked.code, host["transport"]) == (0, "ssh") and "E440" in codes
+    found = json.loads((latest(tmp_path) / "jobs/server/job/audit.json").read_text())
+    assert [look["decision"] for look in found["looks"]] == ["refused"]
+    if account:
+        refused(loop, tmp_path, plan, account, "could not be checked")
+    assert leftovers(sshd) == []
