@@ -62,6 +62,8 @@ class AuditTarget(_Part):
     capacity_bytes: int | None = None
     drive_writes: float | None = None
     """`written_bytes` as a share of the capacity."""
+    percentage_used: int | None = None
+    """Of the life of the drive, as it said itself before the job (NVMe, may be above 100)."""
     begun: bool = False
     """Whether a step that writes there was started."""
 
