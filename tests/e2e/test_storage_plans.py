@@ -76,8 +76,9 @@ def test_a_pattern_that_writes_is_refused_on_a_file_of_ones_own(tmp_path: Path) 
     target = tmp_path / "target.dat"
     target.write_bytes(bytes(2**20))
     ended = asct(
-        "apply", str(PLANS / "storage.yaml"), "--set", f"vars.target={target}", "--set", "vars.size=null", cwd=tmp_path
-    )
+        "apply", str(PLANS / "storage.yaml"), "--benchmark", "patterns", "--set", f"vars.target={target}",
+        "--set", "vars.size=null", cwd=tmp_path,
+    )  # fmt: skip
     assert ended.code == 4, ended.err
     assert "overwrite" in ended.err
     assert target.read_bytes() == bytes(2**20)
