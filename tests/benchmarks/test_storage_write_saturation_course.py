@@ -48,6 +48,14 @@ def test_the_plateau_of_a_burst_ends_nothing() -> None:
     assert over([slot(8000)] * 60, goal) == "steady", "107 GiB were written before the window"
 
 
+def test_a_steady_window_lies_behind_the_last_pause() -> None:
+    goal = Goal(written=10**18, seconds=1e9, sample_s=60.0, settled=0.0, rule=Rule())
+    rounds = [slot(1000)] * 8
+    assert over(rounds, goal, since=3) == "steady", "five rounds behind the pause"
+    assert over(rounds, goal, since=4) is None
+    assert over(rounds, Goal(1, 1e9, 60.0, 0.0, Rule()), since=4) == "volume"
+
+
 def test_a_steady_window_has_its_mean() -> None:
     goal = Goal(written=10**18, seconds=1e9, sample_s=120.0, settled=0.0, rule=Rule())
     window = steady_window([slot(rate) for rate in (900, 1100) * 5], goal)

@@ -21,6 +21,7 @@ from tests.qualification.test_disks import facts
 
 LOW = {"riops": 200, "wiops": 100}
 SHORT = {"round_time": 0.6, "window": 2, "numjobs": 1, "iodepth": 2, "rounds_max": 3}
+BRIEF = {**SHORT, "profile": "fast", "precondition": 1}
 CASES: dict[str, dict[str, dict[str, Any]]] = {
     "storage-iops": {
         "pts": {"block_sizes": "4K,64K", "mixes": "100,65,0", "dependent": "4K:0,64K:65", "steady_volume": 2, **SHORT},
@@ -29,6 +30,26 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
     },
     "storage-latency": {
         "pts": {"block_sizes": "4K,512", "mixes": "100,65,0", "response_time": 1.0, **SHORT, "iodepth": 1},
+    },
+    "storage-throughput": {
+        "pts": {"block_sizes": "64K,16K", **SHORT},
+        "fast": {"profile": "fast", "block_sizes": "64K,16K", **SHORT},
+    },
+    "storage-write-saturation": {
+        "volume": {"volume_factor": 0.12, "histogram_time": 0.6, **SHORT},
+        "steady": {"profile": "fast", "rw": "rw", "rwmixread": 50, "steady_volume": 0.05, "histogram_time": 0, **SHORT},
+    },
+    "storage-recovery": {
+        "idle": {"test": "idle", "waits": "1s,2s", "bursts": 3, "burst_time": 0.5, "baseline_time": 2, **BRIEF},
+        "stimulus": {"test": "stimulus", "sequential_time": 1.5, "random_time": 0.6, **BRIEF},
+        "demand": {
+            "test": "demand", "threads": "1,2", "depths": "1,2", "prewrite_time": 0.3, "settle_time": 0.3,
+            "histogram_time": 0.6, "latency_bound": "25ms", **BRIEF,
+        },
+    },
+    "storage-hdd": {
+        "written": {"zones": 4, "duration": 0.4, "block_sizes": "4K", "sequential_block_sizes": "64K", "mixes": "100,50"},
+        "read-only": {"zones": 2, "duration": 0.4, "block_sizes": "16K", "test": "iops", "write": False},
     },
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ _TARGET: Final = ("active_range", "left_out")
 _ROUND: Final[dict[str, tuple[str, ...] | None]] = {"round": None}
 _USUAL_BYTES_PER_S: Final = 300_000_000
 _SLOW_BYTES_PER_S: Final = 50_000_000
-_ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time", "steady", "interrupted")}
+_ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time", "steady")}
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):

@@ -53,26 +53,30 @@ def samples(rounds: Iterable[Slot], length_s: float) -> list[Slot]:
     return found
 
 
-def steady_window(rounds: Sequence[Slot], goal: Goal) -> Window | None:
-    """The last samples as a window when they are steady; None if they are not, or the steady state ends nothing."""
+def steady_window(rounds: Sequence[Slot], goal: Goal, since: int = 0) -> Window | None:
+    """The last samples as a window when they are steady; None if they are not, or the steady state ends nothing.
+
+    Samples begin with the round of index `since`: the drive rested before it when the test was cut off.
+    """
     if goal.sample_s <= 0:
         return None
-    found = samples(rounds, goal.sample_s)
+    found = samples(rounds[since:], goal.sample_s)
     rates = [slot.iops for slot in found]
-    before = list(accumulate((slot.written for slot in found), initial=0))
+    rested = sum(slot.written for slot in rounds[:since])
+    before = list(accumulate((slot.written for slot in found), initial=rested))
     seen = (enough_from(before, goal.settled), cliff(rates))
     since = min((index for index in seen if index is not None), default=len(rates))
     window = last_window(rates, goal.rule, since)
     return window if window is not None and window.holds(goal.rule) else None
 
 
-def over(rounds: Sequence[Slot], goal: Goal) -> Reason | None:
-    """Why the test is over after `rounds`; None while it is not."""
+def over(rounds: Sequence[Slot], goal: Goal, since: int = 0) -> Reason | None:
+    """Why the test is over after `rounds`; None while it is not. `since`: as of `steady_window`."""
     if sum(one.written for one in rounds) >= goal.written:
         return "volume"
     if sum(one.seconds for one in rounds) >= goal.seconds:
         return "time"
-    return "steady" if steady_window(rounds, goal) is not None else None
+    return "steady" if steady_window(rounds, goal, since) is not None else None
 
 
 def first_cliff(course: Sequence[Slot], least: float = CLIFF) -> Cliff | None:

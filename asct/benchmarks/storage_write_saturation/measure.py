@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Final
 
 from asct.benchmarks.storage_write_saturation.course import Cliff, Goal, first_cliff, over, steady_window
-from asct.benchmarks.storage_write_saturation.rounds import Round
+from asct.benchmarks.storage_write_saturation.rounds import Round, last_pause
 from asct.sdk.fio.histogram import NS, merged
 from asct.sdk.qualification.slots import joined
 from asct.sdk.record import Measurement, Scalar, doubtful
@@ -27,7 +27,9 @@ def measurements(rounds: Sequence[Round], span: int, goal: Goal, marks: tuple[st
     whole = joined(slots)
     yield from _end(rounds, goal, flags)
     yield from _cliff(cliff, span, flags)
-    reason = over(slots, goal) or "interrupted"
+    reason = over(slots, goal, last_pause([one.resumed for one in rounds]))
+    if reason is None:
+        raise ValueError("the rounds were not ended: neither the volume nor the time of the test was reached")
     yield Measurement("rounds", float(len(rounds)), {"ended_by": reason}, flags=marks)
     yield Measurement("written", float(whole.written), flags=marks)
     yield Measurement("drive_fills", whole.written / span, flags=marks)
@@ -71,7 +73,8 @@ def _end(rounds: Sequence[Round], goal: Goal, flags: tuple[str, ...]) -> Iterato
 
 def _last_rounds(rounds: Sequence[Round], goal: Goal) -> Sequence[Round]:
     """The rounds of the steady window, or a window of rounds."""
-    if steady_window([one.whole for one in rounds], goal) is None:
+    since = last_pause([one.resumed for one in rounds])
+    if steady_window([one.whole for one in rounds], goal, since) is None:
         return rounds[-goal.rule.window :]
     ends = accumulate(one.whole.seconds for one in reversed(rounds))
     wanted = goal.rule.window * goal.sample_s * (1.0 - 1e-3)

@@ -42,8 +42,9 @@ def next_steps(params: SaturationParams, journal: Journal, context: Context) -> 
     opening = opening_steps(journal, params.phase, context)
     if opening:
         return opening
-    done = [slot_of(output) for output in round_outputs(params, journal)]
-    if not done or over(done, params.goal(journal.span)) is None:
+    outputs = list(round_outputs(params, journal))
+    done = [slot_of(output) for output in outputs]
+    if not done or over(done, params.goal(journal.span), last_pause([one.resumed for one in outputs])) is None:
         settings = round_params(params, journal, done)
         step = fio_step(settings, context, params.phase.step_name(len(done) + 1, params.cell), dirty=True)
         return [_reporting(step, settings.duration / _REPORTS)]
@@ -57,6 +58,11 @@ def _reporting(step: Step, seconds: float) -> Step:
     every = f"--status-interval={round(1000 * max(_SHORTEST_S, seconds))}ms"
     arguments = tuple(every if one.startswith("--status-interval=") else one for one in step.arguments)
     return replace(step, arguments=arguments, companions=())
+
+
+def last_pause(resumed: Sequence[bool]) -> int:
+    """The index of the last round that came after a pause; 0 without any."""
+    return max((index for index, paused in enumerate(resumed) if paused), default=0)
 
 
 def round_outputs(params: SaturationParams, journal: Journal) -> Iterator[Output]:

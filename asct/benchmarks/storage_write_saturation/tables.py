@@ -38,7 +38,6 @@ _ENDS: Final = {
     "volume": "the volume of volume_factor was written",
     "time": "time_cap was reached before the volume was written",
     "steady": "the samples were steady",
-    "interrupted": "it was cut off",
 }
 
 

@@ -1,0 +1,201 @@
+"""Write saturation, recovery, throughput and zones with the real fio on loop devices whose limits change in mid-run."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.benchmarks.storage_hdd import BENCHMARK as HDD
+from asct.benchmarks.storage_recovery import BENCHMARK as RECOVERY
+from asct.benchmarks.storage_throughput import BENCHMARK as THROUGHPUT
+from asct.benchmarks.storage_write_saturation import BENCHMARK as SATURATION
+from asct.sdk.fio.process import JOB_FILE
+from asct.sdk.record import Measurement, Scalar
+from asct.sdk.step import Output
+from tests.disks.loop import loop_device, throttle
+from tests.qualification.test_disks import run, sectors_written
+
+pytestmark = [pytest.mark.disks, pytest.mark.fio]
+MIB = 2**20
+SHORT: dict[str, Any] = {"round_time": 0.5, "window": 2, "numjobs": 1, "iodepth": 4, "purge": "none"}
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder on a real file system; /tmp may be memory."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+def value(measured: Sequence[Measurement], metric: str, **coords: Scalar) -> Measurement:
+    """The one value of a metric at a place."""
+    [found] = [
+        one
+        for one in measured
+        if one.metric == metric and all(one.coords.get(key) == wanted for key, wanted in coords.items())
+    ]
+    return found
+
+
+def option(output: Output, name: str) -> int | None:
+    """A number in the job file of a step."""
+    found = re.search(rf"^{name}=([0-9]+)", output.step.files[JOB_FILE], re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def test_the_cliff_is_found_at_its_volume(folder: Path) -> None:
+    with loop_device(folder, 16) as loop, throttle(loop, wiops=800) as group:
+        params = SATURATION.params_model(
+            file_names=str(loop.path), volume_factor=0.55, histogram_time=0, **SHORT | {"round_time": 1.0}
+        )
+
+        def fall(name: str) -> None:
+            if name == "round03-randwrite-4k":
+                group.limit(wiops=100)
+
+        _, measured = run(SATURATION, params, folder / "work", loop, fall)
+    written = [one.value for one in measured if one.metric == "round_written"]
+    assert value(measured, "cliff_written").value == pytest.approx(written[1], rel=0.1), (
+        "at the end of the second round"
+    )
+    assert value(measured, "burst_iops").value == pytest.approx(800, rel=0.1)
+    assert value(measured, "cliff_ratio").value == pytest.approx(8, rel=0.15)
+    assert value(measured, "iops").value == pytest.approx(100, rel=0.1)
+    assert value(measured, "rounds").coords == {"ended_by": "volume"}
+    assert value(measured, "written").value >= 0.55 * 16 * MIB
+    assert "not-purged" in value(measured, "iops").flags
+
+
+def test_saturation_ends_at_its_time_without_a_cliff(folder: Path) -> None:
+    with loop_device(folder, 16) as loop, throttle(loop, wiops=200):
+        params = SATURATION.params_model(file_names=str(loop.path), time_cap=2, histogram_time=1, **SHORT)
+        outputs, measured = run(SATURATION, params, folder / "work", loop)
+    assert value(measured, "rounds").coords == {"ended_by": "time"}
+    assert value(measured, "load_time").value == pytest.approx(2.0, abs=0.6)
+    assert value(measured, "cliffs").value == 0.0
+    assert [one for one in measured if one.metric == "cliff_written"] == []
+    assert outputs[-1].step.name == "histogram"
+    shares = [one.value for one in measured if one.metric == "response_share"]
+    assert sum(shares) == pytest.approx(100.0)
+
+
+def test_short_bursts_after_pauses_are_faster_than_a_lasting_load(folder: Path) -> None:
+    with loop_device(folder, 16) as loop, throttle(loop, wiops=200) as group:
+        params = RECOVERY.params_model(
+            file_names=str(loop.path), test="idle", profile="fast", waits="1s", bursts=4, burst_time=0.5,
+            baseline_time=3, precondition=0, steady_volume=0, **SHORT,
+        )  # fmt: skip
+        outputs, measured = run(
+            RECOVERY, params, folder / "work", loop, lambda name: group.limit(wiops=800 if "burst" in name else 200)
+        )
+    assert value(measured, "baseline_iops", wait=1.0).value == pytest.approx(200, rel=0.1)
+    assert value(measured, "idle_gain", wait=1.0).value == pytest.approx(4, rel=0.3)
+    pauses = value(measured, "idle_time", wait=1.0)
+    assert pauses.value >= 1.0 - 0.2
+    delays = [option(one, "startdelay") for one in outputs if "burst" in one.step.name]
+    assert delays[0] == 1000
+    assert all(delay is not None and delay < 1000 for delay in delays[2:]), "less what programs take to start"
+    assert all("fast" in one.flags for one in measured if one.metric.startswith(("idle", "burst", "recovered")))
+
+
+def test_a_stream_recovers_after_random_writes(folder: Path) -> None:
+    with loop_device(folder, 64) as loop, throttle(loop, wiops=20) as group:
+        params = RECOVERY.params_model(
+            file_names=str(loop.path), test="stimulus", profile="fast", sequential_time=6, random_time=1,
+            recovered_within=25, **SHORT | {"round_time": 1.0},
+        )  # fmt: skip
+        slow = ("after-round001", "after-round002")
+        outputs, measured = run(
+            RECOVERY, params, folder / "work", loop, lambda name: group.limit(wiops=8 if name in slow else 20)
+        )
+    first = [option(one, "offset") for one in outputs if one.step.name.startswith("before")]
+    assert first[0] in (None, 0)
+    assert all(place for place in first[1:2]), "the second round goes on where the first one ended"
+    assert value(measured, "recovered").value == 1.0
+    times = {
+        one.coords["round"]: one.value
+        for one in measured
+        if one.metric == "spell_time" and one.coords["spell"] == "after"
+    }
+    begun = value(measured, "spell_time", spell="between", round=1).value
+    assert value(measured, "recovery_time").value == pytest.approx(times[2] - begun, abs=0.5)
+
+
+def test_operating_points_keep_the_bound_of_latency(folder: Path) -> None:
+    with loop_device(folder, 16) as loop, throttle(loop, wiops=200, riops=200):
+        params = RECOVERY.params_model(
+            file_names=str(loop.path), test="demand", profile="fast", threads="1,2", depths="1,8", prewrite_time=0.3,
+            settle_time=0.3, histogram_time=1, latency_bound="30ms", precondition=0, steady_volume=0, **SHORT,
+        )  # fmt: skip
+        outputs, measured = run(RECOVERY, params, folder / "work", loop)
+    latencies = {
+        (one.coords["numjobs"], one.coords["iodepth"]): one.value for one in measured if one.metric == "demand_latency"
+    }
+    assert set(latencies) == {(1, 1), (1, 8), (2, 1), (2, 8)}
+    most = value(measured, "point_iops", point="max")
+    assert latencies[most.coords["numjobs"], most.coords["iodepth"]] < 0.030
+    assert latencies[2, 8] > 0.030, "16 requests in flight at 400 a second"
+    assert {"histogram-max", "histogram-mid", "histogram-min"} < {one.step.name for one in outputs}
+
+
+def test_each_block_size_has_a_steady_state_of_its_own(folder: Path) -> None:
+    with loop_device(folder, 16) as loop, throttle(loop, wbps=20 * MIB, rbps=40 * MIB):
+        params = THROUGHPUT.params_model(
+            file_names=str(loop.path), block_sizes="64K,16K", precondition=1, **SHORT | {"round_time": 1.0}
+        )
+        before = sectors_written(loop)
+        outputs, measured = run(THROUGHPUT, params, folder / "work", loop)
+        assert sectors_written(loop) - before > 2 * 16 * MIB // 512
+    names = [one.step.name for one in outputs]
+    assert "64k-precondition-1" in names
+    assert "16k-precondition-1" in names
+    for size in (65536, 16384):
+        writing = value(measured, "bandwidth", block_size=size, rwmixread=0)
+        reading = value(measured, "bandwidth", block_size=size, rwmixread=100)
+        assert writing.value == pytest.approx(20 * MIB, rel=0.15)
+        assert reading.value == pytest.approx(40 * MIB, rel=0.15)
+    passes = next(one for one in outputs if one.step.name == "16k-precondition-1")
+    assert option(passes, "bs") == 16384
+    assert [one.value for one in measured if one.metric == "steady"] == [1.0, 1.0]
+
+
+def test_zones_show_where_the_disk_is_slow(folder: Path) -> None:
+    with loop_device(folder, 16) as loop, throttle(loop, riops=400) as group:
+        params = HDD.params_model(
+            file_names=str(loop.path), zones=8, duration=0.4, test="throughput", sequential_block_sizes="64K",
+            write=False, iodepth=2,
+        )  # fmt: skip
+
+        def inner(name: str) -> None:
+            zone = int(name[4:8]) if name.startswith("zone") else 0
+            group.limit(riops=400 - 25 * zone)
+
+        before = sectors_written(loop)
+        outputs, measured = run(HDD, params, folder / "work", loop, inner)
+        assert sectors_written(loop) == before, "nothing is written without write"
+    assert len(outputs) == 1 + 8
+    assert all("--readonly" in one.step.arguments for one in outputs[1:])
+    assert value(measured, "outer_to_inner").value == pytest.approx(400 / 225, rel=0.15)
+    assert [one.value for one in measured if one.metric == "zone_offset"] == [index * 2 * MIB for index in range(8)]
+
+
+def test_a_disk_with_blocks_of_four_kib_has_zones_of_the_right_size(folder: Path) -> None:
+    with loop_device(folder, 16, sector=4096) as loop, throttle(loop, riops=1000):
+        params = HDD.params_model(
+            file_names=str(loop.path),
+            zones=4,
+            duration=0.3,
+            test="iops",
+            mixes="100",
+            block_sizes="4K,512",
+            write=False,
+        )
+        outputs, measured = run(HDD, params, folder / "work", loop)
+    assert value(measured, "zone_size").value == 4 * MIB
+    assert "blocks-left-out" in value(measured, "zone_size").flags
+    assert {option(one, "bs") for one in outputs[1:]} == {4096}
