@@ -1,4 +1,4 @@
-"""A test of rounds that is killed without warning goes on at its round, on the same file, and nothing is left running."""
+"""A test of rounds that is killed goes on at its round, on the same file, and leaves nothing running."""
 
 from __future__ import annotations
 

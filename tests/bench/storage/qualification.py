@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import threading
@@ -23,7 +24,7 @@ def cliff() -> None:
     """A device that falls from 8,000 to 1,000 requests a second in mid-run, by storage-iops and by fio's own rule."""
     with limited(512, wiops=BURST) as (loop, group):
         config = {
-            "file_names": str(loop.path), "block_sizes": ["4K"], "mixes": [0], "dependent": ["4k:0"],
+            "file_names": str(loop.path), "block_sizes": ["4K"], "mixes": [0], "dependent": ["4K:0"],
             "round_time": "2s", "rounds_max": 30, "precondition": 1, "numjobs": 1, "iodepth": 8, "purge": "none",
         }  # fmt: skip
         folder = write_plan({"uses": "storage-iops", "config": config}, loop)
@@ -43,7 +44,8 @@ def _fall(process: subprocess.Popen[str], folder: Path, group: Throttle) -> None
     """Lower the limit once enough rounds of the burst are done; raises RuntimeError when the test ends before."""
     while process.poll() is None:
         notes = list(folder.glob("results/*/latest/jobs/*/*/*/r1/steps.jsonl"))
-        if notes and notes[0].read_text().count('"name":"round') >= PLATEAU_ROUNDS:
+        done = [json.loads(line)["name"] for line in notes[0].read_text().splitlines()] if notes else []
+        if sum(name.startswith("round") for name in done) >= PLATEAU_ROUNDS:
             group.limit(wiops=LASTING)
             return
         time.sleep(0.1)
@@ -70,7 +72,7 @@ def profiles() -> None:
     with limited(128, riops=4000, wiops=2000) as (loop, _):
         config: dict[str, Any] = {
             "file_names": str(loop.path), "block_sizes": ["4K", "8K", "16K", "32K"], "mixes": [100, 65, 35, 0],
-            "dependent": ["4k:0"], "round_time": "6s", "precondition": 1, "numjobs": 1, "iodepth": 8, "purge": "none",
+            "dependent": ["4K:0"], "round_time": "6s", "precondition": 1, "numjobs": 1, "iodepth": 8, "purge": "none",
             "steady_volume": 0, "fast_min_time": "3s",
         }  # fmt: skip
         for profile in ("pts", "fast"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +24,12 @@ def show(name: str, asked: str, seen: str, reached: bool) -> None:
 
 @contextmanager
 def limited(mib: int = 64, **rules: int) -> Iterator[tuple[Loop, Throttle]]:
-    """A loop device that this process, and what it starts, uses within limits."""
-    with loop_device(scratch(), mib) as loop, throttle(loop, **rules) as group:
+    """A loop device that this process, and what it starts, uses within limits; in memory, so that no disk limits it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="asct-bench-", dir="/dev/shm") as folder,
+        loop_device(Path(folder), mib) as loop,
+        throttle(loop, **rules) as group,
+    ):
         yield loop, group
 
 
