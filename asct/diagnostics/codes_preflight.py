@@ -108,7 +108,8 @@ CODES: dict[str, CodeText] = {
     "E446": CodeText(
         "limit of written bytes reached",
         "The drives of a target took as many bytes in this run as `safety.max_written` allows, by their own counters "
-        "(which count what others write as well). The program was stopped, and nothing more is written to the "
-        "target. Exit code 4. Raise the limit or write less; `asct resume` measures the rest.",
+        "(which count what others write as well; the targets of one program count together). The program was stopped, "
+        "and nothing more is written to the target, also when the run is resumed. Exit code 4. Write less, or raise "
+        "the limit and apply the plan anew.",
     ),
 }

@@ -241,7 +241,9 @@ class JobRunner:
                 return outcome
             goes_on = outcome.lost and self._state.benchmark.continues(point.params)  # that is no second attempt
             again = goes_on or (outcome.status in retry.on and attempt <= retry.max)
-            if not again or self._shared.stop.requested or not self._ready(self._state.points or []):
+            if not again or is_refusal(outcome.diagnostic) or self._shared.stop.requested:
+                return outcome
+            if not self._ready(self._state.points or []):
                 return outcome
             attempt += not goes_on
 

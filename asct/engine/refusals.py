@@ -48,7 +48,9 @@ UNREADABLE: Final = Named(
     "E444", "run as root, or give the account the right to read it; what is not known is not safe"
 )
 UNCHECKED: Final = Named("E445", "see what the checks wrote; without them nothing is written to a device")
-VOLUME: Final = Named("E446", "raise `safety.max_written`, or write less: fewer points, shorter ones, fewer rounds")
+VOLUME: Final = Named(
+    "E446", "write less (fewer or shorter points), or raise `safety.max_written` and apply the plan anew"
+)
 REFUSED: Final = frozenset({"E430", "E431", "E440", "E441", "E442", "E443", "E444", "E445", "E446"})
 """Codes that end a run with exit code 4."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from asct.engine.failures import Ran, failure_of
-from asct.plan.model import Safety
+from asct.plan.model import Retry, Safety
 from asct.planner.model import Job
 from asct.sdk.guard import Target, guarded
 from asct.sdk.step import Output, Step, Tool
@@ -98,8 +98,9 @@ def test_a_device_that_changes_before_its_job_is_refused(tmp_path: Path) -> None
 
 def test_a_step_that_is_refused_ends_its_job(tmp_path: Path) -> None:
     guard = Guard(tmp_path, checks={"exclusive": [False, "busy"]}, **{"from": 4})
-    done = run(tmp_path, guard, writing({}, {}, {}), job(name="b"))
+    done = run(tmp_path, guard, writing({}, {}, {}, retry=Retry(2, ("failed",))), job(name="b"))
     assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "failed": 1, "skipped": 1})
+    assert len(guard.calls) == 4, "a refusal is not tried again"
     status = done.status(number=1)
     assert status.diagnostic["code"] == "E442"
     assert "check `exclusive`: busy" in status.diagnostic["message"]
