@@ -14,7 +14,7 @@ from asct.sdk.benchmark import Context
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point
 from asct.sdk.guard import StopRule
-from asct.sdk.qualification.history import History, quantity_of
+from asct.sdk.qualification.history import History
 from asct.sdk.qualification.journal import Journal, fio_process
 from asct.sdk.qualification.phase import Cell, Phase, Tracked
 from asct.sdk.qualification.rounds import phase_steps
@@ -64,15 +64,19 @@ class Passes:
             if not self.journal.has(name := self._name(number, kind, cell))
         ]
 
-    def point(self, number: int, cell: Cell, kind: str = "pass") -> Point:
-        """What a cell gave in a pass (from 1), or as sentinel behind it."""
-        return self.journal.point(self._name(number, kind, cell), self._params(number, kind, cell))
+    def point(self, number: int, cell: Cell) -> Point:
+        """What a cell gave in a pass (from 1)."""
+        return self.journal.point(self._name(number, "pass", cell), self._params(number, "pass", cell))
+
+    def _sentinel(self, number: int, tracked: Tracked) -> float:
+        name = self._name(number, "sentinel", tracked.cell)
+        return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
 
     def drift(self, number: int, tracked: Tracked) -> float:
         """How far a dependent variable moved in a pass, as a share: against the sentinel before, or the window."""
-        after = quantity_of(self.point(number, tracked.cell, "sentinel").sides[""], tracked.quantity)
+        after = self._sentinel(number, tracked)
         if number > 1:
-            before = quantity_of(self.point(number - 1, tracked.cell, "sentinel").sides[""], tracked.quantity)
+            before = self._sentinel(number - 1, tracked)
         else:
             before = next(window.mean for one, window in self.history.verdict().windows if one == tracked)
         return after / before - 1.0

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Literal
 
 from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.point import Point, Side
-from asct.sdk.qualification.journal import Journal
-from asct.sdk.qualification.phase import Cell, Phase, Quantity, Tracked
+from asct.sdk.fio.point import Point
+from asct.sdk.qualification.journal import Journal, Summary
+from asct.sdk.qualification.phase import Cell, Phase, Tracked
 from asct.sdk.qualification.precondition import preconditioned_bytes
 from asct.sdk.qualification.walk import walked
 from asct.statistics.steady import Window, cliff, enough_from, last_window, window_of
@@ -55,11 +55,15 @@ class History:
         fresh = self.journal.fio(cell, self.phase, self.seed(index, cell))
         if cell.random:
             return fresh
-        return walked(fresh, [self.point(before, cell).sides[""].io_bytes for before in range(index)])
+        return walked(fresh, [self.summary(before, cell).io_bytes for before in range(index)])
 
     def point(self, index: int, cell: Cell) -> Point:
         """What the cell gave in a round."""
         return self.journal.point(self.phase.step_name(index + 1, cell), self.params(index, cell))
+
+    def summary(self, index: int, cell: Cell) -> Summary:
+        """The same in a few numbers."""
+        return self.journal.summary(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def seed(self, index: int, cell: Cell) -> int:
         """Every process has random offsets of its own."""
@@ -67,9 +71,7 @@ class History:
 
     def values(self, tracked: Tracked) -> list[float]:
         """A dependent variable over the rounds."""
-        return [
-            quantity_of(self.point(index, tracked.cell).sides[""], tracked.quantity) for index in range(self.rounds)
-        ]
+        return [self.summary(index, tracked.cell).value(tracked.quantity) for index in range(self.rounds)]
 
     @cached_property
     def resumed_at(self) -> int:
@@ -86,7 +88,7 @@ class History:
         total = preconditioned_bytes(self.journal, self.phase)
         yield total
         for index in range(self.rounds):
-            total += sum(_written(self.point(index, cell)) for cell in self.phase.cells)
+            total += sum(self.summary(index, cell).written for cell in self.phase.cells)
             yield total
 
     @cached_property
@@ -126,21 +128,6 @@ class History:
     def over(self) -> bool:
         """Whether the rounds end: steady, or `rounds_max` of them without a pause between."""
         return self.rounds - self.resumed_at >= self.journal.params.rounds_max or self.verdict().steady
-
-
-def quantity_of(side: Side, quantity: Quantity) -> float:
-    """A value of a side: ops/s, B/s, or seconds (mean time from the call until completion)."""
-    if quantity == "iops":
-        return side.iops
-    if quantity == "bandwidth":
-        return side.bandwidth
-    if side.lat is None:
-        raise ValueError("fio reports no latency")
-    return side.lat.mean_ns * 1e-9
-
-
-def _written(point: Point) -> int:
-    return point.sides["write"].io_bytes if "write" in point.sides else 0
 
 
 def _last(values: Sequence[float], count: int) -> Window:

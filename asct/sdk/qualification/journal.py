@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
+from asct.sdk.fio.histogram import NS
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, read_point
 from asct.sdk.fio.process import INSPECTION, RESULT_FILE, fio_step, targets_of
 from asct.sdk.guard import Device, StopRule, Watch, inspection, read_watch
-from asct.sdk.qualification.phase import Cell, Phase
+from asct.sdk.qualification.phase import Cell, Phase, Quantity
 from asct.sdk.qualification.settings import MIB, QualificationParams
 from asct.sdk.step import Output, Step
 
 _LONG_S: Final = 30.0
+_KEPT: Final = 64
+"""Points in memory: about a megabyte each, and a test of hours has thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Of one fio process: requests and bytes a second, mean latency in s (from the call until completion; None if fio
+    gave none), bytes of all requests and of writes, flags."""
+
+    iops: float
+    bandwidth: float
+    latency: float | None
+    io_bytes: int
+    written: int
+    flags: tuple[str, ...]
+
+    @classmethod
+    def of(cls, point: Point) -> Summary:
+        """Without the histograms: those of thousands of processes fill a memory."""
+        whole, writes = point.sides[""], point.sides.get("write")
+        return cls(
+            iops=whole.iops,
+            bandwidth=whole.bandwidth,
+            latency=None if whole.lat is None else whole.lat.mean_ns * NS,
+            io_bytes=whole.io_bytes,
+            written=writes.io_bytes if writes else 0,
+            flags=point.flags,
+        )
+
+    def value(self, quantity: Quantity) -> float:
+        """Raises ValueError for a latency that is not there."""
+        if quantity == "iops":
+            return self.iops
+        if quantity == "bandwidth":
+            return self.bandwidth
+        if self.latency is None:
+            raise ValueError("fio reports no latency")
+        return self.latency
 
 
 class Journal:
@@ -28,6 +67,7 @@ class Journal:
         self.facts = facts
         self.outputs = {output.step.name: output for output in outputs}
         self._points: dict[str, Point] = {}
+        self._summaries: dict[str, Summary] = {}
 
     def has(self, name: str) -> bool:
         """Whether the step is done."""
@@ -80,10 +120,19 @@ class Journal:
         """What a step measured. Raises ValueError as `read_point`, named by the step."""
         if name not in self._points:
             try:
-                self._points[name] = read_point(params, self.outputs[name], self.facts)
+                point = read_point(params, self.outputs[name], self.facts)
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
+            while len(self._points) >= _KEPT:
+                del self._points[next(iter(self._points))]
+            self._points[name] = point
         return self._points[name]
+
+    def summary(self, name: str, params: FioParams) -> Summary:
+        """The few numbers of a step that every look at all rounds needs. Raises ValueError as `point`."""
+        if name not in self._summaries:
+            self._summaries[name] = Summary.of(self.point(name, params))
+        return self._summaries[name]
 
     def dirty(self, context: Context) -> bool:
         """Whether this run, or this repeat, has written to the target before."""

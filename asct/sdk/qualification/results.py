@@ -9,8 +9,8 @@ from asct.sdk.fio.engines import chosen_engine
 from asct.sdk.fio.histogram import NS, Latency, merged
 from asct.sdk.fio.point import Point
 from asct.sdk.qualification.fast import FAST, MOVED, Passes
-from asct.sdk.qualification.history import History, Verdict, quantity_of
-from asct.sdk.qualification.journal import Journal
+from asct.sdk.qualification.history import History, Verdict
+from asct.sdk.qualification.journal import Journal, Summary
 from asct.sdk.qualification.metrics import PERCENTILES, QUANTITIES, SETTINGS
 from asct.sdk.qualification.phase import Cell, Phase, Tracked
 from asct.sdk.qualification.precondition import precondition_flags
@@ -60,7 +60,7 @@ def cell_values(cell: Cell, points: Sequence[Point], flags: tuple[str, ...]) -> 
     """Rates are averages of the rounds; latencies are those of all requests, whatever their round and direction."""
     marks = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     for quantity in ("iops", "bandwidth"):
-        values = [quantity_of(point.sides[""], quantity) for point in points]
+        values = [Summary.of(point).value(quantity) for point in points]
         spread = stats_of(values) if len(values) >= ENOUGH_ROUNDS else points[0].sides[""].iops_stats
         spread = spread if quantity == "iops" or len(values) >= ENOUGH_ROUNDS else points[0].sides[""].bandwidth_stats
         yield Measurement(quantity, sum(values) / len(values), cell.coords, spread, marks)
@@ -115,8 +115,8 @@ def _rounds(history: History) -> Iterator[Measurement]:
     """Every cell of every round."""
     for index in range(history.rounds):
         for cell in history.phase.cells:
-            point = history.point(index, cell)
+            summary = history.summary(index, cell)
             at = cell.coords | {"round": index + 1}
             for quantity in QUANTITIES:
-                value = quantity_of(point.sides[""], quantity)
-                yield Measurement(f"round_{quantity}", value, at, flags=point.flags, detail=True)
+                value = summary.value(quantity)
+                yield Measurement(f"round_{quantity}", value, at, flags=summary.flags, detail=True)
