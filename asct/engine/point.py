@@ -19,7 +19,7 @@ from asct.engine.stepping import Stepper, Trail
 from asct.engine.unmeasured import lost, started_over, unbound, unplaced, unreadable
 from asct.errors import HostError, HostLost
 from asct.planner.model import Job
-from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import KERNEL
 from asct.sdk.needs import SHORTEST_LIMIT_S
@@ -217,7 +217,7 @@ class PointRunner:
         try:
             return self._benchmark.steps(point.params, context)
         except _SHAPE_ERRORS as error:
-            if not context.done:
+            if not context.done or isinstance(error, Unsuitable):
                 raise
             raise _UnreadableError(error) from error
 

@@ -65,6 +65,10 @@ class Refusal(str):
     __slots__ = ()
 
 
+class Unsuitable(ValueError):
+    """The target is not what the settings ask for, as a step that looked at it found: no output was misread."""
+
+
 class Benchmark(ABC, Generic[P]):
     """A named measurement. `steps`, `parse` and all that follows are pure: data in, data out."""
 

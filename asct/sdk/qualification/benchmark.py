@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final, TypeVar
 
-from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.fio.benchmark import OLDEST_FIO
@@ -127,7 +127,7 @@ class Qualification(Benchmark[Q]):
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The values of every phase, and what the target is."""
         if not outputs:
-            raise ValueError("the target was not looked at")
+            raise Unsuitable("the target was not looked at")
         journal = Journal(params, outputs, facts)
         phases = self.phases(params, journal.logical_block)
         found = [value for phase in phases for value in phase_values(journal, phase)]
@@ -155,12 +155,12 @@ class Qualification(Benchmark[Q]):
 
 
 def require_cache(journal: Journal) -> None:
-    """Raises ValueError when the write cache of the drive is not in the state that the settings require."""
+    """Raises Unsuitable when the write cache of the drive is not in the state that the settings require."""
     wanted = _CACHES.get(journal.params.write_cache)
     found = journal.device.scalar("write_cache")
     if wanted is not None and found != wanted:
         state = found if isinstance(found, str) else "not known"
-        raise ValueError(
+        raise Unsuitable(
             f"the write cache of {journal.device.path} is {state}, and write_cache asks for {wanted}; set it on "
             "the host (nvme set-feature -f 6, hdparm -W, sdparm), or set write_cache to as-found"
         )

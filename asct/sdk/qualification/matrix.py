@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, StringConstraints
 
+from asct.sdk.benchmark import Unsuitable
 from asct.sdk.fio.params import Counts, listed
 from asct.sdk.params import setting
 from asct.sdk.qualification.phase import Cell, Phase, Quantity, Tracked
@@ -41,11 +42,11 @@ class MatrixParams(QualificationParams):
         return tuple(Cell(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
     def phase(self, logical_block: int, quantity: Quantity) -> Phase:
-        """Raises ValueError when the target takes no request of the dependent cells."""
+        """Raises Unsuitable when the target takes no request of the dependent cells."""
         cells = self.cells(logical_block)
         tracked = tuple(Tracked(cell, quantity) for cell in self.places() if cell in cells)
         if not tracked:
-            raise ValueError(
+            raise Unsuitable(
                 f"the target has logical blocks of {logical_block} bytes, and every cell of `dependent` is smaller; "
                 "name one of 4k or more"
             )

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.sdk.benchmark import Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.fio.nvme import controller_of, namespace_of
 from asct.sdk.guard import Device, Watch, handle_path
@@ -101,14 +102,14 @@ def ata_obstacle(identity: str) -> str:
 def candidates(wanted: PurgeMethod, inspected: Watch, facts: HostFacts) -> tuple[str, ...]:
     """The methods to try, in order. `auto` takes none that may leave a drive locked or half formatted.
 
-    Raises ValueError when the method that was named cannot be carried out on this target.
+    Raises Unsuitable when the method that was named cannot be carried out on this target.
     """
     if wanted == "none" or (wanted == "auto" and inspected.before[0].scalar("kind") != "block"):
         return ()
     if wanted != "auto":
         reason = obstacle(wanted, inspected, facts)
         if reason:
-            raise ValueError(f"purge {wanted}: {reason}; set purge to auto or none")
+            raise Unsuitable(f"purge {wanted}: {reason}; set purge to auto or none")
         return (wanted,)
     return tuple(method for method in ("nvme-format", "blkdiscard") if not obstacle(method, inspected, facts))
 

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator
 
+from asct.sdk.benchmark import Unsuitable
 from asct.sdk.fio.params import Engine, FioParams, listed
 from asct.sdk.params import Count, Duration, Params, Size, setting
 from asct.statistics.steady import Rule
@@ -117,18 +118,18 @@ class QualificationParams(Params):
     def span(self, target_bytes: int) -> int:
         """Bytes of the active range on such a target: whole requests of every size in equal slices for the jobs.
 
-        So all that is measured was preconditioned, the last request included. Raises ValueError when none fits.
+        So all that is measured was preconditioned, the last request included. Raises Unsuitable when none fits.
         """
         room = target_bytes - self.offset
         if self.active_range is not None and self.active_range > room:
-            raise ValueError(
+            raise Unsuitable(
                 f"the target has {target_bytes} bytes and active_range ends at {self.offset + self.active_range}; "
                 "lower active_range or offset"
             )
         wanted = (self.active_range or room) * self.capacity_fraction
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
         if wanted < grain:
-            raise ValueError(
+            raise Unsuitable(
                 f"the active range has {max(0, int(wanted))} bytes, a request of each size for {self.numjobs} jobs "
                 f"takes {grain}; raise active_range or capacity_fraction, or lower numjobs or the block sizes"
             )
