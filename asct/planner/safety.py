@@ -24,8 +24,9 @@ _ABSENT = "-"
 
 
 def is_device_path(path: str) -> bool:
-    """Whether a path lies below /dev, however it is written."""
-    return str(PurePosixPath("/", path.lstrip("/"))).startswith("/dev/")
+    """Whether a path lies below /dev, however it is written; /dev/shm holds files."""
+    plain = PurePosixPath("/", path.lstrip("/"))
+    return plain.is_relative_to("/dev") and not plain.is_relative_to("/dev/shm")
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:

@@ -129,6 +129,13 @@ def test_another_name_of_a_device_is_not_consented(path: str) -> None:
     assert "/dev/disk/by-id/" in codes["E251"].hint or "by-id" in path
 
 
+def test_a_file_in_memory_is_no_device() -> None:
+    assert len(resolved("benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/shm/x]}}]").jobs) == 1
+    assert [
+        item.code for item in refused("benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/shmx]}}]")
+    ] == ["E251"]
+
+
 def test_purging_and_a_mix_of_reads_only_count_as_writing() -> None:
     class Purging(Disk):
         name = "disk"
