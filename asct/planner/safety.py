@@ -19,6 +19,7 @@ from asct.values.problem import shown
 
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
+_IN_MEMORY = "/dev/shm"  # noqa: S108 - a place that a plan may name, asct makes nothing there
 _ABSENT = "-"
 """What stands for a missing serial where targets are listed for the host: no drive can be named by it."""
 
@@ -26,7 +27,7 @@ _ABSENT = "-"
 def is_device_path(path: str) -> bool:
     """Whether a path lies below /dev, however it is written; /dev/shm holds files."""
     plain = PurePosixPath("/", path.lstrip("/"))
-    return plain.is_relative_to("/dev") and not plain.is_relative_to("/dev/shm")
+    return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
