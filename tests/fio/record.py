@@ -1,11 +1,13 @@
 """Record the testdata of the storage benchmarks anew: `python -m tests.fio.record [CASE...]`.
 
-Needs fio, mpstat, O_DIRECT, and an otherwise idle machine: tests take `depth-32` as a run without any flag, and a busy
-CPU would flag it `host-limited`. The documents are those that fio and mpstat wrote, without their white space.
+Needs fio, mpstat, O_DIRECT, root, and an otherwise idle machine: tests take `depth-32` as a run without any flag, and a
+busy CPU would flag it `host-limited`. The documents are those that fio and mpstat wrote, without their white space.
+With `--again` before the cases nothing is run: the values are read anew from what is recorded.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
@@ -14,7 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from asct.registry import Registry
+from asct.sdk import Benchmark, HostFacts, Output, Step
+from asct.sdk.guard import Consent
 from asct.sdk.record import Measurement
+from asct.sdk.step import Kernel
+from tests.disks.loop import loop_device, throttle
 from tests.fio.running import facts_here, run_points
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
@@ -22,17 +28,19 @@ COMMON = {"filesize": 64 * 2**20, "numjobs": 2}
 CASES: dict[str, dict[str, dict[str, Any]]] = {
     "storage-io-depth-sweep": {
         "depth-1": {"iodepth": 1, "duration": 0.5, **COMMON},
-        "depth-32": {"iodepth": 32, "duration": 4.0, **COMMON},
+        "depth-32": {"iodepth": 32, "duration": 4.2, "numjobs": 2},
     },
     "storage-request-size-sweep": {"size-64k": {"block_size": 65536, "duration": 0.5, **COMMON}},
     "storage-process-count-sweep": {"processes-3": {**COMMON, "numjobs": 3, "duration": 0.5, "latency_bound": 0.001}},
     "storage-access-pattern-sweep": {"pattern-rw": {"rw": "rw", "duration": 0.5, "iodepth": 4, **COMMON}},
     "storage-fio": {
-        "randrw": {"rw": "randrw", "duration": 1.0, "iodepth": 4, "block_size": 16384, **COMMON},
+        "randrw": {"rw": "randrw", "duration": 1.0, "iodepth": 4, "block_size": 16384, "numjobs": 2},
         "psync-fallback": {"rw": "write", "duration": 0.5, "iodepth": 4, "block_size": 65536, **COMMON},
     },
 }
 ENGINES = {"psync-fallback": ["psync"]}
+LIMITS = {"depth-32": 600, "randrw": 2000}
+"""Requests per second of the loop device that these cases run on; the others run on the temporary file."""
 
 
 def plain(measurement: Measurement) -> dict[str, Any]:
@@ -59,32 +67,59 @@ def compact(name: str, text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def recorded(benchmark: Benchmark[Any], case: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """One run of a case."""
+    facts = facts_here(ENGINES.get(case, ["io_uring", "libaio", "psync"]))
+    consents: dict[str, Consent] = {}
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as work, contextlib.ExitStack() as stack:
+        if case in LIMITS:
+            loop = stack.enter_context(loop_device(Path(work)))
+            stack.enter_context(throttle(loop, riops=LIMITS[case], wiops=LIMITS[case]))
+            name = str(loop.path)
+            settings = settings | {"file_names": name}
+            consents[name] = Consent(name, str(loop.backing), overwrite=True)
+        [(outputs, measurements)] = run_points(
+            benchmark, [benchmark.params_model(**settings)], Path(work), facts, consents
+        )
+    return {
+        "settings": settings,
+        "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+        "outputs": [
+            {
+                "step": one.step.name,
+                "status": one.status,
+                "elapsed_ns": one.elapsed_ns,
+                "files": {name: compact(name, text) for name, text in one.files.items()},
+            }
+            for one in outputs
+        ],
+        "measurements": [plain(one) for one in measurements],
+    }
+
+
+def read_again(benchmark: Benchmark[Any], document: dict[str, Any]) -> dict[str, Any]:
+    """The same run with the values that are made of it now."""
+    outputs = [
+        Output(Step(one["step"], Kernel("guard")), one["status"], one["files"], one["elapsed_ns"])
+        for one in document["outputs"]
+    ]
+    params, facts = benchmark.params_model(**document["settings"]), HostFacts(**document["facts"])
+    return document | {"measurements": [plain(one) for one in benchmark.parse(params, outputs, facts)]}
+
+
 def main(wanted: list[str]) -> None:
+    again = wanted[:1] == ["--again"]
     for benchmark_name, cases in CASES.items():
         benchmark = Registry().get(benchmark_name)
         assert benchmark is not None
         for case, settings in cases.items():
-            if wanted and case not in wanted:
+            if wanted[again:] and case not in wanted[again:]:
                 continue
-            facts = facts_here(ENGINES.get(case, ["io_uring", "libaio", "psync"]))
-            params = benchmark.params_model(**settings)
-            with tempfile.TemporaryDirectory(dir="/var/tmp") as work:
-                [(outputs, measurements)] = run_points(benchmark, [params], Path(work), facts)
-            document = {
-                "settings": settings,
-                "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-                "outputs": [
-                    {
-                        "step": one.step.name,
-                        "status": one.status,
-                        "elapsed_ns": one.elapsed_ns,
-                        "files": {name: compact(name, text) for name, text in one.files.items()},
-                    }
-                    for one in outputs
-                ],
-                "measurements": [plain(one) for one in measurements],
-            }
             target = FOLDER / benchmark_name.replace("-", "_") / "testdata" / f"{case}.json"
+            if again:
+                document = read_again(benchmark, json.loads(target.read_text()))
+            else:
+                document = recorded(benchmark, case, settings)
             target.parent.mkdir(exist_ok=True)
             target.write_text(json.dumps(document, indent=1) + "\n")
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from asct.registry import Registry
-from asct.sdk import HostFacts, Measurement, Output, Step, Tool
+from asct.sdk import HostFacts, Measurement, Output, Step
+from asct.sdk.step import Kernel
+from tests.fio.record import CASES as RECORDED
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
-CASES = sorted((path.parts[-3], path.stem) for path in FOLDER.glob("storage_*/testdata/*.json"))
+CASES = sorted((name.replace("-", "_"), case) for name, cases in RECORDED.items() for case in cases)
 
 
 def load(package: str, case: str) -> dict[str, Any]:
@@ -19,30 +21,38 @@ def load(package: str, case: str) -> dict[str, Any]:
 
 
 def depth_sample() -> dict[str, Any]:
-    """randread, depth 32, 2 jobs, 4 s, io_uring, with mpstat."""
+    """randread, depth 32, 2 jobs, 4.2 s on a loop device, io_uring, with mpstat."""
     return load("storage_io_depth_sweep", "depth-32")
 
 
-def output_of(sample: dict[str, Any], status: int | None = None, **files: str) -> Output:
-    """The output of a sample; keyword `fio_json` replaces fio.json, and so on."""
+def output_of(sample: dict[str, Any], fio_status: int = 0, **files: str) -> Output:
+    """The output of a sample; keyword `fio_json` replaces fio.json, and so on. `fio_status` is what guard tells."""
     [one] = sample["outputs"]
-    changed = {name.replace("_json", ".json").replace("_log", ".log"): text for name, text in files.items()}
-    step = Step(one["step"], Tool("fio"))
-    return Output(step, one["status"] if status is None else status, one["files"] | changed)
+    changed = {name.replace("_json", ".json").replace("_stdout", ".stdout"): text for name, text in files.items()}
+    if fio_status and "stdout" not in changed:
+        changed["stdout"] = watched(sample, lambda line: line | {"status": fio_status} if line["t"] == "exit" else line)
+    return Output(Step(one["step"], Kernel("guard")), one["status"], one["files"] | changed)
+
+
+def watched(sample: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
+    """The lines of guard, each after `change`."""
+    lines = sample["outputs"][0]["files"]["stdout"].splitlines()
+    return "".join(json.dumps(change(json.loads(line))) + "\n" for line in lines)
 
 
 def parse(sample: dict[str, Any], output: Output, package: str = "storage-io-depth-sweep") -> dict[str, Measurement]:
-    """The measurements by metric."""
+    """The measurements of the whole point by metric."""
     benchmark = Registry().get(package)
     assert benchmark is not None
     params = benchmark.params_model(**sample["settings"])
     found = benchmark.parse(params, [output], HostFacts(**sample["facts"]))
-    assert len({one.metric for one in found}) == len(found)
-    return {one.metric: one for one in found}
+    whole = [one for one in found if not one.detail]
+    assert len({one.metric for one in whole}) == len(whole)
+    return {one.metric: one for one in whole}
 
 
 def changed(sample: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> str:
-    """The fio document of a sample after `change` has altered it."""
-    document = json.loads(sample["outputs"][0]["files"]["fio.json"])
+    """The result of a sample, without what fio wrote before it, after `change` has altered it."""
+    document = json.loads(sample["outputs"][0]["files"]["fio.json"].splitlines()[-1])
     change(document)
     return json.dumps(document)

@@ -9,32 +9,20 @@ from typing import Any
 import pytest
 
 from asct.registry import Registry
+from asct.sdk import HostFacts
 from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.verdict import FLAGS
-from tests.fio.record import plain
-from tests.fio.samples import CASES, changed, depth_sample, load, output_of, parse
+from tests.fio.samples import CASES, changed, depth_sample, load, output_of, parse, watched
 
 Change = Callable[[dict[str, Any]], None]
-
-
-@pytest.mark.parametrize(("package", "case"), CASES)
-def test_recorded_runs_give_the_recorded_measurements(package: str, case: str) -> None:
-    sample = load(package, case)
-    found = parse(sample, output_of(sample), package.replace("_", "-"))
-    expected = {one["metric"]: one for one in sample["measurements"]}
-    assert found.keys() == expected.keys()
-    for name, one in found.items():
-        got, want = json.loads(json.dumps(plain(one))), expected[name]
-        assert got.pop("value") == pytest.approx(want.pop("value"))
-        assert (got.pop("stats") is None) == (want.pop("stats") is None)
-        assert got == want
 
 
 def test_values_are_those_of_fio() -> None:
     sample = depth_sample()
     found = parse(sample, output_of(sample))
-    jobs = json.loads(sample["outputs"][0]["files"]["fio.json"])["jobs"]
-    assert found["iops"].value == pytest.approx(sum(job["read"]["iops"] for job in jobs), rel=0.002)
+    jobs = json.loads(changed(sample, lambda document: None))["jobs"]
+    longest_s = max(job["read"]["runtime"] for job in jobs) / 1000.0
+    assert found["iops"].value == pytest.approx(sum(job["read"]["total_ios"] for job in jobs) / longest_s)
     assert found["bandwidth"].value == pytest.approx(found["iops"].value * 4096)
     assert found["clat_min"].value == pytest.approx(min(job["read"]["clat_ns"]["min"] for job in jobs) * 1e-9)
     assert found["clat_max"].value == pytest.approx(max(job["read"]["clat_ns"]["max"] for job in jobs) * 1e-9)
@@ -42,8 +30,8 @@ def test_values_are_those_of_fio() -> None:
     assert found["latency"].value == found["clat_mean"].value == found["read_latency"].value
     assert found["read_iops"].value == found["iops"].value
     assert "write_iops" not in found
-    low, *_, high = (found[f"clat_{name}"].value for name in ("min", "p50", "p90", "p95", "p99", "p99_9", "max"))
-    assert low < found["clat_p50"].value < found["clat_p99"].value < found["clat_p99_9"].value < high
+    values = [found[f"clat_{name}"].value for name in ("min", "p50", "p90", "p95", "p99", "max")]
+    assert values == sorted(values)
 
 
 def test_spread_of_rates_has_an_interval_and_that_of_latency_has_none() -> None:
@@ -59,13 +47,11 @@ def test_spread_of_rates_has_an_interval_and_that_of_latency_has_none() -> None:
     assert latency.n == found["ios"].value
 
 
-def test_every_measurement_is_a_declared_metric_with_declared_coordinates() -> None:
-    metrics = {metric.name: metric for metric in METRICS}
-    assert len(metrics) == len(METRICS)
+def test_every_metric_is_declared_once_and_every_flag_explained() -> None:
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
     for package, case in CASES:
         sample = load(package, case)
         for one in parse(sample, output_of(sample), package.replace("_", "-")).values():
-            assert set(one.coords) == set(metrics[one.metric].coords)
             assert set(one.flags) <= set(FLAGS)
 
 
@@ -93,33 +79,82 @@ def _set(path: str, value: Any) -> Change:
     return change
 
 
-def _no_reads_of_the_device(document: dict[str, Any]) -> None:
-    document["disk_util"][0] |= {"read_ios": 10, "read_merges": 0}
-
-
-def _no_device(document: dict[str, Any]) -> None:
-    document["disk_util"] = []
-
-
 @pytest.mark.parametrize(
     ("flag", "change"),
     [
-        ("littles-law", _set("read.lat_ns.mean", 1000.0)),
+        ("littles-law", _set("read.lat_ns.mean", 1e6)),
+        ("depth-not-reached", _set("iodepth_level", {"1": 80.0, "32": 20.0})),
         ("short-runtime", _set("job_runtime", 3700)),
         ("short-ios", _set("read.short_ios", 1)),
-        ("not-from-device", _no_reads_of_the_device),
+        ("not-from-device", _set("read.io_bytes", 2**30)),
     ],
 )
 def test_doubts_become_flags(flag: str, change: Change) -> None:
     sample = depth_sample()
     found = parse(sample, output_of(sample, fio_json=changed(sample, change)))
-    assert found["iops"].flags == ("invalid", flag)
-    assert found["clat_p99"].flags == ("invalid", flag)
+    assert found["iops"].flags[:2] == ("invalid", flag)
+    assert found["clat_p99"].flags == found["iops"].flags
 
 
-def test_without_a_device_nothing_is_said_of_it() -> None:
+def test_without_a_drive_nothing_is_said_of_it() -> None:
     sample = depth_sample()
-    assert parse(sample, output_of(sample, fio_json=changed(sample, _no_device)))["iops"].flags == ()
+    blind = watched(sample, lambda line: line | {"devices": [None]} if line["t"] == "sample" else line)
+    found = parse(sample, output_of(sample, stdout=blind))
+    assert found["iops"].flags == ("coverage-no-drive",)
+    assert "coverage" not in found
+
+
+def test_more_than_fio_did_is_of_others() -> None:
+    sample = depth_sample()
+    found = parse(sample, output_of(sample, fio_json=changed(sample, _set("read.io_bytes", 2**19))))
+    assert found["iops"].flags == ("coverage-foreign",)
+
+
+def test_a_clock_of_the_day_that_was_set_is_not_believed() -> None:
+    """The window is then taken from the clock that nobody sets; mpstat's rows cannot be placed."""
+    sample = depth_sample()
+    lines = sample["outputs"][0]["files"]["stdout"].count('"sample"')
+    jump = iter([0] * (lines // 2) + [3_600_000_000_000] * lines)
+
+    def jumped(line: dict[str, Any]) -> dict[str, Any]:
+        return line | {"real_ns": line["real_ns"] + next(jump)} if line["t"] == "sample" else line
+
+    whole, found = parse(sample, output_of(sample)), parse(sample, output_of(sample, stdout=watched(sample, jumped)))
+    assert found["iops"].value == whole["iops"].value
+    assert found["iops"].flags == ()
+    assert found["cpu_time_per_io"].value == pytest.approx(whole["cpu_time_per_io"].value, rel=0.2)
+    assert not any(name.startswith(("cpu_usr", "used_cpu")) for name in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [(_set("job_runtime", 60_000), "a run time of 60"), (_set("read.lat_ns.max", 1e13), "a latency of 10000")],
+)
+def test_times_that_cannot_be_are_refused(change: Change, what: str) -> None:
+    sample = depth_sample()
+    with pytest.raises(ValueError, match=f"{what}.*cannot be trusted"):
+        parse(sample, output_of(sample, fio_json=changed(sample, change)))
+
+
+def test_a_drive_that_slowed_down_to_cool_is_flagged() -> None:
+    sample = depth_sample()
+
+    def hot(line: dict[str, Any]) -> dict[str, Any]:
+        log = bytearray(512)
+        log[216] = 3 if line.get("when") == "after" else 2
+        return line | {"nvme_smart": log.hex()} if line["t"] == "device" else line
+
+    assert parse(sample, output_of(sample, stdout=watched(sample, hot)))["iops"].flags == ("throttled",)
+
+
+@pytest.mark.parametrize("why", ["interval", "volume"])
+def test_a_run_that_guard_ended_is_not_short(why: str) -> None:
+    sample = depth_sample()
+    ended = watched(sample, lambda line: line | {"status": 128, "stopped": why} if line["t"] == "exit" else line)
+    short = changed(sample, _set("job_runtime", 3700))
+    assert "short-runtime" not in parse(sample, output_of(sample, stdout=ended, fio_json=short))["iops"].flags
+    with pytest.raises(ValueError, match="status 128"):
+        parse(sample, output_of(sample, 128))
 
 
 def test_littles_law_tells_a_sync_engine_behind_a_depth() -> None:
@@ -129,7 +164,7 @@ def test_littles_law_tells_a_sync_engine_behind_a_depth() -> None:
     def capped(document: dict[str, Any]) -> None:
         for job in document["jobs"]:
             job["read"] |= {"total_ios": 6092, "runtime": 4000}
-            job["read"]["lat_ns"]["mean"] = 1311500.0
+            job["read"]["lat_ns"] |= {"mean": 1311500.0, "stddev": 1e5}
 
     found = parse(sample, output_of(sample, fio_json=changed(sample, capped)))
     assert "littles-law" in found["latency"].flags
@@ -141,7 +176,7 @@ def test_tmpfs_and_a_lost_depth_are_flagged() -> None:
     sample = load("storage_fio", "psync-fallback")
     sample["facts"]["work_filesystem"] = "tmpfs"
     found = parse(sample, output_of(sample), "storage-fio")
-    assert found["iops"].flags == ("invalid", "depth-not-honoured", "memory-filesystem")
+    assert {"invalid", "depth-not-honoured", "memory-filesystem"} <= set(found["iops"].flags)
     assert found["queue_depth"].coords["engine"] == "psync"
     assert found["queue_depth"].value == 2  # two jobs, one request each
     assert not any(name.startswith("slat") for name in found)
@@ -152,7 +187,7 @@ def test_a_busy_cpu_is_flagged() -> None:
     text = sample["outputs"][0]["files"]["mpstat.json"]
     document = json.loads(text)
     for row in document["sysstat"]["hosts"][0]["statistics"]:
-        row["cpu-load"][1] |= {"sys": 95.0, "idle": 0.0}
+        row["cpu-load"][1] |= {"usr": 0.0, "sys": 95.0, "idle": 0.0}
     found = parse(sample, output_of(sample, mpstat_json=json.dumps(document)))
     assert found["iops"].flags == ("host-limited",)
     assert found["cpu_sys"].flags == ()
@@ -162,14 +197,39 @@ def test_a_busy_cpu_is_flagged() -> None:
 def test_without_mpstat_only_the_cpu_figures_are_missing(text: str) -> None:
     sample = depth_sample()
     whole, found = parse(sample, output_of(sample)), parse(sample, output_of(sample, mpstat_json=text))
-    assert set(whole) - set(found) == {f"cpu_{kind}" for kind in ("usr", "sys", "iowait", "irq", "soft")}
+    kinds = ("usr", "sys", "iowait", "irq", "soft")
+    assert set(whole) - set(found) == {f"{which}_{kind}" for which in ("cpu", "used_cpu") for kind in kinds}
 
 
-def test_without_the_rate_log_only_the_spread_is_missing() -> None:
+def test_without_reports_in_between_only_the_spread_is_missing() -> None:
     sample = depth_sample()
-    found = parse(sample, output_of(sample, point_iops_log=""))
+    found = parse(sample, output_of(sample, fio_json=changed(sample, lambda document: None)))
     assert found["iops"].stats is None
     assert found["iops"].value > 0
+
+
+def test_a_percentile_has_the_interval_of_its_order_statistics() -> None:
+    sample = depth_sample()
+    found = parse(sample, output_of(sample))
+    for name in ("p50", "p90", "p99"):
+        one = found[f"clat_{name}"]
+        assert one.stats is not None
+        assert one.stats.ci95 is not None
+        assert one.stats.ci95[0] <= one.value <= one.stats.ci95[1]
+
+
+def test_seconds_are_details_that_add_up() -> None:
+    sample = depth_sample()
+    benchmark = Registry().get("sids")
+    assert benchmark is not None
+    params = benchmark.params_model(**sample["settings"])
+    found = [one for one in benchmark.parse(params, [output_of(sample)], HostFacts(**sample["facts"])) if one.detail]
+    starts = [one.coords["second"] for one in found if one.metric == "second_iops"]
+    assert starts == sorted(starts)
+    assert len(starts) >= 10
+    for start in starts:
+        shares = [one for one in found if one.metric == "second_share" and one.coords["second"] == start]
+        assert sum(one.value for one in shares) == pytest.approx(100.0)
 
 
 def test_too_few_requests_leave_the_percentile_out() -> None:
@@ -183,7 +243,10 @@ def test_too_few_requests_leave_the_percentile_out() -> None:
     ("text", "change"),
     [
         ("No such file", _set("error", 2)),
-        ("no request at all", _set("read.total_ios", 0)),
+        (
+            "no request at all",
+            _set("read", json.loads(changed(depth_sample(), lambda document: None))["jobs"][0]["write"]),
+        ),
         ("1 of 2 jobs", lambda document: document["jobs"].pop()),
     ],
 )

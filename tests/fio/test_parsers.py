@@ -1,4 +1,4 @@
-"""The readers of fio's document, rate log and mpstat, and the merging of histograms."""
+"""The readers of fio's document and mpstat, and the merging of histograms."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from asct.sdk.fio.cpu_load import Row, load_within, read_rows
 from asct.sdk.fio.document import read_document
-from asct.sdk.fio.histogram import Latency, merged, quantile_of_bins
-from asct.sdk.fio.rate_log import read_rates
+from asct.sdk.fio.histogram import Latency, Quantiles, merged
 from tests.fio.samples import CASES, depth_sample, load
 
 BINS = st.dictionaries(st.integers(1, 10**9), st.integers(1, 10**6), min_size=1, max_size=50)
@@ -29,14 +28,16 @@ def latency(bins: dict[int, int]) -> Latency:
 
 @pytest.mark.parametrize(("package", "case"), CASES)
 def test_percentiles_of_bins_are_those_of_fio(package: str, case: str) -> None:
-    content = json.loads(load(package, case)["outputs"][0]["files"]["fio.json"])
+    content = json.loads(load(package, case)["outputs"][0]["files"]["fio.json"].splitlines()[-1])
     seen = 0
     for job in content["jobs"]:
-        for part in (job[side][kind] for side in ("read", "write") for kind in ("slat_ns", "clat_ns", "lat_ns")):
+        for part in (
+            job[side][kind] for side in ("read", "write", "trim") for kind in ("slat_ns", "clat_ns", "lat_ns")
+        ):
             bins = {int(value): count for value, count in part.get("bins", {}).items()}
             assert sum(bins.values()) == part["N"]
             for percent, expected in part.get("percentile", {}).items() if bins else ():
-                assert quantile_of_bins(bins, float(percent) / 100.0) == expected
+                assert Quantiles(bins).at(float(percent) / 100.0) == expected
                 seen += 1
     assert seen
 
@@ -101,7 +102,7 @@ def test_foreign_documents_are_refused(text: str) -> None:
 
 
 def test_any_cut_is_refused() -> None:
-    text = depth_sample()["outputs"][0]["files"]["fio.json"]
+    text = depth_sample()["outputs"][0]["files"]["fio.json"].splitlines()[-1]
     for end in range(1, len(text) - 1, 997):
         with pytest.raises(ValueError, match=r"cut short|no JSON"):
             read_document(text[:end])
@@ -109,36 +110,10 @@ def test_any_cut_is_refused() -> None:
 
 @pytest.mark.parametrize("value", ["NaN", "-1", '"x"', "true", "1e999"])
 def test_impossible_numbers_are_refused(value: str) -> None:
-    text = depth_sample()["outputs"][0]["files"]["fio.json"].replace('"io_bytes":', f'"io_bytes": {value}, "x":', 1)
+    last = depth_sample()["outputs"][0]["files"]["fio.json"].splitlines()[-1]
+    text = last.replace('"io_bytes":', f'"io_bytes": {value}, "x":', 1)
     with pytest.raises(ValueError, match="JSON document"):
         read_document(text)
-
-
-def test_rates_are_summed_over_jobs_and_broken_intervals_left_out() -> None:
-    log = "\n".join(
-        [
-            *("100, 10, 0, 0, 0", "201, 12, 0, 0, 0", "300, 9, 0, 0, 0"),  # job 1
-            *("100, 20, 0, 0, 0", "200, 22, 0, 0, 0"),  # job 2 has no third interval
-            *("garbage", "100, x, 0", ""),
-        ]
-    )
-    assert read_rates(log, 100, 2) == {"read": [30.0, 34.0], "": [30.0, 34.0]}
-
-
-def test_rates_of_both_directions_add_up() -> None:
-    log = "100, 10, 0, 0\n100, 5, 1, 0\n200, 11, 0, 0\n200, 6, 1, 0\n300, 7, 1, 0\n"
-    assert read_rates(log, 100, 1) == {"read": [10.0, 11.0], "write": [5.0, 6.0, 7.0], "": [15.0, 17.0]}
-    assert read_rates("", 100, 1) == {"": []}
-
-
-def test_a_stall_counts_as_nothing_done() -> None:
-    log = "\n".join(f"{time}, 10, 0, 0" for time in (100, 200, 500, 600, 100, 400, 500, 600))
-    assert read_rates(log, 100, 2)[""] == [20.0, 10.0, 0.0, 10.0, 20.0, 20.0]
-
-
-def test_an_interval_that_was_logged_late_is_left_out() -> None:
-    log = "100, 10, 0, 0\n260, 10, 0, 0\n300, 10, 0, 0\n400, 10, 0, 0\n"
-    assert read_rates(log, 100, 1)[""] == [10.0, 10.0]
 
 
 def mpstat(date: str, *times: str) -> str:
@@ -153,7 +128,16 @@ def test_mpstat_rows_over_midnight() -> None:
     rows = read_rows(mpstat("2026-11-21", "23:59:58", "23:59:59", "00:00:00", "00:00:01"))
     assert [row.second - rows[0].second for row in rows] == [0, 1, 2, 3]
     assert rows[0].load == {"usr": 1.0, "sys": 2.0, "iowait": 3.0, "irq": 4.0, "soft": 5.0}
+    assert rows[0].used == rows[0].load | {"usr": 60.0}
     assert rows[0].busiest == 71.0
+
+
+def test_the_cpus_in_use_are_told_from_the_others() -> None:
+    text = mpstat("2026-11-21", "10:00:00")
+    [row] = read_rows(text, [0])
+    assert (row.used["usr"], row.busiest) == (60.0, 71.0)
+    [row] = read_rows(text, [7])
+    assert (row.load["usr"], row.used, row.busiest) == (1.0, {}, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +150,7 @@ def test_foreign_mpstat_is_refused(text: str) -> None:
 
 def test_an_unfinished_document_of_mpstat_is_refused() -> None:
     with pytest.raises(ValueError, match="mpstat"):
-        read_rows(load("storage_io_depth_sweep", "depth-1")["outputs"][0]["files"]["mpstat.json"])
+        read_rows(SAMPLE["mpstat.json"][:-30])
 
 
 @pytest.mark.parametrize(
@@ -180,17 +164,17 @@ def test_an_unfinished_document_of_mpstat_is_refused() -> None:
 )
 def test_rows_within_the_run(start: float, end: float, usr: float, count: int, interval: int) -> None:
     rows = [
-        Row(second, dict.fromkeys(("usr", "sys", "iowait", "irq", "soft"), float(second)), 1.0)
+        Row(second, dict.fromkeys(("usr", "sys", "iowait", "irq", "soft"), float(second)), {"usr": 2.0}, 1.0)
         for second in range(90, 120)
     ]
     load_ = load_within(rows, start, end, interval)
     assert load_ is not None
-    assert (load_.rows, load_.load["usr"]) == (count, usr)
+    assert (load_.rows, load_.load["usr"], load_.used["usr"]) == (count, usr, 2.0)
 
 
 def test_no_row_within_the_run() -> None:
     assert load_within([], 1.0, 2.0) is None
-    assert load_within([Row(50, {}, 0.0)], 100.0, 101.0) is None
+    assert load_within([Row(50, {}, {}, 0.0)], 100.0, 101.0) is None
 
 
 SAMPLE = depth_sample()["outputs"][0]["files"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,9 +10,12 @@ import pytest
 from asct.benchmarks.storage_fio import BENCHMARK
 from asct.sdk import HostFacts, Step
 from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cpu, Node
 from asct.sdk.fio import FioParams
 from asct.sdk.fio.engines import chosen_engine
-from asct.sdk.step import Output, Tool
+from asct.sdk.fio.process import fio_step
+from asct.sdk.guard import Consent, StopRule
+from asct.sdk.step import Kernel, Output, Tool
 
 
 def facts(engines: list[str], io_uring: bool | None, mpstat: bool = True) -> HostFacts:
@@ -58,11 +62,16 @@ def test_one_process_per_point_and_then_none() -> None:
 
 def test_arguments_and_files() -> None:
     step = step_of(block_size="4KiB", filesize="1MiB", duration="1500ms", seed=7)
-    assert step.program == Tool("fio")
-    assert step.arguments == ("--output-format=json+", "--output=fio.json", "--eta=never", "--readonly", "job.fio")
+    assert step.program == Kernel("guard")
+    guard, fio = " ".join(step.arguments).split(" -- ")
+    assert guard == "--targets targets"
+    assert fio == (
+        "/usr/bin/fio --output-format=json+ --output=fio.json --eta=never --status-interval=250ms --readonly job.fio"
+    )
+    assert step.files["targets"] == "read\t0\t1\t-\t/var/tmp/job/scratch.dat\n"
     found = options(step)
     assert (found["bs"], found["size"], found["runtime"], found["randseed"]) == ("4096", "1048576", "1500ms", "7")
-    assert found["filename"] == "/var/tmp/job/scratch.dat"
+    assert found["filename"] == "/proc/self/fd/100"
     assert found["allow_file_create"] == "0"
     assert "rwmixread" not in found
     assert "ramp_time" not in found
@@ -77,9 +86,59 @@ def test_writing_points_are_not_readonly() -> None:
 
 
 def test_named_targets_are_taken_whole() -> None:
-    found = options(step_of(file_names=["/dev/disk/by-path/pci-0000:01:00.0-nvme-1", "/data/x"]))
-    assert found["filename"] == "/dev/disk/by-path/pci-0000\\:01\\:00.0-nvme-1:/data/x"
-    assert "size" not in found
+    step = step_of(file_names=["/dev/disk/by-path/pci-0000:01:00.0-nvme-1", "/data/x"])
+    assert options(step)["filename"] == "/proc/self/fd/100:/proc/self/fd/101"
+    assert "size" not in options(step)
+    assert [line.split("\t")[-1] for line in step.files["targets"].splitlines()] == [
+        "/dev/disk/by-path/pci-0000:01:00.0-nvme-1", "/data/x",
+    ]  # fmt: skip
+
+
+def test_a_device_is_written_by_its_consent_alone() -> None:
+    params = FioParams(rw="trimwrite", file_names=["/dev/disk/by-id/x", "/dev/sdy"], overwrite=True)
+    consents = {"/dev/disk/by-id/x": Consent("/dev/disk/by-id/x", "S1", overwrite=False)}
+    [step] = BENCHMARK.steps(params, Context(ALL, "/var/tmp/job", consents=consents))
+    first, second = step.files["targets"].splitlines()
+    assert first == "write\t0\t1\tS1\t/dev/disk/by-id/x"
+    assert second == "write\t1\t1\t-\t/dev/sdy"  # guard refuses a device without its serial
+    assert "--readonly" not in step.arguments
+
+
+def test_guard_ends_a_point_as_it_is_told() -> None:
+    context = Context(ALL, "/var/tmp/job")
+    step = fio_step(FioParams(rw="write"), context, "cell", stop=StopRule(0.02, 5.0, 1000), max_write_bytes=2**30)
+    assert step.name == "cell"
+    guard = step.arguments[: step.arguments.index("--")]
+    assert " ".join(guard) == (
+        "--targets targets --stop-ppm 20000 --stop-min-ms 5000 --stop-min-ios 1000 --max-write-bytes 1073741824"
+    )
+
+
+@pytest.mark.parametrize(
+    ("duration", "numjobs", "interval_ms"),
+    [(0.3, 1, 250), (1.0, 4, 250), (6.0, 4, 500), (60.0, 4, 1000), (60.0, 16, 2000), (3600.0, 1, 30000)],
+)
+def test_reports_come_every_second_or_as_many_as_can_be_kept(duration: float, numjobs: int, interval_ms: int) -> None:
+    assert f"--status-interval={interval_ms}ms" in step_of(duration=duration, numjobs=numjobs).arguments
+
+
+def test_the_place_of_the_drive_is_looked_at_where_it_matters() -> None:
+    nodes = [Node(id=0, cpus=[0, 1]), Node(id=1, cpus=[2, 3])]
+    here = ALL.model_copy(update={"nodes": nodes, "cpu": Cpu(allowed=[0, 1, 2, 3])})
+    params = FioParams(file_names="/dev/nvme0n1", numjobs=2)
+    [look] = BENCHMARK.steps(params, Context(here, "/work"))
+    assert (look.name, look.program, look.arguments) == ("inspect", Kernel("guard"), ("--targets", "targets"))
+    for node, cpus in ((0, "0-1"), (1, "2-3"), (None, "2-3")):
+        lines = [
+            {"t": "meta"},
+            {"t": "device", "when": "before", "path": "/dev/nvme0n1", "numa_node": node},
+            {"t": "ready"},
+            {"t": "end", "ok": True},
+        ]
+        done = Output(look, 0, {"stdout": "".join(json.dumps(line) + "\n" for line in lines)})
+        [step] = BENCHMARK.steps(params, Context(here, "/work", (done,)))
+        assert options(step)["cpus_allowed"] == cpus
+        assert BENCHMARK.steps(params, Context(here, "/work", (done, Output(step, 0, {})))) == ()
 
 
 def test_mpstat_runs_beside_when_the_host_has_it() -> None:

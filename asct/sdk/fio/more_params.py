@@ -21,7 +21,7 @@ VerifyMode = Literal[
     "sha3-512", "xxhash", "meta", "pattern", "null",
 ]  # fmt: skip
 Checked = bool | None
-SPLIT_FORM = "block_size/percent:block_size/percent..., the write side after a comma"
+SPLIT_FORM = "size/percent:size/percent, that of writes after a comma"
 
 
 class QueueParams(Params):
@@ -90,7 +90,7 @@ class PlaceParams(Params):
     offset: Size = passed(0, "Bytes at the begin of the target that are left out", "offset")
     random_distribution: Annotated[Share, StringConstraints(pattern=_DISTRIBUTION)] | None = passed(
         None,
-        "Which places random requests prefer: random, zipf:1.2, pareto:0.9, normal:10, zoned:share/size%...",
+        "Which places random requests prefer: random, zipf:1.2, pareto:0.9, normal:10 or zoned:share/size% and so on",
         "random_distribution",
     )
     percentage_random: Count | None = passed(
@@ -103,7 +103,7 @@ class PlaceParams(Params):
     bssplit: Annotated[Share, StringConstraints(pattern=_SPLIT)] | None = passed(
         None, f"Sizes of requests and their shares instead of block_size: {SPLIT_FORM}", "bssplit"
     )
-    blockalign: Size | None = passed(None, "Multiple at which random requests begin", "ba", ge=512)
+    blockalign: Size | None = passed(None, "Multiple at which random requests begin", "ba", aliases=("ba",), ge=512)
     zonemode: Literal["none", "strided", "zbd"] | None = passed(
         None, "Work zone by zone: strided, or the zones of a zoned device", "zonemode"
     )

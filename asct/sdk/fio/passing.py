@@ -25,8 +25,7 @@ def passed(
 
     `form` "time" is a Duration, which fio reads with its unit. `engines` are those that have the option; empty: all.
     """
-    names = aliases if option in aliases else (*aliases, option)
-    field = setting(default, help, aliases=names, **bounds)
+    field = setting(default, help, aliases=aliases, **bounds)
     field.json_schema_extra["fio"] = {"option": option, "form": form, "engines": list(engines)}
     return field
 
