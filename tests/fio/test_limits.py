@@ -78,6 +78,15 @@ def test_a_host_that_is_the_limit_is_none_of_the_volume() -> None:
     assert note("iodepth", records) == ""
 
 
+@pytest.mark.parametrize(("cost", "found"), [(20e-6, True), (1.2e-3, False)])
+def test_a_busy_host_whose_jobs_are_idle_is_not_the_limit(cost: float, found: bool) -> None:
+    records = []
+    for depth in (1, 4, 16):
+        values = side(3000.0, 4096, 4 * depth / 3000) | {"cpu_time_per_io": cost}
+        records += point({"iodepth": depth}, values, flags=("host-limited",))
+    assert bool(note("iodepth", records)) is found
+
+
 @pytest.mark.parametrize("depths", [(16, 32), (16, 24, 32)])
 def test_few_or_near_points_are_no_evidence(depths: tuple[int, ...]) -> None:
     records = [record for depth in depths for record in point({"iodepth": depth}, side(3000, 4096, 1e-3))]

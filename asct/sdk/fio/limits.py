@@ -21,6 +21,8 @@ LEAST_RANGE: Final = 4.0
 """Between the first and last value of the axis on the plateau."""
 _LEAST_BYTES_POINTS: Final = 2
 """Of equal bytes a second over sizes: the last sizes of a sweep are few."""
+_BUSY: Final = 0.6
+"""Of a CPU, that a job may use before it is taken for the limit."""
 _FOLLOWS: Final = 0.1
 """Requests in flight are taken for those asked for within this share."""
 
@@ -54,10 +56,18 @@ def _limit(rows: Sequence[Row], over: str, metric: str, least: int, reach: float
     numbers = [float(end) for end in ends if isinstance(end, int | float)]
     if len(level) < least or len(numbers) < 2 or numbers[1] < reach * numbers[0]:
         return None
-    if any("host-limited" in row.flags for row in level):
+    if any(_host_bound(row) for row in level):
         return None
     chosen = [values[index] for index in part]
     return Limit(metric, median(chosen), tuple(level), spread(chosen))
+
+
+def _host_bound(row: Row) -> bool:
+    """Whether the jobs themselves used up most of a CPU each; without their CPU time, whether any CPU was busy."""
+    rate, cost, jobs = row.value("iops"), row.value("cpu_time_per_io"), row.setting("numjobs")
+    if rate is None or cost is None or not isinstance(jobs, int):
+        return "host-limited" in row.flags
+    return rate * cost > _BUSY * jobs
 
 
 def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
