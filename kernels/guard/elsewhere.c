@@ -41,8 +41,8 @@ static void look_at(const char *process, const struct target *target, struct see
         return;
     }
     for (struct dirent *entry; !*seen->who && (entry = readdir(dir));)
-        if (isdigit((unsigned char)entry->d_name[0]) && statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &found) == 0 &&
-            is_target(&found, target)) {
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &found) == 0 && is_target(&found, target)) {
             sysfile_text(name, sizeof name, "/proc/%s/comm", process);
             snprintf(seen->who, sizeof seen->who, "%.10s (%s)", process, name);
         }

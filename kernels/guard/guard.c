@@ -82,7 +82,8 @@ static void require_counters(const struct target *targets, size_t count)
     int64_t counters[COUNTERS];
     for (size_t i = 0; asked.orders.max_write_bytes > 0 && i < count; i++)
         if (targets[i].write && (targets[i].counted.count == 0 || !counters_read(&targets[i].counted, counters)))
-            fail(EXIT_ENVIRONMENT, "--max-write-bytes: what is written to %s cannot be watched: no drive is known below it", targets[i].path);
+            fail(EXIT_ENVIRONMENT, "--max-write-bytes: what is written to %s cannot be watched: no drive is known below it",
+                 targets[i].path);
 }
 
 static void print_end(bool ok, const char *why)

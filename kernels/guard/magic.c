@@ -18,7 +18,8 @@ static uint32_t little(const unsigned char *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* ext2/3/4: block size up to 64 KiB, revision 0 or 1 (kernel, fs/ext4/ext4.h: s_log_block_size at 24, s_magic at 56, s_rev_level at 76). */
+/* ext2/3/4: block size up to 64 KiB, revision 0 or 1 (kernel, fs/ext4/ext4.h: s_log_block_size at 24, s_magic at 56, s_rev_level
+ * at 76). */
 static bool is_ext(const unsigned char *magic)
 {
     return little(magic - 56 + 24) <= 6 && little(magic - 56 + 76) <= 1;
@@ -49,7 +50,7 @@ static bool is_hfs(const unsigned char *magic)
     return (magic[23] == 0 && magic[22] % 2 == 0) && (magic[20] | magic[21] | magic[22]) != 0;
 }
 
-/* minix 1 and 2: no more than 256 zone bits, state below 4 (kernel, include/uapi/linux/minix_fs.h: s_log_zone_size at 10, s_state at 18). */
+/* minix 1 and 2: zones of one block, state below 4 (kernel, include/uapi/linux/minix_fs.h: s_log_zone_size at 10, s_state at 18). */
 static bool is_minix(const unsigned char *magic)
 {
     return magic[-6] == 0 && magic[-5] == 0 && magic[2] < 4 && magic[3] == 0;

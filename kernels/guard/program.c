@@ -11,6 +11,9 @@
 #include "kit/fail.h"
 #include "program.h"
 
+#define ORPHANS_TRIES 200 /* one that hangs in a drive cannot be killed */
+#define ORPHANS_PAUSE_NS 10000000
+
 static sigset_t awaited(void)
 {
     sigset_t set;
@@ -107,6 +110,7 @@ struct program program_prepare(char **argv, const struct target *targets, size_t
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* whoever waits for the outcome is gone: a drive is not to be written for nobody */
     make_pipe(go);
     make_pipe(failed);
     program.pid = make_process();
@@ -173,6 +177,19 @@ void program_signal(const struct program *program, int signal)
     kill(-program->pid, signal);
 }
 
+/* Ends what has left the group and the control group, and has come to this process as an orphan (proc(5): children). */
+static void end_orphans(void)
+{
+    char path[64];
+    int pid;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    while (file && fscanf(file, "%d", &pid) == 1)
+        kill(pid, SIGKILL);
+    if (file)
+        fclose(file);
+}
+
 /* The group's number cannot be another's as long as its first process is not reaped. */
 void program_reap(struct program *program)
 {
@@ -183,6 +200,12 @@ void program_reap(struct program *program)
     program->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     if (write(program->release, "", 1) != 1)
         kill(program->keeper, SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-        ;
+    waitpid(program->keeper, NULL, 0);
+    pid_t gone = 1;
+    for (int i = 0; i < ORPHANS_TRIES && gone >= 0; i++) {
+        end_orphans();
+        while ((gone = waitpid(-1, NULL, WNOHANG)) > 0)
+            ;
+        nanosleep(&(struct timespec){0, gone == 0 ? ORPHANS_PAUSE_NS : 0}, NULL);
+    }
 }

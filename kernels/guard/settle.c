@@ -4,6 +4,7 @@
 #define WARMUP 4   /* a quarter of the batches is left out, the first: caches fill, queues build up */
 #define LEAST 8    /* batches that are left */
 #define LOOKS 4    /* in a row: one look of many is lucky at times */
+#define REPELLING_MOST (-0.6) /* four times as much as independent ones, no more */
 #define TREND_SHARES 2 /* the fitted line may rise or fall by so many times the interval's half over the whole time */
 
 /* Two-sided 95 % points of Student's t for 1 .. 30 degrees of freedom; larger ones are taken as 30. */
@@ -22,14 +23,16 @@ void settle_begin(struct settle *settle, int64_t ppm, int64_t least_ms, int64_t 
                               .batch_ns = BATCH_NS, .first = -1};
 }
 
-/* How many independent values tell as much: n (1 - r) / (1 + r), r the correlation of neighbours (kit/stats.h has the source). */
+/* How many independent values tell as much: n (1 - r) / (1 + r), r the correlation of neighbours (kit/stats.h has the source).
+ * Neighbours that repel each other tell more: what a throttle holds back in one batch it lets through in the next. */
 static double effective(const double *rates, size_t count, double mean, double squares)
 {
     double products = 0;
     for (size_t i = 1; i < count; i++)
         products += (rates[i] - mean) * (rates[i - 1] - mean);
     double r = squares > 0 ? products / squares : 0;
-    return r > 0 ? (double)count * (1 - r) / (1 + r) : (double)count;
+    r = r < REPELLING_MOST ? REPELLING_MOST : r;
+    return (double)count * (1 - r) / (1 + r);
 }
 
 bool settle_holds(const double *rates, size_t count, double share)
@@ -44,7 +47,8 @@ bool settle_holds(const double *rates, size_t count, double share)
         along += time * rates[i];
         times += time * time;
     }
-    double independent = effective(rates, count, mean, squares), t = student_of(independent - 1);
+    double independent = effective(rates, count, mean, squares);
+    double t = student_of((independent < (double)count ? independent : (double)count) - 1);
     double half = share * mean, slope = along / times, rise = slope * (double)(count - 1);
     if (mean <= 0 || independent < 2 || t * t * squares / (double)(count - 1) > half * half * independent)
         return false;

@@ -11,6 +11,12 @@
 #include "mounts.h"
 #include "stack.h"
 
+void devset_clear(struct devset *set)
+{
+    set->count = 0;
+    set->partial = false;
+}
+
 bool devset_has(const struct devset *set, dev_t device)
 {
     for (size_t i = 0; i < set->count; i++)
@@ -146,7 +152,8 @@ void stack_add_below(dev_t device, bool through_files, struct devset *set)
 void stack_drives(const struct devset *set, struct devset *drives)
 {
     for (size_t i = 0; i < set->count; i++) {
-        struct devset below = {0};
+        struct devset below;
+        devset_clear(&below);
         stack_add_below(set->devices[i], true, &below);
         if (below.count == 1)
             devset_add(drives, set->devices[i]);

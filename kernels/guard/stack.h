@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define DEVSET_MAX 512
+#define DEVSET_MAX 4096 /* disks, their paths and partitions of a large machine */
 #define STACK_NAME_MAX 64
 
 struct devset {
@@ -16,6 +16,8 @@ struct devset {
     dev_t devices[DEVSET_MAX];
 };
 
+/* Makes it empty, in place of an initialiser that would fill all of it. */
+void devset_clear(struct devset *set);
 bool devset_has(const struct devset *set, dev_t device);
 void devset_add(struct devset *set, dev_t device);
 bool devset_meet(const struct devset *a, const struct devset *b);

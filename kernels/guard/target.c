@@ -15,7 +15,11 @@
 
 void target_blank(struct target *target, const char *path)
 {
-    *target = (struct target){.write = true, .serial = "", .path = path, .node = -1, .handle = -1};
+    memset(target, 0, sizeof *target);
+    target->write = true;
+    target->serial = "";
+    target->path = path;
+    target->node = target->handle = -1;
 }
 
 /* 0 or 1; ends the program otherwise. */
@@ -155,8 +159,9 @@ bool target_find(struct target *target)
     else
         check(target, "kind", UNSAFE, "neither a block device nor a regular file");
     for (size_t i = 0; i < target->counted.count; i++) {
-        struct devset below = {0};
-        stack_add_below(target->counted.devices[i], !target->block, &below);
+        struct devset below;
+        devset_clear(&below);
+        stack_add_below(target->counted.devices[i], true, &below);
         stack_drives(&below, &target->drives);
     }
     return good;

@@ -34,7 +34,7 @@ struct target {
 /* Reads the file of targets (README.md): ends the program at the first line that is wrong. Returns how many there are. */
 size_t targets_read(const char *path, struct target *targets);
 
-/* A target that nothing but the path is known of, to be written. */
+/* Makes it one that nothing but the path is known of, to be written. */
 void target_blank(struct target *target, const char *path);
 
 /* Finds what the path leads to, and opens it without opening the device (O_PATH). The checks `identity`, `kind`. */

@@ -14,7 +14,7 @@ static const char *const system_places[] = {"/", "/boot", "/boot/efi", "/efi", "
 /* Whether what `device` stands upon is what the target would overwrite. */
 static bool stands_on(dev_t device, const struct target *target, struct devset *below)
 {
-    *below = (struct devset){0};
+    devset_clear(below);
     stack_add_below(device, true, below);
     return devset_meet(below, &target->family);
 }
@@ -22,7 +22,8 @@ static bool stands_on(dev_t device, const struct target *target, struct devset *
 /* Whether a file is the target, or its file system stands upon it. */
 static bool file_stands_on(const struct stat *file, const struct target *target, struct devset *below)
 {
-    struct devset carriers = {0};
+    struct devset carriers;
+    devset_clear(&carriers);
     if (S_ISBLK(file->st_mode))
         devset_add(&carriers, file->st_rdev);
     else if (!target->block)
@@ -41,7 +42,8 @@ static void check_mounted(const struct target *target)
     struct devset below;
     char name[STACK_NAME_MAX];
     for (size_t i = 0; i < mounts->count; i++) {
-        struct devset carriers = {0};
+        struct devset carriers;
+        devset_clear(&carriers);
         mounts_add_devices(mounts->list[i].device, &carriers);
         for (size_t k = 0; k < carriers.count; k++)
             if (stands_on(carriers.devices[k], target, &below)) {
@@ -59,15 +61,16 @@ static void check_mounted(const struct target *target)
 /* The disks under a place, and under the target: one in common is too near. A loop device only writes to its own file. */
 static void check_system(const struct target *target)
 {
-    struct devset own = {0}, below;
+    struct devset own, below, carriers;
     struct stat place;
+    devset_clear(&own);
     stack_add_below(target->device, false, &own);
     for (size_t i = 0; i < sizeof system_places / sizeof *system_places; i++) {
-        struct devset carriers = {0};
         if (stat(system_places[i], &place) != 0)
             continue;
+        devset_clear(&carriers);
+        devset_clear(&below);
         mounts_add_devices(place.st_dev, &carriers);
-        below = (struct devset){0};
         for (size_t k = 0; k < carriers.count; k++)
             stack_add_below(carriers.devices[k], true, &below);
         if (devset_meet(&below, &own)) {
@@ -112,7 +115,7 @@ static void check_swap(const struct target *target)
 static void check_holders(const struct target *target)
 {
     static struct devset all;
-    struct devset below, on_file = {0};
+    struct devset below;
     char name[STACK_NAME_MAX], path[PATH_MAX];
     struct stat found;
     if (all.count == 0)
@@ -120,7 +123,7 @@ static void check_holders(const struct target *target)
     for (size_t i = 0; i < all.count; i++) {
         stack_name(all.devices[i], name);
         bool same = !target->block && *stack_backing(name, path, sizeof path) && stat(path, &found) == 0 &&
-                    file_stands_on(&found, target, &on_file);
+                    file_stands_on(&found, target, &below);
         if (!same && (devset_has(&target->family, all.devices[i]) || !stands_on(all.devices[i], target, &below)))
             continue;
         check(target, "holders", UNSAFE, "%s stands upon it: take that apart first", name);

@@ -28,7 +28,8 @@ struct watching {
 /* A drive below several targets counts for the first of them, so that the sum over the targets is what the drives did. */
 static void share_out(struct watching *w)
 {
-    struct devset given = {0};
+    struct devset given;
+    devset_clear(&given);
     for (size_t i = 0; i < w->count; i++)
         for (size_t k = 0; k < w->targets[i].counted.count; k++) {
             dev_t device = w->targets[i].counted.devices[k];
@@ -156,8 +157,11 @@ static void print_exit(const struct watching *w, int64_t started, int64_t ended)
 
 void watch(struct program *program, const struct target *targets, size_t count, const struct orders *orders)
 {
-    static struct watching w;
-    w = (struct watching){.program = program, .targets = targets, .count = count, .orders = orders, .stopped = ""};
+    static struct watching w = {.stopped = ""};
+    w.program = program;
+    w.targets = targets;
+    w.count = count;
+    w.orders = orders;
     share_out(&w);
     settle_begin(&w.settle, orders->stop_ppm, orders->stop_min_ms, orders->stop_min_ios);
     out_ready();

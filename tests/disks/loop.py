@@ -40,14 +40,17 @@ class Loop:
 
 
 @contextmanager
-def loop_device(folder: Path, mib: int = 64, *, sector: int = 512, name: str = "disk.img") -> Iterator[Loop]:
-    """A blank loop device of `mib` MiB that passes O_DIRECT on to a fully written (all zero) file."""
+def loop_device(
+    folder: Path, mib: int = 64, *, sector: int = 512, name: str = "disk.img", options: tuple[str, ...] = ()
+) -> Iterator[Loop]:
+    """A blank loop device of `mib` MiB that passes O_DIRECT on to a fully written (all zero) file; `options` are those
+    of losetup."""
     backing = folder / name
     with backing.open("wb") as file:
         for _ in range(mib):
             file.write(bytes(1 << 20))
         os.fsync(file.fileno())
-    path = _attach(backing, sector)
+    path = _attach(backing, sector, options)
     try:
         yield Loop(path, backing)
     finally:
@@ -55,12 +58,12 @@ def loop_device(folder: Path, mib: int = 64, *, sector: int = 512, name: str = "
         backing.unlink(missing_ok=True)
 
 
-def _attach(backing: Path, sector: int) -> Path:
+def _attach(backing: Path, sector: int, options: tuple[str, ...]) -> Path:
     """Tests side by side look for a free device at the same time, and one of them is refused."""
     deadline = time.monotonic() + 30
     while True:
         done = subprocess.run(
-            ["losetup", "--find", "--show", "--direct-io=on", "--sector-size", str(sector), str(backing)],
+            ["losetup", "--find", "--show", "--direct-io=on", "--sector-size", str(sector), *options, str(backing)],
             capture_output=True,
             text=True,
             check=False,
