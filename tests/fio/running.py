@@ -41,14 +41,15 @@ def run_step(step: Step, folder: Path) -> Output:
     folder.mkdir(parents=True)
     for name, text in step.files.items():
         (folder / name).write_text(text)
+    argv = [_path(step.program), *step.arguments]
     companions = []
     for companion in step.companions:
         with (folder / companion.stdout_file).open("w") as target:
-            argv = [_path(companion.program), *companion.arguments]
-            companions.append(subprocess.Popen(argv, cwd=folder, stdout=target, env=_env(companion.env)))
+            beside = [_path(companion.program), *companion.arguments]
+            companions.append(subprocess.Popen(beside, cwd=folder, stdout=target, env=_env(companion.env)))
     started = time.monotonic_ns()
     done = subprocess.run(
-        [_path(step.program), *step.arguments],
+        argv,
         cwd=folder,
         env=_env(step.env),
         capture_output=True,
