@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,13 @@ import pytest
 from asct.analysis.grid import from_table, without_empty_columns
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
+from asct.registry import Registry
 from asct.sdk import Bars, Line, Measurement, Record
+from asct.sdk.fio.course import CHANGED
+from asct.sdk.fio.verdict import FLAGS
 from tests.fio.running import records_of
 from tests.fio.samples import depth_sample, load, output_of, parse
+from tests.fio.synthetic import point, side
 
 SEED_COLUMNS = [
     "IODepth", "Read BW (MB/s)", "Write BW (MB/s)", "Total BW (MB/s)", "Read Thruput (kops)", "Write Thruput (kops)",
@@ -152,3 +157,51 @@ def test_a_single_point_has_a_row_and_no_curve() -> None:
 def test_nothing_measured_gives_nothing() -> None:
     assert SWEEP.tables([]) == ()
     assert SWEEP.figures([]) == ()
+
+
+def test_every_flag_is_explained_where_the_others_point_to() -> None:
+    folder = Path(__file__).parents[2] / "asct" / "benchmarks"
+    text = (folder / "storage_io_depth_sweep" / "README.md").read_text()
+    assert [flag for flag in FLAGS if f"| `{flag}` |" not in text] == []
+    assert CHANGED in FLAGS
+    for name in ("request_size", "process_count", "access_pattern"):
+        assert "Those of `storage-io-depth-sweep`" in (folder / f"storage_{name}_sweep" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "alias", "axis", "title", "values"),
+    [
+        ("storage-request-size-sweep", "srss", "block_size", "BlockSize", [4096 << power for power in range(6)]),
+        ("storage-io-depth-sweep", "sids", "iodepth", "IODepth", [1 << power for power in range(8)]),
+        ("storage-process-count-sweep", "spcs", "numjobs", "ProcessCount", [1, 2, 4, 8, 16]),
+        ("storage-access-pattern-sweep", "saps", "rw", "AccessPattern",
+         ["read", "write", "randread", "randwrite", "rw", "randrw"]),
+    ],
+)  # fmt: skip
+def test_the_four_sweeps(name: str, alias: str, axis: str, title: str, values: list[Any]) -> None:
+    benchmark = Registry().get(alias)
+    assert benchmark is not None
+    assert benchmark.name == name
+    assert {"storage", "dsweep"} <= set(benchmark.keywords)
+    [steps] = [steps for steps, swept in benchmark.params_model.step_settings.items() if swept == axis]
+    assert list(getattr(benchmark.params_model(), steps)) == values
+    records = [one for value in values for one in point({axis: value}, side(1000.0, 4096, 1e-3))]
+    table = benchmark.tables(records)[0]
+    assert [column.title for column in table.columns][: len(SEED_COLUMNS)] == [title, *SEED_COLUMNS[1:]]
+    assert [row[axis] for row in table.rows] == values
+
+
+@pytest.mark.parametrize(
+    ("alias", "given", "wanted"),
+    [
+        ("sids", {"iodepth_sweep_steps": "4,5,6,7,8"}, (4, 5, 6, 7, 8)),
+        ("srss", {"request_size_sweep_steps": "4K,1M"}, (4096, 2**20)),
+        ("spcs", {"process_count_sweep_steps": 3}, (3,)),
+        ("saps", {"access_pattern_sweep_steps": "read, readwrite"}, ("read", "rw")),
+    ],
+)
+def test_lists_of_the_command_line(alias: str, given: dict[str, Any], wanted: tuple[Any, ...]) -> None:
+    benchmark = Registry().get(alias)
+    assert benchmark is not None
+    [name] = given
+    assert getattr(benchmark.params_model(**given), name) == wanted

@@ -51,6 +51,8 @@ def _paths(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
+"""One access pattern, in fio's long spelling as well."""
 Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
 """A list of whole numbers; `4,5,6` as text."""
 
@@ -82,9 +84,7 @@ class PointParams(Params):
         aliases=("filenames", "filename", "file_name"),
         pitfalls="A sparse file is read from memory: fill it before.",
     )
-    rw: Annotated[Pattern, BeforeValidator(_pattern)] = setting(
-        "randread", "Access pattern", aliases=("rw_pattern", "readwrite")
-    )
+    rw: AccessPattern = setting("randread", "Access pattern", aliases=("rw_pattern", "readwrite"))
     rwmixread: Count = setting(70, "Share of reads in a mixed pattern, in percent", le=100)
     engine: Engine = setting(
         "auto",

@@ -11,7 +11,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.fio.benchmark import FioBenchmark
 from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.operating import BOUND_METRIC
-from asct.sdk.fio.params import FioParams, Pattern, listed
+from asct.sdk.fio.params import AccessPattern, FioParams, listed
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.params import Duration, Size, setting
 from asct.sdk.record import Measurement
@@ -19,7 +19,7 @@ from asct.sdk.step import Output
 
 Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
 """A list of sizes; `4K,8K` as text."""
-Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(listed)]
+Patterns = Annotated[tuple[AccessPattern, ...], BeforeValidator(listed)]
 """A list of access patterns; `read,write` as text."""
 
 
