@@ -37,8 +37,7 @@ class Ran:
 def failure_of(ran: Ran) -> Diagnostic | None:
     """The diagnostic of a step that did not do its work; None for one that did."""
     if ran.timed_out_s is not None:
-        message = f"{_place(ran)} did not end within {ran.timed_out_s:.3g} s and was stopped"
-        return _diagnostic("E603", ran, message, "raise `timeout` in the plan, or shorten the measurement")
+        return _late(ran, ran.timed_out_s)
     status = ran.output.status
     if status < 0:
         return _killed(ran, -status)
@@ -96,6 +95,15 @@ def _unended(ran: Ran) -> Diagnostic | None:
         why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
         return _diagnostic("E606", ran, f"{_place(ran)} says itself that it failed{why}", "see the last lines below")
     return None
+
+
+def _late(ran: Ran, limit_s: float) -> Diagnostic:
+    """The limit is the step's own, which has room for all that it should do, or what is left of the point's."""
+    seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
+    hint = "raise `timeout` in the plan, or shorten the measurement"
+    if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
+        hint = "that is far more than it should take: look at the kernel's log (`dmesg`) and what else the host did"
+    return _diagnostic("E603", ran, f"{_place(ran)} did not end within {seconds} s and was stopped", hint)
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:

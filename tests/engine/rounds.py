@@ -24,6 +24,7 @@ class RoundsParams(Params):
     trouble: str = setting(":", "shell words run in each step; $1 is its number")
     flag: str = setting("", "a flag of the value")
     text: str = setting("", "a file given to each step")
+    limit: float = setting(0.0, "seconds that a step may take")
 
 
 class Rounds(Benchmark[RoundsParams]):
@@ -51,6 +52,7 @@ class Rounds(Benchmark[RoundsParams]):
                 ("-c", script, "sh", str(number), context.work),
                 files={"given": params.text},
                 collect=("kept",),
+                timeout_s=params.limit or None,
             )
             for number in range(first, min(first + 2, LAST))
         ]

@@ -161,6 +161,21 @@ def test_a_time_limit_cuts_it_off_and_a_retry_goes_on(lab: Lab, tmp_path: Path) 
     assert done.status().attempts == 2
 
 
+def test_a_step_that_hangs_is_ended_by_a_limit_of_its_own(lab: Lab, tmp_path: Path) -> None:
+    log, marker = tmp_path / "log", tmp_path / "marker"
+    resolved = lab.plan(rounds_job(log, once(marker, 3, "sleep 100"), limit=0.5))
+    started = time.monotonic()
+    first = plant.run(lab.results, resolved, ports())
+    assert time.monotonic() - started < 60
+    found = first.status()
+    assert (found.status, found.diagnostic["code"]) == ("timeout", "E603")
+    assert "did not end within 0.5 s" in found.diagnostic["message"]
+    assert "dmesg" in found.diagnostic["hint"]
+    marker.touch()
+    done = plant.run(lab.results, resolved, ports(), resume=first.stored.layout)
+    assert (done.values(), ran(log)) == ([SUM, 3.0], "01233" + "4")
+
+
 def test_a_lost_host_that_answers_again_goes_on_without_a_retry(lab: Lab, tmp_path: Path) -> None:
     log = tmp_path / "log"
     lossy, host = flaky(False, True, False, True, False, True, False, True)

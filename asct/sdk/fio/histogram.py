@@ -33,7 +33,7 @@ class Quantiles(Generic[N]):
     def __init__(self, counts: Mapping[N, int]) -> None:
         if 0 in counts.values():
             counts = {value: count for value, count in counts.items() if count}
-        self._values = sorted(counts)
+        self._values: list[N] = sorted(counts)
         self._reached = list(accumulate(map(counts.__getitem__, self._values)))
 
     @property
@@ -45,7 +45,7 @@ class Quantiles(Generic[N]):
         """How many values there are in each power of two, by its exponent; what is below 1 counts with 1."""
         if not self._values:
             return {}
-        low, high = (max(0, int(value).bit_length() - 1) for value in (self._values[0], self._values[-1]))
+        low, high = _exponent(self._values[0]), _exponent(self._values[-1])
         below = [0, *(bisect_left(self._values, 2 ** (exponent + 1)) for exponent in range(low, high + 1))]
         sums = [self._reached[place - 1] if place else 0 for place in below]
         counts = {low + index: sums[index + 1] - sums[index] for index in range(len(sums) - 1)}
@@ -129,6 +129,10 @@ class Latency:
             min=self.min_ns * NS,
             max=self.max_ns * NS,
         )
+
+
+def _exponent(value: float) -> int:
+    return max(0, int(value).bit_length() - 1)
 
 
 def _rank_shares(n: int, share: float) -> tuple[float, float]:

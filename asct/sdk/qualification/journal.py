@@ -14,6 +14,7 @@ from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, read_point
 from asct.sdk.fio.process import INSPECTION, RESULT_FILE, fio_step, targets_of
 from asct.sdk.guard import Device, StopRule, Watch, inspection, read_watch
+from asct.sdk.needs import Needs
 from asct.sdk.qualification.phase import Cell, Phase, Quantity
 from asct.sdk.qualification.settings import MIB, QualificationParams
 from asct.sdk.step import Output, Step
@@ -149,9 +150,11 @@ def fio_process(params: FioParams, context: Context, name: str, stop: StopRule |
     """A fio process on the target that this test has written to before.
 
     Of hundreds of processes in each round the course of a single one is not kept: it reports once, at its end, samples
-    are a second apart, and no mpstat runs beside it. One that guard is to stop is watched closely.
+    are a second apart, and no mpstat runs beside it. One that guard is to stop is watched closely. One that hangs is
+    ended long before the limit of the whole test.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))
     seldom = () if stop is not None or params.duration < _LONG_S else ("--sample-ms", "1000")
-    return replace(step, arguments=(*seldom, *arguments), companions=())
+    limit = Needs(seconds=params.duration + params.ramp_time).limit_s
+    return replace(step, arguments=(*seldom, *arguments), companions=(), timeout_s=limit)
