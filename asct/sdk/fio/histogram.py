@@ -45,7 +45,8 @@ class Quantiles(Generic[N]):
         """How many values there are in each power of two, by its exponent; what is below 1 counts with 1."""
         if not self._values:
             return {}
-        low, high = _exponent(self._values[0]), _exponent(self._values[-1])
+        low: int = _exponent(self._values[0])
+        high: int = _exponent(self._values[-1])
         below = [0, *(bisect_left(self._values, 2 ** (exponent + 1)) for exponent in range(low, high + 1))]
         sums = [self._reached[place - 1] if place else 0 for place in below]
         counts = {low + index: sums[index + 1] - sums[index] for index in range(len(sums) - 1)}

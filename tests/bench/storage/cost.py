@@ -21,7 +21,7 @@ MATRIX = {
 
 
 def point() -> None:
-    """From the start of the first point to the end of the last one, less what fio took itself, by the clock of guard."""
+    """From the start of the first point to the end of the last, less what fio took itself by the clock of guard."""
     with limited(64, riops=20_000) as (loop, _):
         config = {
             "file_names": str(loop.path), "rw": "randread", "iodepth": 8, "numjobs": 1, "duration": "1s",
