@@ -83,6 +83,17 @@ def test_a_linear_axis_takes_a_prefix_with_its_lines() -> None:
     assert figure["layout"]["shapes"][0]["x0"] == 20.0
 
 
+def test_a_logarithmic_axis_takes_the_prefix_of_its_middle() -> None:
+    series = Series("reads", (1.5e-5, 8e-4, 2e-1), (1.0, 50.0, 99.0))
+    figure = render_figure(
+        curve(x=Axis("Latency", "s", "log10"), y=Axis("Requests", "%"), series=(series,), markers=())
+    )
+    accepted(figure)
+    assert figure["layout"]["xaxis"]["title"]["text"] == "Latency (\N{MICRO SIGN}s)"
+    assert figure["data"][0]["x"] == [15.0, 800.0, 200_000.0]
+    assert figure["layout"]["xaxis"]["type"] == "log"
+
+
 def test_a_table_of_a_line_has_units_on_both_sides() -> None:
     grid = figure_grid(over_bandwidth((1e9, 2.5e10)))
     assert grid is not None
