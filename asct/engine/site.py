@@ -139,7 +139,8 @@ class Site:
         findings = check(demand, programs.facts, programs.found, self.name)
         for name in demand.kernels:
             findings += [Finding(item) for item in self._kernel(name)]
-        return findings + self.assess_targets(demand, gate, "preflight")
+        findings += self.assess_targets(demand, gate, "preflight")
+        return list(dict.fromkeys(findings))  # a kernel may be lacked twice: by the job and by its inspection
 
     def assess_targets(self, demand: Demand, gate: JobGate, occasion: Occasion = "start") -> list[Finding]:
         """The files and devices that the plan names, looked at now; also right before a job writes to them."""

@@ -78,6 +78,18 @@ def test_with_consent_a_device_is_measured_and_audited(loop: Loop, tmp_path: Pat
     assert verify(read_run(latest(tmp_path))) == []
 
 
+def test_a_backing_file_with_a_hostile_name(tmp_path: Path) -> None:
+    with loop_device(tmp_path, 16, name="dïsk $(touch x);'\"#: {y}.img") as loop:
+        serial = json.dumps(str(loop.backing), ensure_ascii=False)
+        plan = plan_of(loop, consent=f"{{host: local, device: {loop.path}, serial: {serial}}}")
+        refused(loop, tmp_path, plan.replace("dïsk", "disk"), "E440", "check `serial`")
+        ended = apply(plan, tmp_path)
+        assert ended.code == 0, ended.err
+    (device,) = audit(tmp_path)["looks"][0]["devices"]
+    assert device["serial"] == str(loop.backing)
+    assert not (tmp_path / "x").exists()
+
+
 @pytest.mark.parametrize(
     ("consent", "codes"),
     [
