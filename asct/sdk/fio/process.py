@@ -75,11 +75,14 @@ def scratch_path(context: Context) -> str:
 
 
 def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
-    """What the point opens. Only a pattern that changes its target asks for the right to write."""
+    """What the point opens. Only a pattern that changes its target asks for the right to write.
+
+    A target is dirty if `dirty` says so, or the run wrote to it before.
+    """
     access: Access = "write" if writes(params) else "read"
     if params.makes_file:
         return (Target(scratch_path(context), access, dirty=True),)
-    return tuple(_target(name, access, params, context, dirty) for name in params.file_names)
+    return tuple(_target(name, access, params, context, dirty or name in context.written) for name in params.file_names)
 
 
 def _target(name: str, access: Access, params: FioParams, context: Context, dirty: bool) -> Target:
@@ -100,7 +103,7 @@ def fio_step(
 ) -> Step:
     """One process of fio below guard, mpstat beside it.
 
-    `dirty` says that this job wrote to its targets before; `stop` and `max_write_bytes` let guard end it early.
+    `dirty` says that this repeat wrote to its targets before; `stop` and `max_write_bytes` let guard end it early.
     """
     targets = targets_of(params, context, dirty=dirty)
     cpus = used_cpus(params, context.facts, _drive_node(context))
@@ -122,15 +125,11 @@ def fio_step(
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """One fio process and nothing after it; before it a look at where the drive is, if that decides on the CPUs.
-
-    Its targets may have been written by the points before it. That they held nothing of others is looked at once,
-    right before the job.
-    """
+    """One fio process and nothing after it; before it a look at where the drive is, if that decides on the CPUs."""
     names = [output.step.name for output in context.done]
     if not names and node_matters(params, context.facts):
         return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
-    return () if names and names[-1] != INSPECTION else (fio_step(params, context, dirty=True),)
+    return () if names and names[-1] != INSPECTION else (fio_step(params, context),)
 
 
 def _path(facts: HostFacts) -> str:
