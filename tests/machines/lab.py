@@ -11,8 +11,9 @@ from tests.machines.recipes import LAB
 
 GOOD = Drive("LABGOOD", 64, node=1)
 """Blank; below a host bridge of node 1."""
-BURST = Drive("LABBURST", 64, throttle="iops-write=500,iops-write-max=3000,iops-write-max-length=4")
-"""3000 writes a second for 4 s, then 500, as a drive with a fast cache."""
+BURST = Drive("LABBURST", 64, throttle="iops-write=100,iops-write-max=1000,iops-write-max-length=2")
+"""1000 writes a second for 2 s, then 100, as a drive with a fast cache. An emulator on a busy machine reaches hardly
+more, and must, for what the cache may take to be used up."""
 PAIR = Drive("LABPAIR", 32, namespaces=2)
 LARGE_SECTORS = Drive("LAB4K", 64, sector=4096)
 HOME = Drive("LABHOME", 256)
@@ -32,6 +33,7 @@ SCSI_STATES = (
     "held",
     "readonly",
     "data",
+    "old",
 )
 """What lab.sh makes of the disks of scsi_debug, in the order of their hosts."""
 
@@ -81,5 +83,10 @@ def contents(lab: Guest) -> str:
     home = f"$(basename $(readlink {HOME.disk()}))"
     return lab.sh(
         f"sync; md5sum {dormant}; for disk in /sys/block/sd* /sys/block/nvme*n*; do "
-        f"case $disk in */{home}) ;; *) awk '{{ print FILENAME, $5, $7 }}' $disk/stat ;; esac; done"
+        f"case $disk in */{home}) ;; *) awk '{{ print FILENAME, $7 }}' $disk/stat ;; esac; done"
     )
+
+
+def link(device: str, name: str) -> str:
+    """The shell command that lets a name in /dev/disk/by-id lead elsewhere."""
+    return f"ln -sfn {device} {name}"

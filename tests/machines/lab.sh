@@ -34,6 +34,7 @@ mounted /dev/mapper/lab-volume /mnt/volume
 quietly mdadm --create /dev/md7 --level=1 --raid-devices=2 --metadata=1.2 --assume-clean --run "$(scsi 12000)" "$(scsi 14000)"
 echo "0 16384 delay $(scsi 16000) 0 1" | quietly dmsetup create delayed --noudevsync
 filled "$(scsi 18000)"
+filled "$(scsi 28000)"
 printf 'label: gpt\nsize=4M\n' | quietly sfdisk -q "$(scsi 20000)"
 quietly dd if=/dev/zero of="$(scsi 20000)" bs=1M count=1 conv=notrunc
 quietly blockdev --rereadpt "$(scsi 20000)"

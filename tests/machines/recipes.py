@@ -74,7 +74,7 @@ LAB = Recipe(
         "dm-delay",
         "raid1",
         "sd_mod",
-        "scsi_debug add_host=13 per_host_store=1 dev_size_mb=8 delay=0",
+        "scsi_debug add_host=14 per_host_store=1 dev_size_mb=8 delay=0",
         "null_blk nr_devices=0",
     ),
 )
