@@ -11,7 +11,7 @@ from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series,
 from asct.sdk.fio.rows import Row, label, place, varying
 from asct.sdk.fio.views import MOST_SERIES, sample, slug_of
 from asct.sdk.record import Record, Scalar
-from asct.statistics.changepoint import changes
+from asct.statistics.changepoint import SHORTEST, changes
 from asct.values.quantity import format_quantity
 
 CHANGED: Final = "rate-changed"
@@ -111,7 +111,7 @@ def _point(row: Row, names: Sequence[str]) -> str:
 
 def course_figures(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
     """The rate over time, and the latency over time of the points that changed, or of the one with most requests."""
-    timed = [row for row in rows if row.course.get("second_iops")]
+    timed = [row for row in rows if len(row.course.get("second_iops", [])) >= SHORTEST]
     if not timed:
         return ()
     turned = {id(row): found for row in timed if (found := turns(row))}

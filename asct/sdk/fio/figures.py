@@ -98,6 +98,8 @@ def _drawn(what: Quantity, y: Axis, series: Sequence[Series], view: View) -> Fig
     title = f"{what.title}{over}" + (f", {view.fixed}" if view.fixed else "")
     x = _axis(view.over, view.groups)
     kind = Bars if x.scale == "category" else Line
+    if kind is Line and y.unit == "s":  # latency under load spans decades
+        y = replace(y, scale="log10")
     return kind(what.slug + view.suffix, title, what.caption, x, y, tuple(series), better=what.better)
 
 
