@@ -12,6 +12,7 @@ import pytest
 
 from asct.sdk.benchmark import Context
 from asct.sdk.fio import FioParams
+from asct.sdk.fio.parts import part_values
 from asct.sdk.fio.point import Point, read_point
 from asct.sdk.fio.process import fio_step
 from asct.sdk.guard import Consent, Refused, StopRule
@@ -68,6 +69,18 @@ def test_a_point_that_holds(changes: dict[str, Any], loop: Loop, folder: Path) -
     assert sum(one.ios for one in point.seconds) == point.sides[""].ios
     assert point.watch.status == 0
     assert point.watch.before[0].scalar("kind") == "block"
+
+
+def test_sections_and_targets_have_values_of_their_own(loop: Loop, folder: Path) -> None:
+    with loop_device(folder, 16, name="second.img") as second, throttle(second, riops=LIMIT // 4):
+        text = "[small]\nrw=randread\n[large]\nrw=randread\nbs=16k\nnumjobs=1\n"
+        point = measured(settings(loop, file_names=[str(loop.path), str(second.path)], job_file=text), folder)
+    found = {(one.metric, *one.coords.values()): one.value for one in part_values(point)}
+    sections = [found["section_iops", name, "read"] for name in ("small", "large")]
+    assert sum(sections) == pytest.approx(point.sides[""].iops, rel=0.1)
+    targets = [found["target_bandwidth", str(one.path), "read"] for one in (loop, second)]
+    assert sum(targets) == pytest.approx(point.sides[""].bandwidth, rel=0.3)
+    assert len(point.watch.before) == 2
 
 
 def test_a_rate_is_told_apart_from_a_depth(loop: Loop, folder: Path) -> None:

@@ -18,7 +18,7 @@ from asct.sdk.guard import Watch
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
 """How far the moment that a report tells of may be from its stamp."""
-_FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
+FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
 """Places of read_bytes, write_bytes and discard_bytes in a sample of guard."""
 
 
@@ -42,7 +42,7 @@ def coverage_of(params: FioParams, document: Document, watch: Watch, window: Win
     if not params.direct:
         return Coverage(None, "buffered")
     sides = sorted({name for job in document.jobs for name in job.directions})
-    fields = [field for name in sides for field in _FIELDS[name]]
+    fields = [field for name in sides for field in FIELDS[name]]
     if params.ramp_time <= 0:
         done = sum(part.io_bytes for job in document.jobs for part in job.directions.values())
         seen = device_change(watch.samples, fields, float("-inf"), float("inf"))

@@ -11,6 +11,7 @@ from asct.sdk.fio.engines import chosen_engine
 from asct.sdk.fio.histogram import NS, Latency, Quantiles
 from asct.sdk.fio.metrics import CONTEXT, LATENCIES, PERCENTILES, percentiles_of
 from asct.sdk.fio.params import FioParams
+from asct.sdk.fio.parts import part_values
 from asct.sdk.fio.point import Point, Side, read_point
 from asct.sdk.fio.seconds import Second, merged_seconds
 from asct.sdk.fio.verdict import cpu_flags
@@ -32,7 +33,7 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     point = read_point(params, outputs[-1], facts)
     context: dict[str, Scalar] = {name: getattr(params, name) for name in CONTEXT}
     context["engine"] = chosen_engine(params, facts)
-    found = [*point_values(point), *second_values(point.seconds), *device_values(point.watch)]
+    found = [*point_values(point), *part_values(point), *second_values(point.seconds), *device_values(point.watch)]
     found.append(Measurement("queue_depth", float(point.evidence.depth), context))
     return found
 

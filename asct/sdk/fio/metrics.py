@@ -10,6 +10,7 @@ from typing import Final
 
 from asct.sdk.fio.cpu_load import KINDS
 from asct.sdk.fio.devices import IDENTITY
+from asct.sdk.fio.parts import PART_METRICS
 from asct.sdk.metric import Metric, Unit
 
 PERCENTILES: Final = {
@@ -130,6 +131,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         comparable=False,
     ),
     Metric("coverage", "1", "neither", "Bytes by the counters of the drive over those of fio", comparable=False),
+    *PART_METRICS,
     *_course(),
     *_devices(),
 )

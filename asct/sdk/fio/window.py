@@ -52,16 +52,17 @@ def host_cpu_ns(watch: Watch, window: Window) -> float | None:
     return _change([(one.mono_ns, one.host_cpu_ns) for one in watch.samples], window.start_ns, window.end_ns)
 
 
-def device_change(samples: Sequence[Sample], fields: Sequence[int], start_ns: float, end_ns: float) -> float | None:
-    """How much the given counters rose, all drives together; None where a drive has none."""
-    return _change([(one.mono_ns, _sum(one, fields)) for one in samples], start_ns, end_ns)
+def device_change(
+    samples: Sequence[Sample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
+) -> float | None:
+    """How much the given counters rose, of one target or all together; None where a drive has none."""
+    return _change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
 
-def _sum(sample: Sample, fields: Sequence[int]) -> int | None:
-    rows = [row for row in sample.devices if row is not None]
-    if not rows or len(rows) < len(sample.devices):
-        return None
-    return sum(row[field] for row in rows for field in fields)
+def _sum(sample: Sample, fields: Sequence[int], target: int | None) -> int | None:
+    chosen = sample.devices if target is None else sample.devices[target : target + 1]
+    rows = [row for row in chosen if row is not None]
+    return sum(row[field] for row in rows for field in fields) if len(rows) == len(chosen) > 0 else None
 
 
 def _change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
