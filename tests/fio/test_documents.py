@@ -79,6 +79,14 @@ def test_the_last_report_says_the_same_again() -> None:
     assert seconds_of([report(5, 1)]) == ()
 
 
+def test_what_was_in_flight_at_the_end_is_no_second_of_its_own() -> None:
+    found = seconds_of([report(1000, 100), report(2000, 200), report(3000, 300), report(3300, 304)])
+    assert [(one.start_s, one.ios) for one in found] == [(0.0, 100), (1.0, 100), (2.0, 104)]
+    assert found[-1].seconds == pytest.approx(1.3)
+    whole = seconds_of([report(1000, 100), report(2000, 200), report(3000, 300), report(3600, 360)])
+    assert [one.ios for one in whole] == [100, 100, 100, 60]
+
+
 def test_counts_that_fall_are_refused() -> None:
     with pytest.raises(ValueError, match="below those of an earlier one"):
         seconds_of([report(1000, 20), report(2000, 10)])
