@@ -66,6 +66,15 @@ def test_the_cells_of_the_specification() -> None:
     assert (LatencyParams().numjobs, LatencyParams().iodepth) == (1, 1)
 
 
+def test_dependent_cells_follow_the_matrix_unless_they_are_named() -> None:
+    def labels(**changes: str) -> list[str]:
+        return [one.label for one in IopsParams(**changes).places()]
+
+    assert labels(block_sizes="4K,64K", mixes="100,0") == ["4k 0/100"]
+    assert labels(block_sizes="8K,16K", mixes="100,30") == ["8k 30/70"]
+    assert labels(dependent="8K:0") == ["8k 0/100"]
+
+
 def test_dependent_cells_that_are_too_small_for_the_target() -> None:
     params = LatencyParams(dependent="512:0")
     assert params.phase(512, "latency").tracked[0].cell.block_size == 512
@@ -79,7 +88,7 @@ def test_dependent_cells_that_are_too_small_for_the_target() -> None:
         ({"rounds_max": 4}, "rounds_max", "hold no window"),
         ({"purge": "blkdiscard"}, "purge", "cannot be purged"),
         ({"block_sizes": "4000B,4K"}, "block_sizes", "multiples of 512"),
-        ({"block_sizes": "8K"}, "dependent", "4k 0/100"),
+        ({"block_sizes": "8K", "dependent": "4K:50"}, "dependent", "4k 50/50"),
         ({"mixes": "0,101"}, "mixes", "at most 100"),
         ({"offset": 512}, "offset", "multiple of 4096"),
         ({"filesize": MIB}, "filesize", "lower numjobs"),

@@ -53,9 +53,13 @@ class MatrixParams(QualificationParams):
         return Phase("", cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
 
     def places(self) -> list[Cell]:
-        """The cells of `dependent`."""
+        """The cells of `dependent`. Left at its default, those that are measured; if none is, the smallest writes."""
         pairs = [place.split(":") for place in dict.fromkeys(self.dependent)]
-        return [Cell(parse_size(size), int(reads)) for size, reads in pairs]
+        named = [Cell(parse_size(size), int(reads)) for size, reads in pairs]
+        if self.dependent != type(self).model_fields["dependent"].default:
+            return named
+        cells = self.cells(512)
+        return [cell for cell in named if cell in cells] or [min(cells, key=lambda one: (one.reads, one.block_size))]
 
 
 def matrix_at_odds(params: MatrixParams) -> Iterator[tuple[str, str]]:
