@@ -104,14 +104,14 @@ def test_short_bursts_after_pauses_are_faster_than_a_lasting_load(folder: Path) 
 
 
 def test_a_stream_recovers_after_random_writes(folder: Path) -> None:
-    with loop_device(folder, 64) as loop, throttle(loop, wiops=20) as group:
+    with loop_device(folder, 256) as loop, throttle(loop, wbps=60 * MIB) as group:
         params = RECOVERY.params_model(
-            file_names=str(loop.path), test="stimulus", profile="fast", sequential_time=6, random_time=1,
+            file_names=str(loop.path), test="stimulus", profile="fast", sequential_time=5.5, random_time=1,
             recovered_within=25, **SHORT | {"round_time": 1.0},
         )  # fmt: skip
         slow = ("after-round001", "after-round002")
         outputs, measured = run(
-            RECOVERY, params, folder / "work", loop, lambda name: group.limit(wiops=8 if name in slow else 20)
+            RECOVERY, params, folder / "work", loop, lambda name: group.limit(wbps=(25 if name in slow else 60) * MIB)
         )
     first = [option(one, "offset") for one in outputs if one.step.name.startswith("before")]
     assert first[0] in (None, 0)
