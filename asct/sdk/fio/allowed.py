@@ -21,7 +21,7 @@ HARMLESS: Final = frozenset({
     "ignore_zone_limits", "invalidate", "latency_run", "libaio_vectored", "max_latency", "mem", "nowait",
     "number_ios", "offset_align", "rate_cycle", "rate_ignore_thinktime", "rate_iops_min", "rate_min",
     "read_beyond_wp", "rw_sequencer", "serialize_overlap", "sprandom",
-    "sqthread_poll_cpu", "sync_file_range", "thinkcycles", "thinktime_blocks_type", "thinktime_iotime", "thp",
+    "sqthread_poll_cpu", "sync_file_range", "thinktime_blocks_type", "thinktime_iotime", "thp",
     "uncached", "userspace_reap", "verify_async", "verify_backlog_batch", "verify_fatal", "verify_header_seed",
     "verify_offset", "verify_write_sequence", "write_barrier", "write_hint", "zone_reset_frequency",
     "zone_reset_threshold", "zonecapacity",
