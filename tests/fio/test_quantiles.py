@@ -37,6 +37,13 @@ def test_octaves_hold_every_value_once(counts: dict[int, int]) -> None:
     assert Quantiles(counts).octaves() == expected
 
 
+@given(COUNTS, st.integers(0, 10**6))
+def test_the_deviation_is_the_median_distance(counts: dict[int, int], middle: int) -> None:
+    away = sorted(abs(value - middle) for value in written_out(counts))
+    if away:
+        assert Quantiles(counts).deviation(middle) == away[math.ceil(0.5 * len(away)) - 1]
+
+
 def test_a_percentile_needs_values_above_it() -> None:
     assert Quantiles({1: 990, 2: 10}).percentile(99.0) == 1.0
     assert Quantiles({1: 990, 2: 9}).percentile(99.0) is None

@@ -34,7 +34,8 @@ class Quantiles(Generic[N]):
         if 0 in counts.values():
             counts = {value: count for value, count in counts.items() if count}
         self._values: list[N] = sorted(counts)
-        self._reached = list(accumulate(map(counts.__getitem__, self._values)))
+        self._counts = [counts[value] for value in self._values]
+        self._reached = list(accumulate(self._counts))
 
     @property
     def n(self) -> int:
@@ -58,6 +59,13 @@ class Quantiles(Generic[N]):
             raise ValueError("a quantile of no values does not exist")
         place = bisect_left(self._reached, share * self._reached[-1])
         return float(self._values[min(place, len(self._values) - 1)])
+
+    def deviation(self, middle: float) -> float:
+        """The median of the distances from `middle`."""
+        away = [abs(value - middle) for value in self._values]
+        order = sorted(range(len(away)), key=away.__getitem__)
+        reached = list(accumulate(self._counts[place] for place in order))
+        return away[order[bisect_left(reached, 0.5 * reached[-1])]]
 
     def percentile(self, percent: float) -> float | None:
         """The same in percent, as fio computes it. None when fewer than MIN_BEYOND values lie above."""
@@ -118,14 +126,10 @@ class Latency:
         if not self.bins:
             return None
         middle = self.quantiles.at(0.5)
-        deviations: dict[float, int] = {}
-        for value, count in self.bins.items():
-            away = abs(value - middle)
-            deviations[away] = deviations.get(away, 0) + count
         return Stats(
             n=self.n,
             median=middle * NS,
-            mad=Quantiles(deviations).at(0.5) * NS,
+            mad=self.quantiles.deviation(middle) * NS,
             ci95=None,
             min=self.min_ns * NS,
             max=self.max_ns * NS,
