@@ -161,3 +161,28 @@ def test_a_full_file_system_fails_the_layout(disk: Path) -> None:
     """A file larger than the file system can hold."""
     [step] = ANY.prepare([FioParams(filesize=2**20)], Context(facts_here(), "/dev/full"))
     assert run_step(step, disk / "layout").status != 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "way_out"),
+    [
+        ({"rw": "randwrite", "filesize": 2**24}, "smaller than filesize"),
+        ({"cpus": "8191"}, "name CPUs that"),
+        ({"cpus": "1000"}, "name CPUs that"),
+        ({"memory_node": 63}, "memory_node"),
+        ({"engine": "libaio", "options": {"bsrange": "nonsense"}}, "nonsense"),
+    ],
+    ids=str,
+)
+def test_a_setting_that_does_not_fit_the_host_says_the_way_out(
+    settings: dict[str, Any], way_out: str, disk: Path
+) -> None:
+    name = disk / "small"
+    name.write_bytes(os.urandom(2**20))
+    inode = name.stat().st_ino
+    common = SMALL | {"file_names": str(name), "filesize": None, "overwrite": True}
+    [step] = ANY.steps(FioParams(**(common | settings)), Context(facts_here(), str(disk)))
+    output = run_step(step, disk / "run")
+    with pytest.raises(ValueError, match=way_out):
+        ANY.parse(FioParams(**(common | settings)), [output], facts_here())
+    assert (name.stat().st_ino, name.stat().st_size) == (inode, 2**20)

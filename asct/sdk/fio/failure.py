@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 _WAYS_OUT: Final[tuple[tuple[str, str], ...]] = (
+    ("func=unlink", "the target is smaller than filesize; lower filesize or leave it out"),
+    ("str_numa_memnodes_cb", "the host has no such NUMA node, or its fio no libnuma; leave memory_node out"),
+    ("only supports up to", "name CPUs that the host has in cpus, or leave it at auto"),
+    ("too large (max=", "name CPUs that the host has in cpus, or leave it at auto"),
+    ("cpu_set_affinity", "name CPUs that the account may use in cpus, or leave it at auto"),
+    ("verify: bad", "what was read is not what was written: the drive, its cable or memory is at fault"),
     (
         "does not support direct",
         "the file system has no O_DIRECT: set direct to false, or work on another file system",
