@@ -113,7 +113,9 @@ def _watch(lines: Iterable[Mapping[str, Any]]) -> Watch:
     for line in lines:
         by_kind.setdefault(str(line.get("t")), []).append(line)
     devices = by_kind.get("device", [])
-    (ended,) = by_kind.get("exit", [{}])
+    ended, *more = by_kind.get("exit", [{}])
+    if more:
+        raise TypeError("two `exit` lines")
     return Watch(
         before=tuple(device_of(line) for line in devices if line["when"] != "after"),
         after=tuple(device_of(line) for line in devices if line["when"] == "after"),
@@ -140,6 +142,8 @@ def _decoded(value: Any) -> Any:
 def device_of(line: Mapping[str, Any]) -> Device:
     """A `device` line. Raises KeyError or TypeError for another."""
     fields = {key: _decoded(value) for key, value in line.items() if key != "t"}
+    if not isinstance(fields["path"], str):
+        raise TypeError(f"`path` is {fields['path']!r}")
     return Device(fields["path"], fields)
 
 

@@ -1,0 +1,113 @@
+"""Reading what guard wrote: whole streams, refusals, and everything else refused with the reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from asct.sdk.guard import Refused, StopRule, Target, guarded, handle_path, inspection, read_watch
+from asct.sdk.step import Kernel, Output, Step, Tool
+
+PATH = "/dev/disk/by-id/nvme-X"
+META: dict[str, Any] = {"t": "meta", "abi": 1, "kernel": "guard"}
+CHECK: dict[str, Any] = {"t": "check", "path": PATH, "name": "identity", "ok": True, "detail": "it is nvme0n1"}
+DEVICE: dict[str, Any] = {"t": "device", "when": "before", "path": PATH, "bytes": 4096, "model": None, "links": [PATH]}
+SAMPLE: dict[str, Any] = {
+    "t": "sample",
+    "real_ns": 5,
+    "mono_ns": 1,
+    "program_cpu_ns": None,
+    "host_cpu_ns": 7,
+    "devices": [[1, 2, 3, 4, 5, 6, 7], None],
+    "temperatures_mc": [41000, None],
+}
+EXIT: dict[str, Any] = {"t": "exit", "status": 128, "stopped": "interval", "started_ns": 1, "ended_ns": 9, "samples": 2}
+END: dict[str, Any] = {"t": "end", "ok": True}
+WHOLE = [META, CHECK, DEVICE, {"t": "ready"}, SAMPLE, SAMPLE, EXIT, DEVICE | {"when": "after", "bytes": 4097}, END]
+
+
+def output(*lines: dict[str, Any], status: int = 0, stderr: str = "") -> Output:
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    return Output(Step("point", Kernel("guard")), status, {"stdout": text, "stderr": stderr})
+
+
+def test_a_whole_stream() -> None:
+    watch = read_watch(output(*WHOLE))
+    assert [device.scalar("bytes") for device in (*watch.before, *watch.after)] == [4096, 4097]
+    assert watch.before[0].path == PATH and watch.before[0].scalar("links") is None
+    assert [(check.name, check.ok) for check in watch.checks] == [("identity", True)]
+    assert watch.samples[1].devices == ((1, 2, 3, 4, 5, 6, 7), None)
+    assert (watch.samples[0].program_cpu_ns, watch.samples[0].host_cpu_ns) == (None, 7)
+    assert watch.samples[0].temperatures_mc == (41000, None)
+    assert (watch.status, watch.stopped, watch.started_ns, watch.ended_ns) == (128, "interval", 1, 9)
+
+
+def test_a_look_without_a_program() -> None:
+    watch = read_watch(output(META, CHECK | {"ok": None}, DEVICE, {"t": "ready"}, END))
+    assert watch.status is None and watch.stopped == "" and not watch.samples and not watch.after
+    assert watch.checks[0].ok is None
+
+
+def test_names_are_put_together_from_their_bytes() -> None:
+    as_bytes = "/data/Größe 磁盘".encode().decode("latin-1")
+    watch = read_watch(output(META, CHECK | {"path": as_bytes}, DEVICE | {"path": as_bytes, "links": [as_bytes]}, END))
+    assert watch.checks[0].path == watch.before[0].path == "/data/Größe 磁盘"
+    assert watch.before[0].fields["links"] == ["/data/Größe 磁盘"]
+
+
+def test_a_refusal_is_told_with_check_path_and_reason() -> None:
+    end = {"t": "end", "ok": False, "error": "refused: mounted: sda1: on /home", "path": PATH}
+    with pytest.raises(Refused, match="is not touched: check `mounted`: sda1: on /home") as caught:
+        read_watch(output(META, CHECK, end, status=4))
+    assert (caught.value.check, caught.value.path, caught.value.why) == ("mounted", PATH, "sda1: on /home")
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (output(*WHOLE[:-1]), "guard ended without its `end` line"),
+        (output(*WHOLE[:5], status=-9), "guard was killed by SIGKILL"),
+        (output(META, status=3, stderr="guard: no pipe to be had\n"), r"status 3 .*no pipe to be had"),
+        (output(META, {"t": "end", "ok": False, "error": "other", "path": "x"}, status=4), "exit status 4"),
+        (output(META, {"t": "end", "ok": False}), "says itself that it failed"),
+        (output(), "without its `end` line"),
+        (output(META, {"t": "check", "path": PATH}, END), "not what it writes: 'ok'"),
+        (output(META, CHECK | {"ok": 1}, END), "`ok` of a check is 1"),
+        (output(META, SAMPLE | {"mono_ns": "soon"}, END), "`mono_ns` is 'soon'"),
+        (output(META, SAMPLE | {"devices": [[1, 2]]}, END), r"counters of a drive are \[1, 2\]"),
+        (output(META, SAMPLE | {"devices": [[1.5] * 7]}, END), "counters of a drive are"),
+        (output(META, SAMPLE | {"host_cpu_ns": "x"}, END), "a counter is 'x'"),
+        (output(META, DEVICE, EXIT | {"status": None}, END), "`status` is None"),
+        (output(META, EXIT, EXIT, END), "two `exit` lines"),
+        (output(META, DEVICE | {"path": 7}, END), "`path` is 7"),
+    ],
+)
+def test_what_is_not_a_whole_stream_is_refused_with_the_reason(broken: Output, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        read_watch(broken)
+    assert not isinstance(caught.value, Refused)
+
+
+def test_orders_become_arguments() -> None:
+    step = Step("point", Tool("fio"), ("job.fio",), files={"job.fio": "[x]\n"})
+    targets = [Target("/data/file", "read"), Target(PATH, "write", "S1", overwrite=True, dirty=True)]
+    made = guarded(step, "/usr/bin/fio", targets, stop=StopRule(0.02, 5.0, 100), max_write_bytes=7, whole_drive=True)
+    assert made.program == Kernel("guard")
+    assert made.files == {
+        "targets": f"read\t0\t0\t-\t/data/file\nwrite\t1\t1\tS1\t{PATH}\n",
+        "job.fio": "[x]\n",
+    }
+    head, tail = " ".join(made.arguments).split(" -- ")
+    assert head == (
+        "--targets targets --stop-ppm 20000 --stop-min-ms 5000 --stop-min-ios 100 --max-write-bytes 7 --whole-drive 1"
+    )
+    assert tail == "/usr/bin/fio job.fio"
+    assert inspection(targets).arguments == ("--targets", "targets") and handle_path(1) == "/proc/self/fd/101"
+
+
+@pytest.mark.parametrize("path", ["/dev/a\tb", "/dev/a\nb", "/dev/\x1b[2J"])
+def test_names_that_would_break_a_line_are_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="cannot stand in a name"):
+        Target(path, "read").line()
