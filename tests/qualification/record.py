@@ -48,7 +48,9 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "storage-hdd": {
-        "written": {"zones": 4, "duration": 0.4, "block_sizes": "4K", "sequential_block_sizes": "64K", "mixes": "100,50"},
+        "written": {
+            "zones": 4, "duration": 0.4, "block_sizes": "4K", "sequential_block_sizes": "64K", "mixes": "100,50",
+        },
         "read-only": {"zones": 2, "duration": 0.4, "block_sizes": "16K", "test": "iops", "write": False},
     },
 }  # fmt: skip

@@ -22,6 +22,7 @@ from asct.sdk.step import Output, Step
 
 CELLS: Final[dict[Group, Cell]] = {"before": STREAM, "between": SCATTER, "after": STREAM}
 _ENOUGH: Final = 1.0 - 1e-3
+_FEW: Final = 0.1
 
 
 def stimulus_steps(params: RecoveryParams, journal: Journal, context: Context) -> Sequence[Step]:
@@ -68,7 +69,7 @@ def stimulus_values(params: RecoveryParams, journal: Journal, marks: tuple[str, 
     """Each round, each spell, and the recovery."""
     rounds: dict[Group, list[Round]] = {}
     started = 0.0
-    flags = marks
+    against: list[tuple[str, ...]] = []
     for group in GROUPS:
         found: list[Round] = []
         volumes: list[int] = []
@@ -79,11 +80,19 @@ def stimulus_values(params: RecoveryParams, journal: Journal, marks: tuple[str, 
             started += found[-1].seconds
             own = (*marks, *point.flags, *(("pause",) if output.resumed else ()))
             yield from _details(found[-1], {"spell": group, "round": number}, started, own)
-            flags = tuple(dict.fromkeys((*flags, *(flag for flag in own if doubtful(flag) or flag == "pause"))))
+            against.append(own)
         if not found:
             raise ValueError(f"the spell `{group}` was not measured")
         rounds[group] = found
-    yield from _spells(params, rounds, flags)
+    yield from _spells(params, rounds, (*marks, *_doubts(against, marks)))
+
+
+def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[str, ...]:
+    """What the rounds that cannot be trusted are flagged with, when there are too many of them; and any pause."""
+    distrusted = [flags for flags in rounds if any(doubtful(flag) for flag in flags)]
+    found = [flag for flags in distrusted for flag in flags] if len(distrusted) > _FEW * len(rounds) else []
+    found += ["pause"] if any("pause" in flags for flags in rounds) else []
+    return tuple(flag for flag in dict.fromkeys(found) if flag not in marks)
 
 
 def _round(point: Point) -> Round:

@@ -104,17 +104,18 @@ def _table(
 ) -> Table:
     """A row for each place of `leading`: its coordinates, and every metric of the columns there."""
     rows: list[dict[str, Scalar | None]] = []
+    shown: list[Record] = []
     for mine in by_point(records):
         found = _by_place(mine, keys)
         for place in sorted({place for metric, place in found if metric == leading}, key=_rank):
             here = {column.key: found.get((column.key, place), []) for column in columns if column.key not in keys}
-            flags = flags_of(record for repeats in here.values() for record in repeats)
+            members = [record for repeats in here.values() for record in repeats]
+            shown += members
             cells: dict[str, Scalar | None] = dict(zip(keys, place, strict=True))
             cells |= {key: middle(repeats) for key, repeats in here.items()}
-            rows.append(cells | {"flags": ", ".join(flags)})
+            rows.append(cells | {"flags": ", ".join(flags_of(members))})
     notes = () if bulk else (UNITS_NOTE,)
-    flags = flags_of(record for record in records if record.metric == leading)
-    return Table(slug, title, (*columns, _FLAGS), tuple(rows), notes, flags, bulk=bulk)
+    return Table(slug, title, (*columns, _FLAGS), tuple(rows), notes, flags_of(shown), bulk=bulk)
 
 
 def _by_place(records: Sequence[Record], keys: Sequence[str]) -> dict[tuple[str, tuple[Scalar, ...]], list[Record]]:

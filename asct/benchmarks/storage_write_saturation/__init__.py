@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from asct.benchmarks.storage_write_saturation.figures import course_figures
 from asct.benchmarks.storage_write_saturation.measure import measurements
-from asct.benchmarks.storage_write_saturation.params import SaturationParams
+from asct.benchmarks.storage_write_saturation.params import RUN, SaturationParams
 from asct.benchmarks.storage_write_saturation.rounds import HISTOGRAM, histogram_params, next_steps, rounds_of
 from asct.benchmarks.storage_write_saturation.tables import all_tables
 from asct.sdk.benchmark import Context
@@ -19,6 +19,7 @@ from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.qualification.benchmark import FLAGS, Qualification
 from asct.sdk.qualification.costs import START_SECONDS, assumed_span
+from asct.sdk.qualification.fast import FAST
 from asct.sdk.qualification.journal import Journal
 from asct.sdk.qualification.metrics import METRICS
 from asct.sdk.qualification.phase import Phase
@@ -32,7 +33,7 @@ _TARGET: Final = ("active_range", "left_out")
 _ROUND: Final[dict[str, tuple[str, ...] | None]] = {"round": None}
 _USUAL_BYTES_PER_S: Final = 300_000_000
 _SLOW_BYTES_PER_S: Final = 50_000_000
-_ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time", "steady")}
+_ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time", "steady"), **dict.fromkeys(RUN)}
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):
@@ -47,6 +48,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     params_model = SaturationParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
+        FAST: "measured by the profile fast, which ends when a few rounds are steady",
         "still-changing": "the last rounds differ by more than excursion and slope allow: no level was reached",
         "pause": "the test was cut off before this round, so that the drive had time to tidy up",
         "noisy-rounds": "more than a tenth of the rounds cannot be trusted",
@@ -119,7 +121,10 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         if not rounds:
             raise ValueError("no round was ended")
         marks = (*purge_of(journal, params.phase).flags, *precondition_flags(journal, params.phase))
-        yield from measurements(rounds, journal.span, params.goal(journal.span), marks)
+        if params.profile == "fast":
+            marks = (FAST, *marks)
+        run = {name: getattr(params, name) for name in RUN}
+        yield from measurements(rounds, journal.span, params.goal(journal.span), marks, run)
         if journal.has(HISTOGRAM):
             point = journal.point(HISTOGRAM, histogram_params(params, journal))
             latency = point.sides[""].lat

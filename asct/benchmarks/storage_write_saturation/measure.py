@@ -17,8 +17,11 @@ from asct.statistics.steady import window_of
 _MOST_DOUBTFUL: Final = 0.1
 
 
-def measurements(rounds: Sequence[Round], span: int, goal: Goal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Every round as a detail, then the course as a whole. `rounds` is not empty; `marks` are flags of every value."""
+def measurements(
+    rounds: Sequence[Round], span: int, goal: Goal, marks: tuple[str, ...], run: dict[str, Scalar]
+) -> Iterator[Measurement]:
+    """Every round as a detail, then the course as a whole. `rounds` is not empty; `marks` are flags of every value;
+    `run` is what was really run."""
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]
     course = [slot for one in rounds for slot in one.course]
@@ -30,7 +33,7 @@ def measurements(rounds: Sequence[Round], span: int, goal: Goal, marks: tuple[st
     reason = over(slots, goal, last_pause([one.resumed for one in rounds]))
     if reason is None:
         raise ValueError("the rounds were not ended: neither the volume nor the time of the test was reached")
-    yield Measurement("rounds", float(len(rounds)), {"ended_by": reason}, flags=marks)
+    yield Measurement("rounds", float(len(rounds)), {"ended_by": reason} | run, flags=marks)
     yield Measurement("written", float(whole.written), flags=marks)
     yield Measurement("drive_fills", whole.written / span, flags=marks)
     yield Measurement("load_time", whole.seconds, flags=marks)

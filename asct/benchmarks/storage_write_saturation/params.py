@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator
 
@@ -12,6 +12,9 @@ from asct.sdk.qualification.phase import Cell, Phase
 from asct.sdk.qualification.settings import QualificationParams
 
 Pattern = Literal["randwrite", "randrw", "write", "rw"]
+
+RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs", "iodepth")
+"""Coordinates of `rounds`: what was really run, for tables and reports."""
 
 
 def _pattern(value: object) -> object:

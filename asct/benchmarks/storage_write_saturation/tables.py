@@ -8,6 +8,8 @@ from typing import Final
 from asct.sdk.figure import Column, Table
 from asct.sdk.memory.rows import at, by_point, flags_of, middle, swept_cells, swept_columns
 from asct.sdk.record import Record, Scalar
+from asct.values.duration import format_duration
+from asct.values.size import format_size
 
 _US: Final = 1e-6
 _GB: Final = 1e9
@@ -50,6 +52,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
         cells = {column.key: middle(at(mine, column.key)) for column in _SUMMARY}
         flags = ", ".join(flags_of(at(mine, "iops")))
         rows.append({**swept_cells(mine, swept), **cells, "flags": flags})
+        notes |= dict.fromkeys(_what(record) for record in at(mine, "rounds"))
         ends = dict.fromkeys(str(record.coords["ended_by"]) for record in at(mine, "rounds"))
         notes |= dict.fromkeys(f"The test ended because {_ENDS[end]}" for end in ends)
         if not any(record.value for record in at(mine, "cliffs")):
@@ -59,6 +62,16 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     columns = (*swept, *_SUMMARY, Column("flags", "Flags", format="text"))
     whole = Table("storage-write-saturation", "Write saturation", columns, tuple(rows), tuple(notes), flags_of(records))
     return (whole, _rounds(records, swept))
+
+
+def _what(record: Record) -> str:
+    """What was really run in each round."""
+    run = record.coords
+    mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
+    return (
+        f"Rounds of {format_duration(float(run['round_time']))}: {run['rw']} of {format_size(int(run['block_size']))}{mix}, "
+        f"{run['numjobs']} jobs with {run['iodepth']} requests each, direct"
+    )
 
 
 def _rounds(records: Sequence[Record], swept: Sequence[Column]) -> Table:
