@@ -78,6 +78,17 @@ def test_a_host_that_is_the_limit_is_none_of_the_volume() -> None:
     assert note("iodepth", records) == ""
 
 
+def test_short_runs_are_allowed_what_was_in_flight_at_their_ends() -> None:
+    """1,500 requests, of which up to 64 were in flight when the run ended."""
+    records = []
+    for depth, rate in ((1, 500.0), (4, 500.0), (16, 485.0)):
+        values = side(rate, 4096, 4 * depth / rate)
+        records += point({"iodepth": depth}, values | {"ios": 3 * rate})
+    assert "limit of 500 IOPS (equal within 3.1 % at iodepth 1 to 16)" in note("iodepth", records)
+    longer = [one.model_copy(update={"value": 60 * 500.0}) if one.metric == "ios" else one for one in records]
+    assert note("iodepth", longer) == ""
+
+
 @pytest.mark.parametrize(("cost", "found"), [(20e-6, True), (1.2e-3, False)])
 def test_a_busy_host_whose_jobs_are_idle_is_not_the_limit(cost: float, found: bool) -> None:
     records = []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.sdk.fio.rows import Row, shown
-from asct.statistics.plateau import spread, top_plateau
+from asct.statistics.plateau import LEVEL, spread, top_plateau
 from asct.statistics.robust import median
 
 LEAST_POINTS: Final = 3
@@ -50,7 +50,7 @@ def limits(rows: Sequence[Row], over: str) -> list[Limit]:
 
 def _limit(rows: Sequence[Row], over: str, metric: str, least: int, reach: float) -> Limit | None:
     values = [row.value(metric) or 0.0 for row in rows]
-    part = top_plateau(values)
+    part = top_plateau(values, LEVEL + max((_edges(row) for row in rows), default=0.0))
     level = [rows[index] for index in part]
     ends = [row.setting(over) for row in (level[:1] + level[-1:])]
     numbers = [float(end) for end in ends if isinstance(end, int | float)]
@@ -60,6 +60,12 @@ def _limit(rows: Sequence[Row], over: str, metric: str, least: int, reach: float
         return None
     chosen = [values[index] for index in part]
     return Limit(metric, median(chosen), tuple(level), spread(chosen))
+
+
+def _edges(row: Row) -> float:
+    """How far a rate may be off because some requests were in flight when the run began or ended, as a share."""
+    ios = row.value("ios")
+    return (row.value("in_flight") or 0.0) / ios if ios else 0.0
 
 
 def _host_bound(row: Row) -> bool:
