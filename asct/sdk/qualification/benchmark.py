@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final, TypeVar
 
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
@@ -134,8 +135,8 @@ class Qualification(Benchmark[Q]):
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
     def target_values(self, journal: Journal) -> Iterator[Measurement]:
-        """What was measured on, and which block sizes it does not take."""
-        yield from device_values(journal.inspected)
+        """What was measured on, its health before and after, and which block sizes it does not take."""
+        yield from device_values(replace(journal.inspected, after=journal.last.after))
         yield Measurement("active_range", float(journal.span))
         for size in journal.params.sizes:
             if size < journal.logical_block:

@@ -82,6 +82,11 @@ class Journal:
         return read_watch(self.outputs[INSPECTION])
 
     @property
+    def last(self) -> Watch:
+        """What guard saw of the last step. Raises ValueError as `read_watch`."""
+        return read_watch(next(reversed(self.outputs.values())))
+
+    @property
     def device(self) -> Device:
         """The target. Raises ValueError as `inspected`."""
         return self.inspected.before[0]
