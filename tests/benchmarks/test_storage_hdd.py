@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +25,7 @@ def test_zones_lie_side_by_side_within_the_disk(size: int, count: int) -> None:
     assert len(zones) == count
     assert zones[0].offset == 0
     assert all(one.offset % 4096 == one.size % 4096 == 0 for one in zones)
-    assert all(one.offset + one.size <= other.offset for one, other in zip(zones, zones[1:], strict=False))
+    assert all(one.offset + one.size <= other.offset for one, other in pairwise(zones))
     assert size - count * 2 * MIB <= zones[-1].offset + zones[-1].size <= size
 
 

@@ -68,10 +68,9 @@ def _what(record: Record) -> str:
     """What was really run in each round."""
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
-    return (
-        f"Rounds of {format_duration(float(run['round_time']))}: {run['rw']} of {format_size(int(run['block_size']))}{mix}, "
-        f"{run['numjobs']} jobs with {run['iodepth']} requests each, direct"
-    )
+    each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
+    load = f"{run['numjobs']} jobs with {run['iodepth']} requests each"
+    return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
 
 
 def _rounds(records: Sequence[Record], swept: Sequence[Column]) -> Table:
