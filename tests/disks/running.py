@@ -46,7 +46,7 @@ class Applying:
 
 @contextmanager
 def applying(plan: str, cwd: Path, env: Mapping[str, str] | None = None) -> Iterator[Applying]:
-    """`asct apply` of a plan, ended at the end whatever happens."""
+    """`asct apply` of a plan, told to end at the end, so that it cleans up after a test that failed."""
     (cwd / "plan.yaml").write_text(plan)
     with (cwd / "out").open("wb") as out, (cwd / "err").open("wb") as err:
         process = subprocess.Popen(
@@ -57,7 +57,7 @@ def applying(plan: str, cwd: Path, env: Mapping[str, str] | None = None) -> Iter
         yield Applying(process, cwd)
     finally:
         with suppress(ProcessLookupError):
-            process.kill()
+            process.terminate()
         process.wait(60)
 
 
