@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from asct.benchmarks.storage_hdd.figures import zone_figures
@@ -19,7 +20,7 @@ from asct.sdk.fio.devices import device_values
 from asct.sdk.fio.metrics import METRICS as FIO_METRICS
 from asct.sdk.fio.params import SCRATCH_NAME
 from asct.sdk.fio.point import read_point
-from asct.sdk.fio.process import INSPECTION, fio_step, layout_steps, scratch_bytes, targets_of
+from asct.sdk.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
 from asct.sdk.fio.verdict import FLAGS
 from asct.sdk.guard import KERNEL, Device, inspection, read_watch
 from asct.sdk.metric import Better, Highlight, Metric, Unit
@@ -127,7 +128,9 @@ class StorageHdd(Benchmark[HddParams]):
             return ()
         zone, cell = plan[done]
         name = f"zone{zone.index:04d}-{cell.name}"
-        return (fio_step(params.fio(cell, zone), context, name, dirty=params.writes and done > 0),)
+        settings = params.fio(cell, zone)
+        step = fio_step(settings, context, name, dirty=params.writes and done > 0)
+        return (replace(step, timeout_s=limit_s(settings)),)
 
     def parse(self, params: HddParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Every cell of every zone, and the disk as a whole."""

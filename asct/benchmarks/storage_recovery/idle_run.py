@@ -15,7 +15,7 @@ from asct.sdk.fio.document import read_document
 from asct.sdk.fio.histogram import NS
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import read_point
-from asct.sdk.fio.process import JOB_FILE, RESULT_FILE, fio_step
+from asct.sdk.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
 from asct.sdk.fio.window import window_of
 from asct.sdk.guard import read_watch
 from asct.sdk.qualification.journal import Journal, fio_process
@@ -44,8 +44,9 @@ def idle_steps(params: RecoveryParams, journal: Journal, context: Context) -> Se
                 delay = next_delay(wait, _bursts(journal, wait, range(max(1, number - RECENT), number)))
                 return [fio_process(_burst(params, journal, number, delay), context, name)]
         if not journal.has(baseline_name(wait)):
-            step = fio_step(_baseline(params, journal), context, baseline_name(wait), dirty=True)
-            return [replace(step, companions=())]
+            baseline = _baseline(params, journal)
+            step = fio_step(baseline, context, baseline_name(wait), dirty=True)
+            return [replace(step, companions=(), timeout_s=limit_s(baseline))]
     return ()
 
 

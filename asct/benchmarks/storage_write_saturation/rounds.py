@@ -12,7 +12,7 @@ from asct.sdk.benchmark import Context
 from asct.sdk.fio.histogram import Latency
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, read_point
-from asct.sdk.fio.process import fio_step
+from asct.sdk.fio.process import fio_step, limit_s
 from asct.sdk.qualification.journal import Journal, fio_process
 from asct.sdk.qualification.rounds import opening_steps
 from asct.sdk.qualification.slots import Slot, course_of, slot_of
@@ -47,7 +47,7 @@ def next_steps(params: SaturationParams, journal: Journal, context: Context) -> 
     if not done or over(done, params.goal(journal.span), last_pause([one.resumed for one in outputs])) is None:
         settings = round_params(params, journal, done)
         step = fio_step(settings, context, params.phase.step_name(len(done) + 1, params.cell), dirty=True)
-        return [_reporting(step, settings.duration / _REPORTS)]
+        return [replace(_reporting(step, settings.duration / _REPORTS), timeout_s=limit_s(settings))]
     if params.histogram_time > 0 and not journal.has(HISTOGRAM):
         return [fio_process(histogram_params(params, journal), context, HISTOGRAM)]
     return ()

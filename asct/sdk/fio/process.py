@@ -14,6 +14,7 @@ from asct.sdk.fio.options import section_options
 from asct.sdk.fio.params import SCRATCH_NAME, FioParams
 from asct.sdk.fio.sections import job_count, sections_of, writes
 from asct.sdk.guard import Access, Device, StopRule, Target, guarded, handle_path, inspection, read_watch
+from asct.sdk.needs import Needs
 from asct.sdk.step import Companion, Step, Tool
 
 JOB_FILE: Final = "job.fio"
@@ -122,6 +123,11 @@ def fio_step(
         env=_ENV,
     )
     return guarded(step, _path(context.facts), targets, stop=stop, max_write_bytes=max_write_bytes)
+
+
+def limit_s(params: FioParams) -> float:
+    """The time limit of one process among the many of a long test: one that hangs must not take the limit of all."""
+    return Needs(seconds=params.duration + params.ramp_time).limit_s
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:

@@ -12,9 +12,8 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.fio.histogram import NS
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, read_point
-from asct.sdk.fio.process import INSPECTION, RESULT_FILE, fio_step, targets_of
+from asct.sdk.fio.process import INSPECTION, RESULT_FILE, fio_step, limit_s, targets_of
 from asct.sdk.guard import Device, StopRule, Watch, inspection, read_watch
-from asct.sdk.needs import Needs
 from asct.sdk.qualification.phase import Cell, Phase, Quantity
 from asct.sdk.qualification.settings import MIB, QualificationParams
 from asct.sdk.step import Output, Step
@@ -161,5 +160,4 @@ def fio_process(params: FioParams, context: Context, name: str, stop: StopRule |
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))
     seldom = () if stop is not None or params.duration < _LONG_S else ("--sample-ms", "1000")
-    limit = Needs(seconds=params.duration + params.ramp_time).limit_s
-    return replace(step, arguments=(*seldom, *arguments), companions=(), timeout_s=limit)
+    return replace(step, arguments=(*seldom, *arguments), companions=(), timeout_s=limit_s(params))
