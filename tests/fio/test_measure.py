@@ -172,6 +172,22 @@ def test_littles_law_tells_a_sync_engine_behind_a_depth() -> None:
     assert found["queue_depth"].value == 64
 
 
+@pytest.mark.parametrize(("cpu", "fits"), [(5.0, False), (90.0, True)])
+def test_a_job_is_a_request_short_while_its_cpu_makes_one(cpu: float, fits: bool) -> None:
+    """Of 64 asked for by 2 jobs 60.4 are in flight: 2.8 may be missing by the tolerances, 1.8 for busy jobs."""
+    sample = depth_sample()
+
+    def fast(document: dict[str, Any]) -> None:
+        for job in document["jobs"]:
+            job |= {"usr_cpu": cpu / 3.0, "sys_cpu": cpu * 2.0 / 3.0}
+            mean = 30.2 / job["read"]["total_ios"] * job["read"]["runtime"] * 1e6
+            job["read"]["lat_ns"] |= {"mean": mean, "stddev": 0.0}
+
+    found = parse(sample, output_of(sample, fio_json=changed(sample, fast)))
+    assert found["in_flight"].value == pytest.approx(60.4)
+    assert ("littles-law" not in found["latency"].flags) == fits
+
+
 def test_tmpfs_and_a_lost_depth_are_flagged() -> None:
     sample = load("storage_fio", "psync-fallback")
     sample["facts"]["work_filesystem"] = "tmpfs"

@@ -13,7 +13,7 @@ from asct.sdk.fio.engines import chosen_engine, depth_is_lost, effective_depth
 from asct.sdk.fio.histogram import NS
 from asct.sdk.fio.nvme import throttled
 from asct.sdk.fio.params import SYNCHRONOUS, FioParams
-from asct.sdk.fio.sections import job_count, sections_of
+from asct.sdk.fio.sections import sections_of
 from asct.sdk.fio.window import Window
 from asct.sdk.guard import Watch
 
@@ -96,13 +96,13 @@ def _little(params: FioParams, document: Document, depth: int) -> bool | None:
     """Whether as many requests were in flight as the depth says.
 
     The requests in flight when the measured time begins and ends belong to it in part only: each for the mean of its
-    remaining time, E[L^2] / 2E[L]. A job with one request at a time has none in flight while it makes the next one:
-    that is its own CPU time.
+    remaining time, E[L^2] / 2E[L]. A job takes up one completion at a time and is one request short until it has made
+    the next one, whatever its depth: that is its own CPU time.
     """
     if any(section.paced or section.syncs for _, section in sections_of(params)):
         return None
     seconds = max(job.runtime_ms for job in document.jobs) / 1000.0
-    between = sum(job.cpu_s for job in document.jobs) / seconds if depth == job_count(params) else 0.0
+    between = sum(job.cpu_s for job in document.jobs) / seconds
     difference = in_flight(document) - depth
     allowed = depth * (LITTLE_TOLERANCE + (_remaining_s(document) + _CLOCK_STEP_S) / seconds)
     return -allowed - between <= difference <= allowed
