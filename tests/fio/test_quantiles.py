@@ -53,3 +53,14 @@ def test_the_spread_adds_up_deviations_on_both_sides() -> None:
     stats = Latency(8, 100, 300, 200.0, 50.0, {100: 2, 200: 3, 300: 3}).stats()
     assert stats is not None
     assert (stats.median, stats.mad) == (pytest.approx(200e-9), pytest.approx(100e-9))
+
+
+@pytest.mark.parametrize(("n", "percent"), [(20, 50.0), (100, 90.0), (127, 90.0), (200, 95.0), (1000, 99.0)])
+def test_the_interval_of_a_percentile_covers_it_as_often_as_it_says(n: int, percent: float) -> None:
+    """By the binomial distribution itself, at the fewest requests that a percentile is given for and near them."""
+    stats = Latency(n, 1, n, n / 2.0, 1.0, {rank: 1 for rank in range(1, n + 1)}).percentile_stats(percent)
+    assert stats is not None and stats.ci95 is not None
+    low, high = (round(end * 1e9) for end in stats.ci95)
+    share = percent / 100.0
+    covers = sum(math.comb(n, below) * share**below * (1.0 - share) ** (n - below) for below in range(low, high))
+    assert 0.95 <= covers <= 0.99

@@ -102,7 +102,8 @@ class Latency:
 
         The number of requests below a quantile is binomial, so that the interval runs between two ranks around it
         (Hahn and Meeker, Statistical Intervals, 1991, section 5.2), here by the normal approximation, which the
-        MIN_BEYOND requests above it allow. Requests of one queue depend on one another: it is the least there is.
+        MIN_BEYOND requests above it allow, rounded outwards. Requests of one queue depend on one another: it is the
+        least there is.
         """
         if not self.bins:
             return None
@@ -141,7 +142,7 @@ def _exponent(value: float) -> int:
 
 
 def _rank_shares(n: int, share: float) -> tuple[float, float]:
-    half = _Z95 * math.sqrt(share * (1.0 - share) / n)
+    half = _Z95 * math.sqrt(share * (1.0 - share) / n) + 1.0 / n
     return max(0.0, share - half), min(1.0, share + half)
 
 
