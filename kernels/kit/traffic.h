@@ -50,6 +50,37 @@ static inline const struct traffic *traffic_find(const char *word)
     fail(EXIT_USAGE, "no traffic %.*s", (int)opts_word_length(word), word);
 }
 
+/* What a loop has to do for a traffic: those that load and store alike share one. A kernel has a loop for each. */
+enum traffic_body { BODY_READ, BODY_READ_2_SET_1, BODY_READ_1_SET_1, BODY_READ_2_STREAM_1, BODY_SET, BODY_COPY, BODY_SCALE, BODY_ADD,
+                    BODY_TRIAD, BODY_NT_SET, BODY_NT_COPY, BODY_NT_TRIAD, BODIES };
+
+/* Of the traffics that store a constant. */
+static inline enum traffic_body traffic_setting(const struct traffic *traffic)
+{
+    if (traffic->streaming)
+        return traffic->loads == 2 ? BODY_READ_2_STREAM_1 : BODY_NT_SET;
+    return traffic->loads == 2 ? BODY_READ_2_SET_1 : traffic->loads == 1 ? BODY_READ_1_SET_1 : BODY_SET;
+}
+
+static inline enum traffic_body traffic_body(const struct traffic *traffic)
+{
+    switch (traffic->value) {
+    case TRAFFIC_NOTHING:
+        return BODY_READ;
+    case TRAFFIC_CONSTANT:
+        return traffic_setting(traffic);
+    case TRAFFIC_COPY:
+        return traffic->streaming ? BODY_NT_COPY : BODY_COPY;
+    case TRAFFIC_SCALE:
+        return BODY_SCALE;
+    case TRAFFIC_ADD:
+        return BODY_ADD;
+    case TRAFFIC_TRIAD:
+        return traffic->streaming ? BODY_NT_TRIAD : BODY_TRIAD;
+    }
+    fail(EXIT_SELF_CHECK, "traffic %s has no loop", traffic->word);
+}
+
 static inline unsigned traffic_arrays(const struct traffic *traffic)
 {
     return traffic->loads + traffic->stores;

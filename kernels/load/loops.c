@@ -1,12 +1,11 @@
 #include "load/loops.h"
 
-#include "kit/fail.h"
 #include "nops.h"
 
 static const double constant = LOOPS_CONSTANT;
 
 /* A unit of each array, as text. `X` is the set of instructions. */
-#define ALL_READS(X) X##_LOAD("a", "\\k")
+#define READ(X) X##_LOAD("a", "\\k")
 #define READ_2_SET_1(X) X##_LOAD("a", "\\k") X##_LOAD("b", "\\k") X##_SET("c", "\\k")
 #define READ_1_SET_1(X) X##_LOAD("a", "\\k") X##_SET("b", "\\k")
 #define READ_2_STREAM_1(X) X##_LOAD("a", "\\k") X##_LOAD("b", "\\k") X##_STREAM_SET("c", "\\k")
@@ -20,7 +19,7 @@ static const double constant = LOOPS_CONSTANT;
 #define NT_TRIAD(X) X##_LOAD("a", "\\k") X##_FMA("b", "\\k") X##_STREAM("c", "\\k")
 
 #define EACH_BODY(F, X)                                                                                               \
-    F(X, ALL_READS) F(X, READ_2_SET_1) F(X, READ_1_SET_1) F(X, READ_2_STREAM_1) F(X, SET) F(X, COPY) F(X, SCALE)      \
+    F(X, READ) F(X, READ_2_SET_1) F(X, READ_1_SET_1) F(X, READ_2_STREAM_1) F(X, SET) F(X, COPY) F(X, SCALE)      \
     F(X, ADD) F(X, TRIAD) F(X, NT_SET) F(X, NT_COPY) F(X, NT_TRIAD)
 
 #define MOVES VECTOR_MOVE("a") VECTOR_MOVE("b") VECTOR_MOVE("c")
@@ -53,42 +52,12 @@ _Static_assert(VECTOR_UNITS == 8, "the units of a turn are written out");
 
 VECTOR_EACH(ALL_BODIES)
 
-#define PAIR(X, body) {steps_##X##_##body, turns_##X##_##body},
+#define PAIR(X, body) [BODY_##body] = {steps_##X##_##body, turns_##X##_##body},
 #define ROW(X) {EACH_BODY(PAIR, X)},
-
-enum body { BODY_ALL_READS, BODY_READ_2_SET_1, BODY_READ_1_SET_1, BODY_READ_2_STREAM_1, BODY_SET, BODY_COPY, BODY_SCALE, BODY_ADD,
-            BODY_TRIAD, BODY_NT_SET, BODY_NT_COPY, BODY_NT_TRIAD, BODIES };
 
 static const struct loops LOOPS[VECTOR_ISAS][BODIES] = {VECTOR_EACH(ROW)};
 
-/* Of the traffics that store a constant. */
-static enum body setting(const struct traffic *traffic)
-{
-    if (traffic->streaming)
-        return traffic->loads == 2 ? BODY_READ_2_STREAM_1 : BODY_NT_SET;
-    return traffic->loads == 2 ? BODY_READ_2_SET_1 : traffic->loads == 1 ? BODY_READ_1_SET_1 : BODY_SET;
-}
-
-static enum body body_of(const struct traffic *traffic)
-{
-    switch (traffic->value) {
-    case TRAFFIC_NOTHING:
-        return BODY_ALL_READS;
-    case TRAFFIC_CONSTANT:
-        return setting(traffic);
-    case TRAFFIC_COPY:
-        return traffic->streaming ? BODY_NT_COPY : BODY_COPY;
-    case TRAFFIC_SCALE:
-        return BODY_SCALE;
-    case TRAFFIC_ADD:
-        return BODY_ADD;
-    case TRAFFIC_TRIAD:
-        return traffic->streaming ? BODY_NT_TRIAD : BODY_TRIAD;
-    }
-    fail(EXIT_SELF_CHECK, "traffic %s has no loop", traffic->word);
-}
-
 struct loops loops_of(const struct traffic *traffic, enum vector_isa isa)
 {
-    return LOOPS[isa][body_of(traffic)];
+    return LOOPS[isa][traffic_body(traffic)];
 }

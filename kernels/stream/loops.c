@@ -117,10 +117,7 @@ struct runs {
     void (*pages)(const struct stretch *, uint64_t);
 };
 
-enum body { BODY_READ, BODY_READ_2_SET_1, BODY_READ_1_SET_1, BODY_READ_2_STREAM_1, BODY_SET, BODY_COPY, BODY_SCALE, BODY_ADD,
-            BODY_TRIAD, BODY_NT_SET, BODY_NT_COPY, BODY_NT_TRIAD, BODIES };
-
-#define RUNS(X, body, ahead) {stream_##X##_##body, stream_##X##_##body##_prefetch, RUN_PAGES(X, body)},
+#define RUNS(X, body, ahead) [BODY_##body] = {stream_##X##_##body, stream_##X##_##body##_prefetch, RUN_PAGES(X, body)},
 #define RUNS_OF_ISA(X) {EACH_BODY(RUNS, X)},
 #define FOLD_OF_ISA(X) stream_##X##_FOLD,
 static const struct runs RUNS_TABLE[VECTOR_ISAS][BODIES] = {VECTOR_EACH(RUNS_OF_ISA)};
@@ -129,33 +126,6 @@ static void (*const FOLD_TABLE[VECTOR_ISAS])(const struct stretch *, uint64_t) =
 uint64_t loops_grain(enum vector_isa isa)
 {
     return VECTOR_UNITS * (uint64_t)VECTOR_UNIT_BYTES(isa);
-}
-
-/* Of the traffics that store a constant. */
-static enum body setting(const struct traffic *traffic)
-{
-    if (traffic->streaming)
-        return traffic->loads == 2 ? BODY_READ_2_STREAM_1 : BODY_NT_SET;
-    return traffic->loads == 2 ? BODY_READ_2_SET_1 : traffic->loads == 1 ? BODY_READ_1_SET_1 : BODY_SET;
-}
-
-static enum body body_of(const struct traffic *traffic)
-{
-    switch (traffic->value) {
-    case TRAFFIC_NOTHING:
-        return BODY_READ;
-    case TRAFFIC_CONSTANT:
-        return setting(traffic);
-    case TRAFFIC_COPY:
-        return traffic->streaming ? BODY_NT_COPY : BODY_COPY;
-    case TRAFFIC_SCALE:
-        return BODY_SCALE;
-    case TRAFFIC_ADD:
-        return BODY_ADD;
-    case TRAFFIC_TRIAD:
-        return traffic->streaming ? BODY_NT_TRIAD : BODY_TRIAD;
-    }
-    fail(EXIT_SELF_CHECK, "traffic %s has no loop", traffic->word);
 }
 
 #ifdef VECTOR_STRING
@@ -190,7 +160,7 @@ static void add_string(struct loops *loops, const struct traffic *traffic)
 struct loops loops_of(const struct traffic *traffic, enum vector_isa isa, uint64_t array_bytes)
 {
     bool far = array_bytes >= FAR_BYTES;
-    const struct runs *runs = &RUNS_TABLE[isa][body_of(traffic)];
+    const struct runs *runs = &RUNS_TABLE[isa][traffic_body(traffic)];
     struct loops loops = {1, {{"plain", runs->plain, false, true}}};
     if (far && traffic->loads > 0)
         loops.variants[loops.count++] = (struct loop){"prefetch", runs->prefetch, false, true};

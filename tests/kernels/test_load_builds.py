@@ -104,7 +104,7 @@ def stores_vector(text: str) -> bool:
 def test_reads_load_every_line_and_store_none(program: tuple[str, Path]) -> None:
     load = {"SSE2": "movdqa", "AVX2": "vmovdqa", "AVX512": "vmovdqa64", "NEON": "ldp q", "SVE": "ld1d"}
     for isa in ISAS[program[0]]:
-        texts = [text for _, text in instructions(program, f"turns_{isa}_ALL_READS")]
+        texts = [text for _, text in instructions(program, f"turns_{isa}_READ")]
         loads = [text for text in texts if text.startswith(f"{load[isa]}") and not stores_vector(text)]
         assert len(loads) == 8 * PER_LINE[isa]
         assert not [text for text in texts if stores_vector(text)]
@@ -143,7 +143,7 @@ def test_threads_share_nothing_unordered(tmp_path: Path) -> None:
 BROKEN = {
     "a store left out": ('X##_LOAD("a", "\\\\k") X##_STORE("b", "\\\\k")', 'X##_LOAD("a", "\\\\k")', "copy"),
     "another value stored": ('X##_LOAD("a", "\\\\k") X##_MULTIPLY', 'X##_LOAD("a", "\\\\k")', "scale"),
-    "a loaded array overwritten": ("#define ALL_READS(X) X##_LOAD", "#define ALL_READS(X) X##_SET", "all-reads"),
+    "a loaded array overwritten": ("#define READ(X) X##_LOAD", "#define READ(X) X##_SET", "all-reads"),
     "every second line left out": ("k,0,1,2,3,4,5,6,7", "k,0,2,4,6", "1:1"),
 }
 
