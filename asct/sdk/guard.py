@@ -11,26 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from asct.sdk.step import Kernel, Step
-from asct.sdk.watch import Check, Device, Refused, Sample, Watch, read_watch
-
-__all__ = [
-    "FIRST_HANDLE",
-    "KERNEL",
-    "TARGETS_FILE",
-    "Access",
-    "Check",
-    "Consent",
-    "Device",
-    "Refused",
-    "Sample",
-    "StopRule",
-    "Target",
-    "Watch",
-    "guarded",
-    "handle_path",
-    "inspection",
-    "read_watch",
-]
 
 KERNEL: Final = "guard"
 TARGETS_FILE: Final = "targets"

@@ -18,7 +18,7 @@ from asct.engine.ports import Collaborators
 from asct.engine.refusals import CHECKS
 from asct.errors import ConnectError, NotMeasured
 from asct.plan.model import Destroys, HostSpec
-from asct.sdk.guard import Check, Device
+from asct.sdk.watch import Check, Device
 from tests.doctor.stub import END, LOOK, META, check, device, ports
 from tests.engine import plant
 

@@ -6,7 +6,7 @@ import pytest
 
 from asct.sdk.fio.devices import device_values
 from asct.sdk.fio.nvme import controller_of, health_of, namespace_of, throttled
-from asct.sdk.guard import Device, Watch
+from asct.sdk.watch import Device, Watch
 
 
 def put(size: int, **places: tuple[int, int, int]) -> str:

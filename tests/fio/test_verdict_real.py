@@ -15,7 +15,8 @@ from asct.sdk.fio import FioParams
 from asct.sdk.fio.parts import part_values
 from asct.sdk.fio.point import Point, read_point
 from asct.sdk.fio.process import fio_step
-from asct.sdk.guard import Consent, Refused, StopRule
+from asct.sdk.guard import Consent, StopRule
+from asct.sdk.watch import Refused
 from tests.disks.loop import Loop, loop_device, throttle
 from tests.fio.running import facts_here, run_step
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from asct.sdk.guard import Refused, Target, read_watch
+from asct.sdk.guard import Target
+from asct.sdk.watch import Refused, read_watch
 from tests.disks.loop import Loop, loop_device
 from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, owned

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from asct.sdk.guard import Target, Watch
+from asct.sdk.guard import Target
+from asct.sdk.watch import Watch
 from tests.disks.loop import loop_device, throttle
 from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, StopRule, owned

@@ -11,10 +11,10 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.fio.histogram import Latency
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, Side
-from asct.sdk.guard import Device, Watch
 from asct.sdk.qualification.journal import Journal
 from asct.sdk.qualification.settings import QualificationParams
 from asct.sdk.step import Kernel, Output, Step
+from asct.sdk.watch import Device, Watch
 
 MIB = 2**20
 Rate = Callable[[int], float]

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from asct.sdk.guard import Refused, StopRule, Target, guarded, handle_path, inspection, read_watch
+from asct.sdk.guard import StopRule, Target, guarded, handle_path, inspection
 from asct.sdk.step import Kernel, Output, Step, Tool
+from asct.sdk.watch import Refused, read_watch
 
 PATH = "/dev/disk/by-id/nvme-X"
 META: dict[str, Any] = {"t": "meta", "abi": 1, "kernel": "guard"}

@@ -22,11 +22,12 @@ from asct.sdk.fio.params import SCRATCH_NAME
 from asct.sdk.fio.point import read_point
 from asct.sdk.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
 from asct.sdk.fio.verdict import FLAGS
-from asct.sdk.guard import KERNEL, Device, inspection, read_watch
+from asct.sdk.guard import KERNEL, inspection
 from asct.sdk.metric import Better, Highlight, Metric, Unit
 from asct.sdk.needs import Needs, Scratch
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
+from asct.sdk.watch import Device, read_watch
 
 _CELL: Final[dict[str, tuple[str, ...] | None]] = {"rw": None, "block_size": None, "rwmixread": None}
 _PART: Final = _CELL | {"part": ("all", "outer", "inner")}

@@ -17,13 +17,13 @@ from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import read_point
 from asct.sdk.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
 from asct.sdk.fio.window import window_of
-from asct.sdk.guard import read_watch
 from asct.sdk.qualification.journal import Journal, fio_process
 from asct.sdk.qualification.rounds import phase_steps
 from asct.sdk.qualification.slots import course_of, joined, slot_of
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
 from asct.sdk.step import Output, Step
+from asct.sdk.watch import read_watch
 from asct.statistics.robust import median
 
 _SEED: Final = 1_000_000

@@ -13,7 +13,7 @@ from typing import Final
 from asct.sdk.fio.document import Document, Report, count
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.window import Window, device_change
-from asct.sdk.guard import Watch
+from asct.sdk.watch import Watch
 
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from asct.sdk.fio.nvme import Health, health_of
-from asct.sdk.guard import Device, Watch
 from asct.sdk.record import Measurement, Scalar
+from asct.sdk.watch import Device, Watch
 
 IDENTITY: Final = {
     "model": "model", "serial": "serial", "firmware": "firmware", "format": "logical_block",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.sdk.guard import Device
+from asct.sdk.watch import Device
 
 UNIT_BYTES: Final = 512_000
 """A data unit of the health log: a thousand times 512 bytes."""

@@ -19,10 +19,10 @@ from asct.sdk.fio.seconds import Second, seconds_of
 from asct.sdk.fio.sections import job_count
 from asct.sdk.fio.verdict import Evidence, point_flags
 from asct.sdk.fio.window import Window, window_of
-from asct.sdk.guard import Watch, read_watch
 from asct.sdk.record import Stats
 from asct.sdk.samples import stats_of
 from asct.sdk.step import Output
+from asct.sdk.watch import Watch, read_watch
 from asct.values.size import format_size
 
 _ENOUGH_RATES: Final = 3

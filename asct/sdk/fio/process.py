@@ -13,9 +13,10 @@ from asct.sdk.fio.jobfile import job_file
 from asct.sdk.fio.options import section_options
 from asct.sdk.fio.params import SCRATCH_NAME, FioParams
 from asct.sdk.fio.sections import job_count, sections_of, writes
-from asct.sdk.guard import Access, Device, StopRule, Target, guarded, handle_path, inspection, read_watch
+from asct.sdk.guard import Access, StopRule, Target, guarded, handle_path, inspection
 from asct.sdk.needs import Needs
 from asct.sdk.step import Companion, Step, Tool
+from asct.sdk.watch import Device, read_watch
 
 JOB_FILE: Final = "job.fio"
 RESULT_FILE: Final = "fio.json"

@@ -15,7 +15,7 @@ from asct.sdk.fio.nvme import throttled
 from asct.sdk.fio.params import SYNCHRONOUS, FioParams
 from asct.sdk.fio.sections import sections_of
 from asct.sdk.fio.window import Window
-from asct.sdk.guard import Watch
+from asct.sdk.watch import Watch
 
 LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from asct.sdk.fio.document import Document
-from asct.sdk.guard import Sample, Watch
+from asct.sdk.watch import Sample, Watch
 
 _STEADY_NS: Final = 100_000_000
 """The clock of the day may be slewed by this much in a run; more, and it was set."""

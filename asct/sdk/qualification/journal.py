@@ -13,10 +13,11 @@ from asct.sdk.fio.histogram import NS
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.point import Point, read_point
 from asct.sdk.fio.process import INSPECTION, RESULT_FILE, fio_step, limit_s, targets_of
-from asct.sdk.guard import Device, StopRule, Watch, inspection, read_watch
+from asct.sdk.guard import StopRule, inspection
 from asct.sdk.qualification.phase import Cell, Phase, Quantity
 from asct.sdk.qualification.settings import MIB, QualificationParams
 from asct.sdk.step import Output, Step
+from asct.sdk.watch import Device, Watch, read_watch
 
 _LONG_S: Final = 30.0
 _KEPT: Final = 64

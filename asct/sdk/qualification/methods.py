@@ -18,8 +18,9 @@ from typing import Final
 from asct.sdk.benchmark import Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.fio.nvme import controller_of, namespace_of
-from asct.sdk.guard import Device, Watch, handle_path
+from asct.sdk.guard import handle_path
 from asct.sdk.qualification.settings import PurgeMethod
+from asct.sdk.watch import Device, Watch
 
 PATH: Final = handle_path(0)
 PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power cut

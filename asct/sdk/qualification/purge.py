@@ -14,12 +14,13 @@ from asct.sdk.benchmark import Context
 from asct.sdk.fio.nvme import namespace_of
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.process import PROGRAM_FILE, targets_of
-from asct.sdk.guard import Watch, guarded, read_watch
+from asct.sdk.guard import guarded
 from asct.sdk.qualification.journal import Journal, fio_process
 from asct.sdk.qualification.methods import Command, ata_obstacle, candidates, commands, unlock
 from asct.sdk.qualification.phase import Phase
 from asct.sdk.qualification.settings import MIB
 from asct.sdk.step import Output, Step, Tool
+from asct.sdk.watch import Watch, read_watch
 
 NOT_PURGED: Final = "not-purged"
 UNVERIFIED: Final = "purge-unverified"
