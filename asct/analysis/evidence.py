@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.analysis.grid import Cell, Grid, Head, plain, shown, size_text, without_empty_columns
-from asct.analysis.view import JobView, RepeatView
+from asct.analysis.view import JobView, RepeatView, units_of
 from asct.sdk.record import doubtful
 from asct.values.duration import format_duration
 
@@ -57,7 +57,7 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> Grid:
             values = swept.setdefault(key, [])
             if value not in values:
                 values.append(value)
-    units = _units(job)
+    units = units_of(job.benchmark)
     origins = _origins(resolved, job)
     rows = []
     for key in sorted({*settings, *swept}):
@@ -65,19 +65,6 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> Grid:
         rows.append((Cell(plain(key), key), Cell(text), Cell(origins.get(key, ""))))
     heads = (Head("Setting"), Head("Value"), Head("From"))
     return without_empty_columns(Grid(unique, f"Settings of {job.entry.id}", heads, tuple(rows)))
-
-
-def _units(job: JobView) -> dict[str, str]:
-    """The unit of each setting that has one, from the schema of the benchmark's settings."""
-    found: dict[str, str] = {}
-    if job.benchmark is None:
-        return found
-    for name, schema in job.benchmark.settings_schema().get("properties", {}).items():
-        inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]
-        unit = next((str(part["unit"]) for part in inner if isinstance(part, dict) and "unit" in part), None)
-        if unit is not None:
-            found[str(name)] = unit
-    return found
 
 
 def _value(value: Any, unit: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -123,9 +123,14 @@ def plain(text: str, keep_lines: bool = False) -> str:
     return "".join(kept)
 
 
-def place_text(at: dict[str, Any] | Any) -> str:
-    """`level L1, threads 4`: where a value stands."""
-    return ", ".join(f"{plain(str(key))} {shown(value)}" for key, value in at.items())
+def place_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
+    """`level L1, block_size 4K`: where a value stands; `sizes` are the keys whose numbers are bytes."""
+    return ", ".join(f"{plain(str(key))} {_placed(value, key in sizes)}" for key, value in at.items())
+
+
+def _placed(value: Any, is_size: bool) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return size_text(value) if is_size and number else shown(value)
 
 
 def slug(text: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.expectations import Place, gather
-from asct.analysis.grid import place_text, size_text
-from asct.analysis.view import JobView
+from asct.analysis.grid import place_text
+from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.record import Scalar
 from asct.statistics.quantiles import relative_half_width
@@ -28,7 +28,8 @@ class Headline:
     value: str
     unit: str
     detail: str
-    doubt: bool = False
+    doubt: str = ""
+    """`noisy` or, graver, `invalid`; empty for a value to be relied on."""
 
 
 def headlines(job: JobView) -> list[Headline]:
@@ -57,15 +58,16 @@ def headlines(job: JobView) -> list[Headline]:
 def _of_metric(job: JobView, metric: Metric, places: Sequence[Place]) -> list[Headline]:
     by_level = [place for place in places if "level" in place.records[0].coords]
     if 0 < len(by_level) <= _MOST_LEVELS:
+        named = _named(metric)
         return [
-            _headline(job, metric, place, f"{place.at['level']} {_named(metric)}", _where(place, by_level, {"level"}))
+            _headline(job, metric, place, f"{place.at['level']} {named}", _where(job, place, by_level, {"level"}))
             for place in by_level
         ]
     if len(places) == 1:
         return [_headline(job, metric, places[0], _named(metric).capitalize(), "")]
     best = _best(metric, places)
     word = "Lowest" if metric.better == "lower" else "Highest"
-    return [_headline(job, metric, best, f"{word} {_named(metric)}", _where(best, places))]
+    return [_headline(job, metric, best, f"{word} {_named(metric)}", _where(job, best, places))]
 
 
 def _highlighted(job: JobView, metric: Metric, wanted: Highlight, places: Sequence[Place]) -> Headline | None:
@@ -73,7 +75,7 @@ def _highlighted(job: JobView, metric: Metric, wanted: Highlight, places: Sequen
     if not own:
         return None
     best = _best(metric, own)
-    return _headline(job, metric, best, wanted.label, _where(best, own))
+    return _headline(job, metric, best, wanted.label, _where(job, best, own))
 
 
 def _stands(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
@@ -85,14 +87,14 @@ def _best(metric: Metric, places: Sequence[Place]) -> Place:
     return pick(places, key=lambda place: place.value)
 
 
-def _where(chosen: Place, places: Sequence[Place], told: Collection[str] = ()) -> str:
+def _where(job: JobView, chosen: Place, places: Sequence[Place], told: Collection[str] = ()) -> str:
     """Where `chosen` stands among `places`: what all of them share, and what is `told` already, is left out."""
     apart = {
-        key.replace("_", " "): size_text(float(value)) if key == "size" else value
+        key: value
         for key, value in chosen.at.items()
         if key not in told and any(key not in place.at or place.at[key] != value for place in places)
     }
-    return f"at {place_text(apart)}" if apart else ""
+    return f"at {place_text(apart, sizes_of(job.benchmark)).replace('_', ' ')}" if apart else ""
 
 
 def _named(metric: Metric) -> str:
@@ -103,7 +105,11 @@ def _named(metric: Metric) -> str:
 def _headline(job: JobView, metric: Metric, place: Place, label: str, where: str) -> Headline:
     number, _, unit = format_quantity(place.value, metric.unit).partition(" ")
     details = [text for text in (where, _spread(place, metric)) if text]
-    return Headline(job.entry.host, job.entry.id, label, number, unit, "; ".join(details), doubt=bool(place.doubts))
+    return Headline(job.entry.host, job.entry.id, label, number, unit, "; ".join(details), doubt=_doubt(place.doubts))
+
+
+def _doubt(flags: Sequence[str]) -> str:
+    return "invalid" if any(flag.startswith("invalid") for flag in flags) else "noisy" if flags else ""
 
 
 def _spread(place: Place, metric: Metric) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from asct.sdk.record import Record, Scalar
 from asct.store.model import Command, JobEntry, Run, Status
 from asct.store.reader import StoredRun, read_run
 
+_SIZES = frozenset({"size", "block_size"})
+"""Coordinates in bytes; settings tell their unit themselves."""
+
 
 @dataclass(frozen=True, slots=True)
 class RepeatView:
@@ -30,11 +33,13 @@ class RepeatView:
     folder: str
     status: Status | None
     command: Command | None
+    sizes: frozenset[str] = frozenset()
+    """The settings in bytes."""
 
     @property
     def label(self) -> str:
         """The swept settings and the number of the repeat, for people."""
-        swept = place_text(self.command.swept) if self.command else self.point_id
+        swept = place_text(self.command.swept, self.sizes) if self.command else self.point_id
         return f"{swept}, repeat {self.repeat}" if swept else f"repeat {self.repeat}"
 
     @property
@@ -160,6 +165,8 @@ def _job(entry: JobEntry, records: Sequence[Record], repeats: Sequence[RepeatVie
     rank = {point: number for number, point in enumerate(order)}
     ordered = tuple(sorted(repeats, key=lambda item: (rank.get(item.point_id, len(rank)), item.point_id, item.repeat)))
     benchmark = catalog.get(entry.benchmark)
+    sizes = sizes_of(benchmark)
+    ordered = tuple(replace(item, sizes=sizes) for item in ordered)
     if benchmark is not None and benchmark.version == entry.version:
         tables, figures = tuple(benchmark.tables(own)), tuple(benchmark.figures(own))
         return JobView(entry, benchmark, own, ordered, tables, figures)
@@ -167,6 +174,22 @@ def _job(entry: JobEntry, records: Sequence[Record], repeats: Sequence[RepeatVie
     if benchmark is not None:
         note = f"measured with version {entry.version} of `{entry.benchmark}`, installed is {benchmark.version}"
     return JobView(entry, benchmark, own, ordered, (_plain_table(own),) if own else (), (), note)
+
+
+def units_of(benchmark: Benchmark[Any] | None) -> dict[str, str]:
+    """The unit of each setting that has one, from the schema of the settings."""
+    found: dict[str, str] = {}
+    for name, schema in benchmark.settings_schema().get("properties", {}).items() if benchmark else ():
+        inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]
+        unit = next((str(part["unit"]) for part in inner if isinstance(part, dict) and "unit" in part), None)
+        if unit is not None:
+            found[str(name)] = unit
+    return found
+
+
+def sizes_of(benchmark: Benchmark[Any] | None) -> frozenset[str]:
+    """The settings and coordinates in bytes."""
+    return _SIZES | {name for name, unit in units_of(benchmark).items() if unit == "B"}
 
 
 def _plain_table(records: Sequence[Record]) -> Table:

@@ -112,7 +112,7 @@ def _measured(report: Report) -> Sequence[str]:
     if report.headlines:
         lines += ["| Host | Benchmark | Figure | Value | |", "| --- | --- | --- | ---: | --- |"]
         for item in report.headlines:
-            detail = "; ".join(text for text in (item.detail, "noisy" if item.doubt else "") if text)
+            detail = "; ".join(text for text in (item.detail, item.doubt) if text)
             cells = (item.host, item.id, item.label, f"{item.value} {item.unit}", detail)
             lines.append(_row(escape(text) for text in cells))
     return lines

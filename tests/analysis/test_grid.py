@@ -72,3 +72,10 @@ def test_slugs_are_safe_and_distinct(first: str, second: str) -> None:
     names = distinct([slug(first), slug(second), slug(first)])
     assert len(set(names)) == 3
     assert all(name and set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)
+
+
+def test_a_place_tells_sizes_as_they_are_written() -> None:
+    assert place_text({"block_size": 65536, "iodepth": 4096}, {"block_size"}) == "block_size 64K, iodepth 4096"
+    assert (
+        place_text({"block_size": "auto", "direct": True}, {"block_size", "direct"}) == "block_size auto, direct true"
+    )

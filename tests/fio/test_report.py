@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from asct.analysis.grid import from_table, without_empty_columns
+from asct.analysis.headline import headlines
+from asct.analysis.view import JobView
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.registry import Registry
 from asct.sdk import Bars, Line, Measurement, Record
 from asct.sdk.fio.course import CHANGED
 from asct.sdk.fio.verdict import FLAGS
+from asct.store.model import JobEntry
 from tests.fio.running import records_of
 from tests.fio.samples import depth_sample, load, output_of, parse
 from tests.fio.synthetic import point, side
@@ -23,7 +26,7 @@ SEED_COLUMNS = [
     "Thruput (kops)", "Read Lat. (us)", "Write Lat. (us)", "Lat. (us)", "CPU usr (%)", "CPU sys (%)", "CPU iowait (%)",
 ]  # fmt: skip
 
-BEHIND = ["latency-bandwidth", "read-latency-distribution", "cpu-utilization", "cpu-utilization-all"]
+BEHIND = ["latency-bandwidth", "read-latency-distribution", "cpu-utilization"]
 
 
 def measured() -> list[Measurement]:
@@ -117,6 +120,19 @@ def test_figures_of_the_sweep() -> None:
     assert cpu.series[0].x == ("4", "8", "32")
 
 
+def test_headlines_tell_sizes_as_they_are_written() -> None:
+    records = records_of(ANY, [({"block_size": size}, mixed()) for size in (4096, 65536)])
+    for record in records:
+        record.value *= 2 if record.point["block_size"] == 65536 else 1
+    job = JobView(
+        JobEntry(id="a", benchmark="storage-fio", version="1", host="a", points=2, repeats=1), ANY, tuple(records),
+        (), (), (),
+    )  # fmt: skip
+    details = {item.label: item.detail for item in headlines(job)}
+    assert details["Highest bandwidth"].startswith("at block size 64K")
+    assert details["Lowest latency"].startswith("at block size 4K")
+
+
 def test_any_fio_names_its_axes() -> None:
     points: list[tuple[dict[str, Any], Any]] = [
         ({"block_size": size, "rwmixread": share}, mixed()) for size in (4096, 16384) for share in (0, 50)
@@ -150,7 +166,7 @@ def test_a_single_point_has_a_row_and_no_curve() -> None:
     assert [table.rows[0][key] for key in ("rw", "block_size", "iodepth", "numjobs")] == ["randrw", 16384, 4, 2]
     slugs = [figure.slug for figure in ANY.figures(records)]
     assert slugs == [
-        "read-latency-distribution", "write-latency-distribution", "cpu-utilization", "cpu-utilization-all",
+        "read-latency-distribution", "write-latency-distribution", "cpu-utilization",
     ]  # fmt: skip
 
 
