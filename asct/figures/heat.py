@@ -71,8 +71,9 @@ def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tu
 
 
 def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]:
-    """Along the top, where it takes no width from the cells; the last mark says whether colours end there."""
-    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 6]
+    """Along the top, where it takes no width from the cells; the last mark has the unit, since a title would cover the
+    first one, and says whether colours end there."""
+    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 5]
     last = high - (high - low) * 1e-4  # at the very end rounding may push a mark off the bar
     return {
         "orientation": "h",
@@ -80,13 +81,12 @@ def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]
         "y": 1.0,
         "yanchor": "bottom",
         "ypad": 6,
-        "len": 0.9,
+        "len": 0.84,
         "thickness": 10,
         "outlinewidth": 0,
         "tickmode": "array",
         "tickvals": [*marks, last],
-        "ticktext": [*(f"{mark:,.4g}" for mark in marks), f"{'≥ ' if cut else ''}{high:,.3g}"],
-        "title": {"text": unit.strip(), "side": "right"},
+        "ticktext": [*(f"{mark:,.4g}" for mark in marks), f"{'≥ ' if cut else ''}{high:,.3g}{unit}"],
     }
 
 

@@ -30,7 +30,7 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
     found = trace(nodes())
     assert found["z"] == [[459.1, 78.3, None], [78.8, 459.2, 21.5]]
     assert (found["x"], found["y"]) == (["Node 0", "Node 1", "Node 4"], ["Node 0", "Node 1"])
-    assert found["colorbar"]["title"]["text"] == "GB/s"
+    assert found["colorbar"]["ticktext"] == ["0", "100", "200", "300", "459 GB/s"]
     assert found["hovertemplate"] == "Run node %{y}, Memory node %{x}: <b>%{z:,.4r} GB/s</b><extra></extra>"
     assert found["hoverongaps"] is False
 
@@ -44,14 +44,14 @@ def test_cells_show_their_numbers_where_there_are_few() -> None:
 @pytest.mark.parametrize(
     ("row", "ceiling", "ends", "last"),
     [
-        ((24e-9, 160e-9), None, (0.0, 160.0), "160"),
-        ((24e-9, 160e-9), 100e-9, (0.0, 100.0), "≥ 100"),
-        ((24e-9, 80e-9), 200e-9, (0.0, 80.0), "80"),
-        ((113e-9, 116e-9), None, (113.0, 116.0), "116"),
-        ((300e-9, 400e-9), 200e-9, (300.0, 400.0), "400"),
-        ((5e-9, None), None, (5.0, 10.0), "10"),
-        ((None, None), None, (0.0, 1.0), "1"),
-        ((0.0, 0.0), None, (0.0, 1.0), "1"),
+        ((24e-9, 160e-9), None, (0.0, 160.0), "160 ns"),
+        ((24e-9, 160e-9), 100e-9, (0.0, 100.0), "≥ 100 ns"),
+        ((24e-9, 80e-9), 200e-9, (0.0, 80.0), "80 ns"),
+        ((113e-9, 116e-9), None, (113.0, 116.0), "116 ns"),
+        ((300e-9, 400e-9), 200e-9, (300.0, 400.0), "400 ns"),
+        ((5e-9, None), None, (5.0, 10.0), "10 ns"),
+        ((None, None), None, (0.0, 1.0), "1 s"),
+        ((0.0, 0.0), None, (0.0, 1.0), "1 s"),
     ],
 )
 def test_colours_begin_at_zero_unless_all_is_far_from_it_and_end_at_the_ceiling(
