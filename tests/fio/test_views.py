@@ -122,14 +122,26 @@ def test_words_become_bars_and_no_curves_of_load() -> None:
     assert "latency-bandwidth" not in found
 
 
-def test_cpu_time_of_the_cpus_used_and_of_all() -> None:
+def cpu_figures(used: float, everywhere: float) -> dict[str, Any]:
     records = []
     for depth in (1, 2):
         usage = {
-            f"{which}_{kind}": 10.0 for which in ("cpu", "used_cpu") for kind in ("usr", "sys", "iowait", "irq", "soft")
+            f"{which}_{kind}": value
+            for which, value in (("cpu", everywhere), ("used_cpu", used))
+            for kind in ("usr", "sys", "iowait", "irq", "soft")
         }
         records += point({"iodepth": depth}, side(1000.0, 4096, 1e-3) | usage)
-    found = figures_of(records, "iodepth")
+    return figures_of(records, "iodepth")
+
+
+def test_cpu_time_is_shown_once_where_the_jobs_run_on_all_cpus() -> None:
+    found = cpu_figures(10.0, 10.4)
+    assert [slug for slug in found if slug.startswith("cpu")] == ["cpu-utilization"]
+    assert "all online CPUs" in found["cpu-utilization"].caption
+
+
+def test_cpu_time_of_the_cpus_used_and_of_all() -> None:
+    found = cpu_figures(18.0, 10.0)
     for slug in ("cpu-utilization", "cpu-utilization-all"):
         chart = found[slug]
         assert isinstance(chart, Bars)

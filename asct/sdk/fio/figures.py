@@ -18,6 +18,8 @@ _PERCENTILES: Final = {
     "p50": "clat_p50", "p90": "clat_p90", "p99": "clat_p99", "p99.9": "clat_p99_9", "p99.99": "clat_p99_99",
 }  # fmt: skip
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
+_ALIKE: Final = 1.0
+"""Percent of CPU time: mpstat rounds to 0.01 for each CPU, and the mean of several is weighted by its samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,8 @@ def _x(value: Scalar | None) -> Scalar:
 
 
 def _cpu(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Stacked bars of CPU time: of the CPUs that the jobs run on, and of all. Nothing when mpstat gave nothing."""
+    """Stacked bars of CPU time: of the CPUs that the jobs run on, and of all where that differs. Nothing when mpstat
+    gave nothing."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs run on"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),
@@ -141,7 +144,16 @@ def _cpu(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
         for prefix, texts in where.items()
         if any(row.value(f"{prefix}_usr") is not None for row in rows)
     ]
+    if len(found) == 2 and not _apart(*found):  # the jobs run on all CPUs
+        found = found[1:]
     return tuple(replace(chart, slug="cpu-utilization") for chart in found) if len(found) == 1 else tuple(found)
+
+
+def _apart(used: Bars, everywhere: Bars) -> bool:
+    """Whether a reader could tell one from the other."""
+    pairs = zip(used.series, everywhere.series, strict=True)
+    both = [pair for a, b in pairs for pair in zip(a.y, b.y, strict=True)]
+    return any(one != other if one is None or other is None else abs(one - other) > _ALIKE for one, other in both)
 
 
 def _cpu_bars(rows: Sequence[Row], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
