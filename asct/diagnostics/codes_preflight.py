@@ -84,7 +84,9 @@ CODES: dict[str, CodeText] = {
         "Checks: `mounted` (neither it, its partitions, nor what is built on them carries a mounted file system), "
         "`system` (it carries neither /, /boot, /usr, asct nor the work folder), `swap`, `holders` (LVM, dm, md, a "
         "loop device over a file on it), `raid`, `open-elsewhere` (no other program has it open), `exclusive` (it "
-        "and each partition opens O_EXCL; the handles are held until the program ends), `multipath`, `reserved`. "
+        "and each partition opens O_EXCL; the handles are held until the program ends), `multipath` (its content has "
+        "no second name: another path, another loop device over its file, a block device below a loop device), "
+        "`reserved`. "
         "Nothing was written. Exit code 4. `overwrite: true` does not help against these: release the device, or take "
         "another.",
     ),

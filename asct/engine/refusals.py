@@ -32,7 +32,9 @@ CHECKS: Final[dict[str, Named]] = {
     "raid": Named("E442", "stop the array (`mdadm --stop`) and take the member out of it"),
     "open-elsewhere": Named("E442", "end the program that holds it open"),
     "exclusive": Named("E442", "end what uses it, or run under an account that may open it"),
-    "multipath": Named("E442", "take it out of the multipath map, or a drive with one path"),
+    "multipath": Named(
+        "E442", "leave one way to its content: take it out of the multipath map, detach the second loop device"
+    ),
     "reserved": Named("E442", "release the reservation on the host that holds it"),
     "signature": Named(
         "E443", "if its content may go: `overwrite: true` beside it in `safety.destroys`, or `wipefs -a`"

@@ -29,8 +29,10 @@ static void check_block_size(struct target *target)
     else
         check(target, "size", SAFE, "%" PRIu64 " bytes in blocks of %d", target->bytes, sector);
     target->sector = (uint32_t)sector;
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return;
+    target->backing = backing_of(fd);
+    close(fd);
 }
 
 /* Room for what of a sparse file has no place on the disk yet. */

@@ -23,9 +23,9 @@ struct seen {
 
 static bool is_target(const struct statx *found, const struct target *target)
 {
-    if (target->block)
-        return S_ISBLK(found->stx_mode) && devset_has(&target->family, makedev(found->stx_rdev_major, found->stx_rdev_minor));
-    return makedev(found->stx_dev_major, found->stx_dev_minor) == target->found.st_dev && found->stx_ino == target->found.st_ino;
+    if (S_ISBLK(found->stx_mode))
+        return target->block && devset_has(&target->family, makedev(found->stx_rdev_major, found->stx_rdev_minor));
+    return S_ISREG(found->stx_mode) && target_is_file(target, makedev(found->stx_dev_major, found->stx_dev_minor), found->stx_ino);
 }
 
 /* Looks through /proc/<process>/fd. A process that ended meanwhile has nothing open. A server that does not answer is not asked

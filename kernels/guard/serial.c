@@ -1,11 +1,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "backing.h"
 #include "check.h"
 #include "kit/sysfile.h"
 #include "serial.h"
@@ -90,6 +92,10 @@ void serial_check_paths(const struct target *target)
     static struct devset all;
     char own[SERIAL_MAX], other[SERIAL_MAX], name[STACK_NAME_MAX];
     dev_t disk = stack_disk(target->device);
+    if (major(disk) == LOOP_MAJOR) {
+        backing_check(target);
+        return;
+    }
     if (!*serial_worldwide(disk, own)) {
         check(target, "multipath", SAFE, "a device of this kind has one path");
         return;

@@ -77,6 +77,13 @@ const char *target_name(const struct target *target, char *name)
     return stack_name(target->device, name);
 }
 
+bool target_is_file(const struct target *target, dev_t device, uint64_t inode)
+{
+    if (target->block)
+        return inode != 0 && target->backing.device == device && target->backing.inode == inode;
+    return target->found.st_dev == device && target->found.st_ino == inode;
+}
+
 int target_open(const struct target *target, int flags)
 {
     char path[48];

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "backing.h"
 #include "stack.h"
 
 #define TARGETS_MAX 64
@@ -24,6 +25,7 @@ struct target {
     struct stat found;
     bool block;
     dev_t device;               /* the block device; of a file the one that its file system tells, which may be unnamed */
+    struct backing backing;     /* of a loop device */
     uint64_t bytes;
     uint32_t sector;            /* logical block; 512 of a file */
     struct devset family;       /* the device and its partitions: what a write may destroy */
@@ -42,6 +44,9 @@ bool target_find(struct target *target);
 
 /* Opens what was found, whatever the path means by now; -1 with errno. */
 int target_open(const struct target *target, int flags);
+
+/* Whether a regular file has the content of the target: it is the target, or a loop device is made of it. */
+bool target_is_file(const struct target *target, dev_t device, uint64_t inode);
 
 /* The device node's name, such as sda1, of a block device that was found. */
 const char *target_name(const struct target *target, char *name);

@@ -24,11 +24,11 @@ static bool file_stands_on(const struct stat *file, const struct target *target,
 {
     struct devset carriers;
     devset_clear(&carriers);
+    if (S_ISREG(file->st_mode) && target_is_file(target, file->st_dev, file->st_ino))
+        return true;
     if (S_ISBLK(file->st_mode))
         devset_add(&carriers, file->st_rdev);
-    else if (!target->block)
-        return file->st_dev == target->found.st_dev && file->st_ino == target->found.st_ino;
-    else
+    else if (target->block)
         mounts_add_devices(file->st_dev, &carriers);
     for (size_t i = 0; i < carriers.count; i++)
         if (stands_on(carriers.devices[i], target, below))

@@ -137,6 +137,32 @@ def test_another_loop_device_upon_it_is_refused(guard: Guard, loop: Loop) -> Non
         ).stdout.strip()
         stack.callback(sh, "losetup", "--detach", upper)
         assert Path(upper).name in guard.run([owned(loop)]).failed["holders"]
+        above = guard.run([Target(upper, "write", str(loop.path), overwrite=True)])
+        assert set(above.failed) == {"multipath"} and f"device {loop.path.name}," in above.failed["multipath"]
+
+
+def test_a_second_loop_device_over_its_file_is_refused(guard: Guard, loop: Loop, tmp_path: Path) -> None:
+    """What is mounted by the one is destroyed by the other."""
+    sh("mkfs.ext4", "-q", str(loop.path))
+    other = tmp_path / "other.img"
+    other.hardlink_to(loop.backing)
+    with ExitStack() as stack:
+        second = subprocess.run(
+            ["losetup", "--find", "--show", str(other)], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        stack.callback(sh, "losetup", "--detach", second)
+        stack.enter_context(mounted(second, tmp_path / "mount"))
+        ran = guard.run([owned(loop, overwrite=True)], *WRITE)
+        assert set(ran.failed) == {"multipath"} and f"{Path(second).name} is made" in ran.failed["multipath"]
+    assert guard.run([owned(loop, overwrite=True)]).refusal == ""
+
+
+def test_a_process_that_has_its_file_open_is_named(guard: Guard, loop: Loop) -> None:
+    with loop.backing.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as other:
+        file.close()
+        ran = guard.run([owned(loop, overwrite=True)])
+        other.kill()
+    assert set(ran.failed) == {"open-elsewhere"} and f"{other.pid} (sleep)" in ran.failed["open-elsewhere"]
 
 
 def test_a_process_that_has_it_open_is_named(guard: Guard, loop: Loop) -> None:

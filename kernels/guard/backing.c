@@ -1,0 +1,73 @@
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <linux/major.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "backing.h"
+#include "check.h"
+#include "target.h"
+
+/* As the kernel packs a number (include/linux/kdev_t.h, new_encode_dev). */
+static dev_t unpacked(uint64_t packed)
+{
+    return makedev(packed >> 8 & 0xfff, (packed & 0xff) | (packed >> 12 & 0xfff00));
+}
+
+struct backing backing_of(int fd)
+{
+    struct loop_info64 info;
+    if (ioctl(fd, LOOP_GET_STATUS64, &info) != 0)
+        return (struct backing){0, 0, 0};
+    return (struct backing){unpacked(info.lo_device), info.lo_inode, unpacked(info.lo_rdevice)};
+}
+
+/* Whether another loop device has the content of the target; UNKNOWN if it does not tell. */
+static enum verdict compare(const char *name, const struct backing *own)
+{
+    char path[STACK_NAME_MAX + 8];
+    snprintf(path, sizeof path, "/dev/%s", name);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return UNKNOWN;
+    struct backing other = backing_of(fd);
+    close(fd);
+    if (other.inode == 0)
+        return UNKNOWN;
+    return other.device == own->device && other.inode == own->inode ? UNSAFE : SAFE;
+}
+
+void backing_check(const struct target *target)
+{
+    static struct devset all;
+    char name[STACK_NAME_MAX], path[PATH_MAX];
+    dev_t disk = stack_disk(target->device);
+    const struct backing *own = &target->backing;
+    if (own->inode == 0) {
+        check(target, "multipath", UNKNOWN, "the kernel does not tell what file it is made of");
+        return;
+    }
+    if (own->drive) {
+        check(target, "multipath", UNSAFE, "it is made of the block device %s, which can be used beside it: name that one",
+              stack_name(own->drive, name));
+        return;
+    }
+    if (all.count == 0)
+        stack_all(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        dev_t device = all.devices[i];
+        if (device == disk || major(device) != LOOP_MAJOR || stack_disk(device) != device ||
+            !*stack_backing(stack_name(device, name), path, sizeof path))
+            continue;
+        enum verdict verdict = compare(name, own);
+        if (verdict != SAFE) {
+            check(target, "multipath", verdict, verdict == UNSAFE ? "%s is made of the same file: detach it (losetup -d)"
+                  : "what %s is made of cannot be seen", name);
+            return;
+        }
+    }
+    check(target, "multipath", all.partial ? UNKNOWN : SAFE, all.partial ? "more block devices than can be compared"
+          : "no other loop device is made of its file");
+}
