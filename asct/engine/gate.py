@@ -35,7 +35,7 @@ _WRITE_BYTES: Final = 3
 
 
 class HostGate:
-    """One host of a run. `begun` are the paths that a step of this run was let to write to."""
+    """One host of a run, over all of its jobs."""
 
     def __init__(self, shared: Shared, host: str) -> None:
         self.shared = shared
@@ -44,7 +44,6 @@ class HostGate:
         self.limit = safety.max_written_bytes
         self.consents: Mapping[str, Consent] = consents_of(safety, host)
         self.spent: Counter[str] = Counter()
-        self.begun: set[str] = set()
         self._audits: dict[str, Audit] = {}
         for path in sorted(shared.writer.layout.job(host, "any").parent.glob("*/audit.json")):
             self._take_in(load(Audit, "audit", path))
@@ -53,19 +52,24 @@ class HostGate:
         self._audits[audit.id] = audit
         for target in audit.targets:
             self.spent[target.path] += target.written_bytes
-            self.begun |= {target.path} if target.begun else set()
+
+    @property
+    def begun(self) -> frozenset[str]:
+        """Paths that a program of this run was let to write to."""
+        return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGate:
         """The gate of one job, with what an earlier part of the run noted."""
-        audit = self._audits.get(job.id) or Audit(
-            run=self.shared.run,
-            host=job.host,
-            id=job.id,
-            benchmark=job.benchmark,
-            max_written_bytes=self.limit,
-            consents=[AuditConsent(**asdict(item)) for item in self.consents.values()],
-        )
-        return JobGate(self, job, audit)
+        if job.id not in self._audits:
+            self._audits[job.id] = Audit(
+                run=self.shared.run,
+                host=job.host,
+                id=job.id,
+                benchmark=job.benchmark,
+                max_written_bytes=self.limit,
+                consents=[AuditConsent(**asdict(item)) for item in self.consents.values()],
+            )
+        return JobGate(self, job, self._audits[job.id])
 
 
 class JobGate:
@@ -76,6 +80,7 @@ class JobGate:
         self._job = job
         self._audit = audit
         self._targets = {target.path: target for target in audit.targets}
+        self._first: list[str] = []
 
     @property
     def consents(self) -> Mapping[str, Consent]:
@@ -85,7 +90,7 @@ class JobGate:
     @property
     def written(self) -> frozenset[str]:
         """Paths that this run wrote to before."""
-        return frozenset(self._gate.begun)
+        return self._gate.begun
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
         """Devices to be written, as the plan gives them up. Each must have a consent."""
@@ -156,16 +161,17 @@ class JobGate:
         return min(limit - self._gate.spent[path] for path in paths) if limit is not None and paths else None
 
     def begin(self, step: Step) -> Diagnostic | None:
-        """Before a step: note that it writes. A refusal when the limit of the plan is reached already."""
+        """Before a step: note that its program writes, for a run that is cut off in it. A refusal when the limit of the
+        plan is reached already."""
         paths = self._written_paths(step)
         for path in paths:
             if self._gate.limit is not None and self._gate.spent[path] >= self._gate.limit:
                 return self._exhausted(path)
-        new = [path for path in paths if path and not self._target(path).begun]
-        for path in new:
+        runs = "--" in step.arguments
+        self._first = [path for path in paths if runs and path and not self._target(path).begun]
+        for path in self._first:
             self._target(path).begun = True
-            self._gate.begun.add(path)
-        if new:
+        if self._first:
             self._save()
         return None
 
@@ -181,6 +187,8 @@ class JobGate:
             self._target(self._key(path)).written_bytes += number
         self._wear()
         if output.status == REFUSED_STATUS:
+            for path in self._first:  # no program was started: what is found there the next time is not of this run
+                self._target(path).begun = False
             targets = [Target(path, "write") for path in paths if path]
             self.note("step", inspected(self._job.host, targets, output.status, output.stdout, output.stderr), raw)
         elif self._gate.limit is not None or any(paths):

@@ -197,6 +197,17 @@ def test_a_resumed_run_remembers(tmp_path: Path) -> None:
     assert guard.calls[-1][1][0][2] == "1", "what this run wrote is its own"
 
 
+def test_what_was_refused_is_not_of_the_run(tmp_path: Path) -> None:
+    """A program that was not started wrote nothing: what stands there when the run goes on is somebody else's."""
+    guard = Guard(tmp_path, checks={"exclusive": [False, "busy"]}, **{"from": 3})
+    done = run(tmp_path, guard, writing())
+    assert done.code == 4 and [target["begun"] for target in audit(done)["targets"]] == [False]
+    guard.say.clear()
+    again = run(tmp_path, guard, writing(), resume=done.outcome.layout)
+    assert again.code == 0 and [target["begun"] for target in audit(again)["targets"]] == [True]
+    assert {targets[0][2] for _, targets in guard.calls} == {"0"}, "never dirty"
+
+
 # ---- words ----
 
 
