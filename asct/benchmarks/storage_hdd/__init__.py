@@ -17,7 +17,7 @@ from asct.sdk.figure import Figure, Table
 from asct.sdk.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.sdk.fio.contradictions import contradictions
 from asct.sdk.fio.devices import device_values
-from asct.sdk.fio.metrics import METRICS as FIO_METRICS
+from asct.sdk.fio.metrics import DEVICE_METRICS
 from asct.sdk.fio.params import SCRATCH_NAME
 from asct.sdk.fio.point import read_point
 from asct.sdk.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
@@ -79,7 +79,7 @@ class StorageHdd(Benchmark[HddParams]):
         Metric("slow_zones", "1", "lower", "Zones far below their neighbours", _CELL),
         Metric("zone_offset", "B", "neither", "First byte of a zone", {"zone": None}, comparable=False),
         Metric("zone_size", "B", "neither", "Bytes of each zone", comparable=False),
-        *(metric for metric in FIO_METRICS if metric.name.startswith("device_")),
+        *DEVICE_METRICS,
     )
 
     def check(self, params: HddParams) -> Iterable[tuple[str, str]]:

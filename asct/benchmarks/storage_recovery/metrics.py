@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from asct.sdk.metric import Metric
-from asct.sdk.qualification.metrics import METRICS as QUALIFICATION
+from asct.sdk.qualification.metrics import TARGET
 from asct.sdk.qualification.responses import response_metrics
 
 Coords = dict[str, tuple[str, ...] | None]
@@ -44,9 +44,5 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("steady", "1", "higher", "1: the steady state was reached before the test; 0: it was not", {}, False),
     Metric("rounds", "1", "neither", "Rounds until then", {}, False),
     Metric("steady_iops", "ops/s", "higher", "Requests per second in the steady state"),
-    *(
-        metric
-        for metric in QUALIFICATION
-        if metric.name in ("active_range", "left_out") or metric.name.startswith("device_")
-    ),
+    *TARGET,
 )

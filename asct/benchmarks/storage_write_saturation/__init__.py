@@ -21,7 +21,7 @@ from asct.sdk.qualification.benchmark import FLAGS, Qualification
 from asct.sdk.qualification.costs import START_SECONDS, assumed_span
 from asct.sdk.qualification.fast import FAST
 from asct.sdk.qualification.journal import Journal
-from asct.sdk.qualification.metrics import METRICS
+from asct.sdk.qualification.metrics import TARGET
 from asct.sdk.qualification.phase import Phase
 from asct.sdk.qualification.precondition import precondition_flags
 from asct.sdk.qualification.purge import purge_of
@@ -29,7 +29,6 @@ from asct.sdk.qualification.responses import response_metrics, response_values
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 
-_TARGET: Final = ("active_range", "left_out")
 _ROUND: Final[dict[str, tuple[str, ...] | None]] = {"round": None}
 _USUAL_BYTES_PER_S: Final = 300_000_000
 _SLOW_BYTES_PER_S: Final = 50_000_000
@@ -80,7 +79,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("round_latency_max", "s", "lower", "Longest time of a request in one round", _ROUND),
         Metric("round_written", "B", "neither", "Bytes written until the end of a round", _ROUND, comparable=False),
         Metric("round_time", "s", "neither", "Time under load until the end of a round", _ROUND, comparable=False),
-        *(metric for metric in METRICS if metric.name in _TARGET or metric.name.startswith("device_")),
+        *TARGET,
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:

@@ -66,11 +66,6 @@ class SaturationParams(QualificationParams):
         """Every block size that is used."""
         return (*super().sizes, self.block_size)
 
-    @property
-    def rounds_at_most(self) -> int:
-        """Rounds within the time that ends the test."""
-        return max(1, round(self.time_cap / self.round_time))
-
     def goal(self, span: int) -> Goal:
         """What ends the test on an active range of `span` bytes."""
         sample_s = self.sample_time

@@ -36,7 +36,6 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "mmap": frozenset({"thp"}),
 }  # fmt: skip
 """Of these, the ones that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
-_OF_ENGINES: Final = frozenset.union(*ENGINE_OPTIONS.values())
 _VALUE: Final = re.compile(r"[A-Za-z0-9_.,:%+/-]*")
 _MEMORY: Final = frozenset({"malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge"})
 _UNSAFE: Final = re.compile(r"^/|:/|\.\.")

@@ -117,6 +117,9 @@ def _devices() -> tuple[Metric, ...]:
     )
 
 
+DEVICE_METRICS: Final = _devices()
+"""What is said of a target: `asct.sdk.fio.devices` makes the values."""
+
 METRICS: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),
     *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
@@ -133,5 +136,5 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("coverage", "1", "neither", "Bytes by the counters of the drive over those of fio", comparable=False),
     *PART_METRICS,
     *_course(),
-    *_devices(),
+    *DEVICE_METRICS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.sdk.fio.metrics import METRICS as FIO_METRICS
+from asct.sdk.fio.metrics import DEVICE_METRICS
 from asct.sdk.metric import Metric
 
 Coords = dict[str, tuple[str, ...] | None]
@@ -18,6 +18,14 @@ SETTINGS: Final = (
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
 _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
+
+TARGET: Final[tuple[Metric, ...]] = (
+    Metric("active_range", "B", "neither", "Bytes of the target that were used", comparable=False),
+    Metric("left_out", "B", "neither", "Block size below the logical block of the target", comparable=False,
+           coords={"block_size": None}),
+    *DEVICE_METRICS,
+)  # fmt: skip
+"""What every test says of its target."""
 
 METRICS: Final[tuple[Metric, ...]] = (
     Metric("iops", "ops/s", "higher", "Requests per second: average of the rounds of the window", CELL),
@@ -37,9 +45,6 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("window_slope", "%", "neither", "Change of the fitted line in the window, of the average", _TRACKED, False),
     Metric("sentinel_drift", "%", "neither", "fast: how far it moved in a pass", {**_TRACKED, "pass": None}, False),
     Metric("written_volume", "B", "neither", "Written since the purge", _PHASE, False),
-    Metric("active_range", "B", "neither", "Bytes of the target that were used", comparable=False),
     Metric("purged", "1", "higher", "1: the target was purged by `method`", {**_PHASE, "method": None}, False),
-    Metric("left_out", "B", "neither", "Block size below the logical block of the target", comparable=False,
-           coords={"block_size": None}),
-    *(metric for metric in FIO_METRICS if metric.name.startswith("device_")),
+    *TARGET,
 )  # fmt: skip
