@@ -21,8 +21,8 @@ from asct.engine.refusals import VOLUME
 from asct.engine.shared import Shared
 from asct.planner.model import Job
 from asct.planner.safety import consents_of
-from asct.sdk.fio.nvme import health_of
 from asct.sdk.guard import KERNEL, TARGETS_FILE, Consent, Target
+from asct.sdk.nvme import health_of
 from asct.sdk.step import Kernel, Output, Step
 from asct.store.audit import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
 from asct.store.documents import load

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from asct.sdk.memory.matrix import Look, left_out, node_heatmaps, node_table, pair_table
-from asct.sdk.memory.rows import (
+from asct.sdk.memory.topology import Place
+from asct.sdk.record import Record, Stats
+from asct.sdk.rows import (
     at,
     by_point,
     flags_of,
@@ -17,8 +19,6 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.topology import Place
-from asct.sdk.record import Record, Stats
 
 LOOK = Look("m", "Matrix", "latency", 1e-9, "ns", 1, "lower")
 

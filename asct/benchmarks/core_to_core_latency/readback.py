@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.benchmarks.core_to_core_latency.cells import Cell, Order, both_ways, by_data_and_method
-from asct.sdk.memory.rows import by_point, point_label
 from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import by_point, point_label
 from asct.statistics.robust import median
 
 NS = 1e-9

@@ -9,8 +9,8 @@ from typing import Final
 from asct.benchmarks.core_to_core_latency.cells import CHAIN, DATA, Cell
 from asct.benchmarks.core_to_core_latency.readback import Measured, points_of
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.rows import flags_of, swept_cells, swept_columns
 from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import flags_of, swept_cells, swept_columns
 from asct.statistics.robust import median
 
 Row = dict[str, Scalar | None]

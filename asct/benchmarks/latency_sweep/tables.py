@@ -7,7 +7,9 @@ from typing import Final
 
 from asct.benchmarks.latency_sweep.findings import NO_LEVELS, NOTES, WAY_OUT
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.rows import (
+from asct.sdk.memory.settings import CYCLE_BASE
+from asct.sdk.record import Record, Scalar, doubtful
+from asct.sdk.rows import (
     at,
     by_point,
     flags_of,
@@ -16,8 +18,6 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.settings import CYCLE_BASE
-from asct.sdk.record import Record, Scalar, doubtful
 
 NS = 1e-9
 _INTERVAL_HELP: Final = "Of the median over the sizes of the level: it spans the drift from size to size as well"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from asct.benchmarks.loaded_latency.findings import NO_LOAD
 from asct.benchmarks.loaded_latency.tables import Shown
 from asct.sdk.figure import Axis, Line, Marker, Series
-from asct.sdk.memory.rows import at, by_point, interval, middle, point_label
 from asct.sdk.record import Record
+from asct.sdk.rows import at, by_point, interval, middle, point_label
 from asct.values.quantity import format_quantity
 
 

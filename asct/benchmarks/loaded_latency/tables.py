@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.rows import (
+from asct.sdk.memory.settings import CYCLE_BASE
+from asct.sdk.memory.stream import shown_unit
+from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import (
     at,
     by_point,
     flags_of,
@@ -16,9 +19,6 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.settings import CYCLE_BASE
-from asct.sdk.memory.stream import shown_unit
-from asct.sdk.record import Record, Scalar
 
 COUNTING: Final = (
     "Bandwidth is that of all load threads together on the memory bus: what they load and store, and the lines that a "

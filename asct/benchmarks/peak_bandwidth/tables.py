@@ -7,7 +7,11 @@ from typing import Final
 
 from asct.benchmarks.peak_bandwidth.measure import BEST
 from asct.sdk.figure import Axis, Bars, Column, Series, Table
-from asct.sdk.memory.rows import (
+from asct.sdk.memory.stream import STREAM_FLAGS, Shown, shown
+from asct.sdk.memory.stream_sizes import SET_FLAGS
+from asct.sdk.memory.traffic import TITLES
+from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import (
     at,
     by_point,
     flags_of,
@@ -19,10 +23,6 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.stream import STREAM_FLAGS, Shown, shown
-from asct.sdk.memory.stream_sizes import SET_FLAGS
-from asct.sdk.memory.traffic import TITLES
-from asct.sdk.record import Record, Scalar
 
 FLAGS: Final = {
     **STREAM_FLAGS,

@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 from asct.benchmarks.storage_hdd.rows import Index, Place, indexed, places, zone_starts
 from asct.sdk.figure import Axis, Figure, Line, Series
-from asct.sdk.memory.rows import by_point, middle, point_label
 from asct.sdk.record import Record
+from asct.sdk.rows import by_point, middle, point_label
 from asct.values.size import format_size
 
 _X: Final = Axis("Place on the disk (0: outer edge, 1: inner edge)")

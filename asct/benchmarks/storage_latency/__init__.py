@@ -11,7 +11,6 @@ from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.fio.params import Counts, FioParams
-from asct.sdk.memory.rows import at
 from asct.sdk.metric import Highlight
 from asct.sdk.needs import Needs
 from asct.sdk.params import Count, Duration, setting
@@ -24,6 +23,7 @@ from asct.sdk.qualification.phase import Cell, Phase
 from asct.sdk.qualification.responses import response_figure, response_metrics, response_values
 from asct.sdk.qualification.settings import Sizes
 from asct.sdk.record import Measurement, Record
+from asct.sdk.rows import at
 from asct.sdk.step import Step
 
 RESPONSE: Final = "response"

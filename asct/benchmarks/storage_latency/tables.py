@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.rows import at, by_point, flags_of, middle, point_label
 from asct.sdk.qualification.responses import PERCENTILES
 from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import at, by_point, flags_of, middle, point_label
 
 _NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENTILES.items()}, "max": "max"}
 

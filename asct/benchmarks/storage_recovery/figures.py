@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
-from asct.sdk.memory.rows import at, by_point, middle, point_label
 from asct.sdk.qualification.responses import response_figure
 from asct.sdk.record import Record
+from asct.sdk.rows import at, by_point, middle, point_label
 
 _RATE: Final = Axis("I/O rate", "ops/s")
 

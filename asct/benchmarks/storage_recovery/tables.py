@@ -7,10 +7,10 @@ from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.rows import at, by_point, flags_of, middle
 from asct.sdk.qualification.phase import size_name
 from asct.sdk.qualification.responses import PERCENTILES
 from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import at, by_point, flags_of, middle
 
 _US: Final = 1e-6
 _MB: Final = 1e6

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.sdk.figure import Axis, Figure, Line, Marker, Series
-from asct.sdk.memory.rows import at, by_point, middle, point_label
 from asct.sdk.qualification.responses import response_figure
 from asct.sdk.record import Record
+from asct.sdk.rows import at, by_point, middle, point_label
 
 _RATE: Final = Axis("I/O rate", "ops/s")
 _LATENCY: Final = Axis("Latency", "s", "log10")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.rows import at, by_point, flags_of, middle, swept_cells, swept_columns
 from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import at, by_point, flags_of, middle, swept_cells, swept_columns
 from asct.values.duration import format_duration
 from asct.values.size import format_size
 

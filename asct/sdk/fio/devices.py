@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from asct.sdk.fio.nvme import Health, health_of
+from asct.sdk.nvme import Health, health_of
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.watch import Device, Watch
 

@@ -11,10 +11,10 @@ from asct.sdk.fio.cpu_load import ENOUGH_ROWS, CpuLoad
 from asct.sdk.fio.document import Document, JobResult
 from asct.sdk.fio.engines import chosen_engine, depth_is_lost, effective_depth
 from asct.sdk.fio.histogram import NS
-from asct.sdk.fio.nvme import throttled
 from asct.sdk.fio.params import SYNCHRONOUS, FioParams
 from asct.sdk.fio.sections import sections_of
 from asct.sdk.fio.window import Window
+from asct.sdk.nvme import throttled
 from asct.sdk.watch import Watch
 
 LITTLE_TOLERANCE: Final = 0.02

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.sdk.figure import Column, Heatmap, Table
-from asct.sdk.memory.rows import (
+from asct.sdk.memory.topology import Place
+from asct.sdk.metric import Better, Metric
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.rows import (
     at,
     by_point,
     flags_of,
@@ -18,9 +21,6 @@ from asct.sdk.memory.rows import (
     swept_cells,
     swept_columns,
 )
-from asct.sdk.memory.topology import Place
-from asct.sdk.metric import Better, Metric
-from asct.sdk.record import Measurement, Record, Scalar
 
 PAIR: Final[dict[str, tuple[str, ...] | None]] = {"run_node": None, "memory_node": None}
 """The coordinates of a value of the matrix: two numbers of nodes, which may be sparse."""

@@ -17,8 +17,8 @@ from typing import Final
 
 from asct.sdk.benchmark import Unsuitable
 from asct.sdk.facts import HostFacts
-from asct.sdk.fio.nvme import controller_of, namespace_of
 from asct.sdk.guard import handle_path
+from asct.sdk.nvme import controller_of, namespace_of
 from asct.sdk.qualification.settings import PurgeMethod
 from asct.sdk.watch import Device, Watch
 

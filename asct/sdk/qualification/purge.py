@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from asct.sdk.benchmark import Context
-from asct.sdk.fio.nvme import namespace_of
 from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.process import PROGRAM_FILE, targets_of
 from asct.sdk.guard import guarded
+from asct.sdk.nvme import namespace_of
 from asct.sdk.qualification.journal import Journal, fio_process
 from asct.sdk.qualification.methods import Command, ata_obstacle, candidates, commands, unlock
 from asct.sdk.qualification.phase import Phase

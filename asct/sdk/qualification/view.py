@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.sdk.memory.rows import at, by_point, flags_of, middle, point_label
 from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import at, by_point, flags_of, middle, point_label
 
 Place = tuple[int, int]
 """Block size and percent of reads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asct.sdk.fio.devices import device_values
-from asct.sdk.fio.nvme import controller_of, health_of, namespace_of, throttled
+from asct.sdk.nvme import controller_of, health_of, namespace_of, throttled
 from asct.sdk.watch import Device, Watch
 
 
