@@ -35,12 +35,17 @@ static double effective(const double *rates, size_t count, double mean, double s
     return (double)count * (1 - r) / (1 + r);
 }
 
-bool settle_holds(const double *rates, size_t count, double share)
+static double mean_of(const double *rates, size_t count)
 {
-    double sum = 0, squares = 0, along = 0, times = 0, middle = (double)(count - 1) / 2;
+    double sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += rates[i];
-    double mean = sum / (double)count;
+    return sum / (double)count;
+}
+
+bool settle_holds(const double *rates, size_t count, double share)
+{
+    double squares = 0, along = 0, times = 0, middle = (double)(count - 1) / 2, mean = mean_of(rates, count);
     for (size_t i = 0; i < count; i++) {
         double time = (double)i - middle;
         squares += (rates[i] - mean) * (rates[i] - mean);
@@ -68,11 +73,19 @@ static void join(struct settle *settle)
     settle->batch_ns *= 2;
 }
 
+/* The program tells the mean of its whole run: its beginning must not move that out of the interval. */
+static bool whole_fits(const struct settle *settle, size_t left_out)
+{
+    double mean = mean_of(settle->rates + left_out, settle->count - left_out);
+    double off = mean_of(settle->rates, settle->count) - mean, most = settle->share * mean;
+    return off <= most && off >= -most;
+}
+
 static bool look(const struct settle *settle, int64_t ns, int64_t done)
 {
     size_t left_out = settle->count / WARMUP;
     return settle->count - left_out >= LEAST && ns - settle->begin_ns >= settle->least_ns &&
-           done - settle->first >= settle->least_count &&
+           done - settle->first >= settle->least_count && whole_fits(settle, left_out) &&
            settle_holds(settle->rates + left_out, settle->count - left_out, settle->share);
 }
 

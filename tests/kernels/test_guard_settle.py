@@ -85,9 +85,19 @@ def test_what_a_throttle_holds_back_and_lets_through_is_no_noise(settled: Settle
 
 
 def test_the_start_is_left_out(settled: Settled) -> None:
-    slow_start = [0.0] * 20 + [100.0] * 10 + noise(0.01, 60)
+    slow_start = [0.0] * 20 + [100.0] * 2 + noise(0.01, 60)
     when = settled(slow_start)
-    assert when is not None and 5.0 < when < 30.0
+    assert when is not None and 5.0 < when < 15.0
+
+
+@pytest.mark.parametrize("start", [0.25, 2.0])
+def test_a_run_goes_on_until_its_start_no_longer_moves_its_mean(start: float, settled: Settled) -> None:
+    """What fio tells is the mean of all of it: 2 s at another rate are 2 % of it after half a minute at the least."""
+    series = [400.0 * start] * 20 + noise(0.01, 120)
+    when = settled(series)
+    assert when is not None and when > 30.0
+    whole = series[: round(when / STEP_S)]
+    assert sum(whole) / len(whole) == pytest.approx(400, rel=0.03)
 
 
 def test_a_rate_of_nothing_and_a_rule_of_nothing_never_settle(settled: Settled) -> None:
