@@ -140,6 +140,11 @@ def test_the_cpus_in_use_are_told_from_the_others() -> None:
     assert (row.load["usr"], row.used, row.busiest) == (1.0, {}, 0.0)
 
 
+def test_a_cpu_that_the_hypervisor_gave_to_others_is_as_busy() -> None:
+    [row] = read_rows(mpstat("2026-11-21", "10:00:00").replace('"guest": 0.0', '"guest": 0.0, "steal": 25.0'), [0])
+    assert row.busiest == 96.0
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"sysstat": {"hosts": []}}', mpstat("21/11/26", "10:00:00"), mpstat("2026-11-21", "10 AM")]
 )

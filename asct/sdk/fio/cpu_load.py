@@ -15,7 +15,8 @@ from typing import Any, Final
 
 KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
 ENOUGH_ROWS: Final = 3
-_BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "guest", "gnice")
+_BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
+"""What a job cannot have; a CPU that the hypervisor gave to others is as little there as one that works."""
 
 
 @dataclass(frozen=True, slots=True)
