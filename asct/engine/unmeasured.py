@@ -32,7 +32,7 @@ def unreadable(job: Job, trail: Trail, raw: str, error: Exception) -> Diagnostic
     """An output of another shape than the benchmark reads."""
     lines = tail(trail.outputs[-1]) if trail.outputs else []
     notes = tuple((f"  {line}", None) for line in [*trail.notes, *lines])  # a file that was not fetched comes first
-    message = f"{job.benchmark}: the output is not understood: {_reason(error)}"
+    message = f"{job.benchmark}: no values in the output: {_reason(error)}"
     return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=notes)
 
 

@@ -82,7 +82,7 @@ def test_the_scratch_file_is_prepared_once_and_goes_with_the_job(lab: Lab) -> No
         ("kill -SEGV $$", "E602", "killed by SIGSEGV"),
         ("kill -KILL $$", "E602", "killed by SIGKILL"),
         ("exit 127", "E609", "could not be started"),
-        ("echo hello", "E608", "the output is not understood"),
+        ("echo hello", "E608", "no values in the output"),
         ("true", "E616", "measured no value"),
         ("echo nan", "E615", "gave nan"),
     ],

@@ -117,6 +117,7 @@ def test_names_with_colons_and_spaces(disk: Path) -> None:
         ({"file_names": "{disk}/missing", "rw": "write"}, "check `identity`: "),
         ({"file_names": "/dev/nvme9n9"}, "check `identity`: "),
         ({"file_names": "{disk}/small", "filesize": 2**24}, "smaller than filesize"),
+        ({"file_names": "{disk}/small", "block_size": 2**24}, "smaller than block_size"),
         ({"file_names": "{disk}/small", "filesize": 2**24, "engine": "psync", "iodepth": 1}, "smaller than filesize"),
         ({"file_names": "{disk}", "direct": False}, "check `kind`: "),
     ],

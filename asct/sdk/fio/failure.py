@@ -20,6 +20,7 @@ _WAYS_OUT: Final[tuple[tuple[str, str], ...]] = (
     ("not loadable", "this fio was built without that engine; set engine to auto or to one that `fio --enghelp` lists"),
     ("failed to load engine", "set engine to auto or to one that `fio --enghelp` lists"),
     ("file creation disallowed", "the target does not exist; make the file first, or leave file_names out"),
+    ("blocksize is larger than", "the target is smaller than block_size; name a larger one, or lower block_size"),
     ("need to specify size", "the target does not exist or is empty; make and fill the file first"),
     ("refusing extend", "the target is smaller than filesize; lower filesize or leave it out"),
     ("No space left", "the file system is full; lower filesize or take another work folder"),
