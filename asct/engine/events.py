@@ -80,40 +80,38 @@ class JobStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PointStarted(Event):
-    """One repeat of a point begins. `repeat` counts from 1; warm-ups are 0 and negative."""
+class RepeatEvent(Event):
+    """Base of what happens in one repeat of a point. `repeat` counts from 1; warm-ups are 0 and negative."""
 
-    t: ClassVar[str] = "point-started"
     host: str
     id: str
     point_id: str
     repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointStarted(RepeatEvent):
+    """One repeat of a point begins. `repeat` counts from 1; warm-ups are 0 and negative."""
+
+    t: ClassVar[str] = "point-started"
     label: str = ""
     estimated_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class StepStarted(Event):
+class StepStarted(RepeatEvent):
     """A step of a repeat of hours begins; `number` counts from 1. Not in the journal."""
 
     t: ClassVar[str] = "step-started"
-    host: str
-    id: str
-    point_id: str
-    repeat: int
     number: int
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class DriveRates(Event):
+class DriveRates(RepeatEvent):
     """What the drives below the targets did in the last second or so: B/s and requests a second. Not in the journal."""
 
     t: ClassVar[str] = "drive-rates"
-    host: str
-    id: str
-    point_id: str
-    repeat: int
     read_bandwidth: float
     write_bandwidth: float
     read_iops: float
@@ -121,14 +119,10 @@ class DriveRates(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PointEnded(Event):
+class PointEnded(RepeatEvent):
     """One repeat ended; its files are on disk."""
 
     t: ClassVar[str] = "point-ended"
-    host: str
-    id: str
-    point_id: str
-    repeat: int
     status: PointStatus
     elapsed_s: float
     headline: str = ""
