@@ -100,16 +100,22 @@ static bool named_well(const struct target *target)
     return links.count > 0 || links_lasting(target->path);
 }
 
+/* The way is gone once, by the kernel and its rules for links that others have planted (proc(5): protected_symlinks); where it led
+ * to is then asked of the handle. */
 static bool resolve(struct target *target)
 {
-    if (!realpath(target->path, target->real)) {
+    char handle[48];
+    target->node = open(target->path, O_PATH | O_CLOEXEC);
+    if (target->node < 0) {
         check(target, "identity", errno == ENOENT || errno == ENOTDIR ? UNSAFE : UNKNOWN, "%s: %s; nothing is created",
               target->path, strerror(errno));
         return false;
     }
-    target->node = open(target->real, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (target->node < 0 || fstat(target->node, &target->found) != 0) {
-        check(target, "identity", UNKNOWN, "%s: %s", target->real, strerror(errno));
+    snprintf(handle, sizeof handle, "/proc/self/fd/%d", target->node);
+    ssize_t length = readlink(handle, target->real, sizeof target->real - 1);
+    target->real[length > 0 ? length : 0] = '\0';
+    if (length <= 0 || fstat(target->node, &target->found) != 0) {
+        check(target, "identity", UNKNOWN, "%s: %s", target->path, strerror(errno));
         return false;
     }
     return true;
