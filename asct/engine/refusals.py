@@ -19,7 +19,11 @@ class Named:
 
 _UNMOUNT: Final = "unmount it, if it is the drive that is meant to be destroyed"
 CHECKS: Final[dict[str, Named]] = {
-    "identity": Named("E440", "`asct doctor` lists the devices of the host as they are named in a plan"),
+    "identity": Named(
+        "E440",
+        "`asct doctor` lists the devices of the host as they are named in a plan; a file is measured if it is there "
+        "already, and without `file_names` asct makes its own",
+    ),
     "kind": Named("E440", "name a whole disk, a partition or a regular file"),
     "serial": Named("E440", "compare the serial in `safety.destroys` with the one that `asct doctor` shows"),
     "size": Named("E440", "see whether a medium is in the drive, and whether it answers"),

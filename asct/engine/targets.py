@@ -68,7 +68,7 @@ def check_targets(
 
 def _written(path: str, kind: Kind, careful: bool, host: str) -> Finding | None:
     if kind == "file" and careful:
-        hint = "put `overwrite: true` into the benchmark's config if its content may go, or name a new file"
+        hint = "put `overwrite: true` into the benchmark's config if its content may go, or leave `file_names` out"
         message = f"host {host}: {path} exists and would be overwritten"
         return Finding(Diagnostic("E430", message, hint=hint), refused=True)
     if kind == "device":

@@ -59,6 +59,11 @@ def test_each_check_is_explained(name: str) -> None:
     assert is_refusal(refused_check("h", Check("/dev/x", name, False)))
 
 
+def test_a_name_that_leads_nowhere_has_a_way_out_for_devices_and_files() -> None:
+    hint = refused_check("h", Check("/new/file", "identity", False, "no such file; nothing is created")).hint
+    assert hint is not None and "asct doctor" in hint and "without `file_names`" in hint
+
+
 def test_codes_of_refusals_exist() -> None:
     assert all(lookup(code) is not None for code in REFUSED)
 
