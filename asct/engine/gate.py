@@ -21,9 +21,9 @@ from asct.engine.refusals import VOLUME
 from asct.engine.shared import Shared
 from asct.planner.model import Job
 from asct.planner.safety import consents_of
-from asct.sdk.guard import KERNEL, TARGETS_FILE, Consent, Target
+from asct.sdk.guard import Consent, Target, targets_in
 from asct.sdk.nvme import health_of
-from asct.sdk.step import Kernel, Output, Step
+from asct.sdk.step import Output, Step
 from asct.store.audit import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
 from asct.store.documents import load
 from asct.values.quantity import format_quantity
@@ -201,7 +201,7 @@ class JobGate:
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
-        return list(dict.fromkeys(self._key(fields[4]) for fields in _lines(step) if fields[0] == "write"))
+        return list(dict.fromkeys(self._key(target.path) for target in targets_in(step) if target.access == "write"))
 
     def _target(self, path: str) -> AuditTarget:
         return self._targets.setdefault(path, AuditTarget(path=path, planned_bytes=0))
@@ -219,13 +219,6 @@ class JobGate:
             f"its targets, go no further than {most}"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
-
-
-def _lines(step: Step) -> list[list[str]]:
-    """The fields of each target of a step below guard; none for another step."""
-    if step.program != Kernel(KERNEL):
-        return []
-    return [line.split("\t", 4) for line in step.files.get(TARGETS_FILE, "").splitlines()]
 
 
 def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
@@ -246,9 +239,9 @@ def _taken(output: Output) -> dict[str, int]:
     taken: dict[str, int] = {}
     if not isinstance(begin, list) or not isinstance(end, list):
         return taken
-    for fields, before, after in zip(_lines(output.step), begin, end, strict=False):
-        if fields[0] == "write" and isinstance(before, list) and isinstance(after, list):
-            taken[fields[4]] = max(0, after[_WRITE_BYTES] - before[_WRITE_BYTES])
+    for target, before, after in zip(targets_in(output.step), begin, end, strict=False):
+        if target.access == "write" and isinstance(before, list) and isinstance(after, list):
+            taken[target.path] = max(0, after[_WRITE_BYTES] - before[_WRITE_BYTES])
     return taken
 
 

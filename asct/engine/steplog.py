@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from asct.engine.stepping import Trail, texts
-from asct.sdk.guard import KERNEL, TARGETS_FILE
-from asct.sdk.step import Kernel, Output, Step
+from asct.sdk.guard import target_files, targets_in
+from asct.sdk.step import Output, Step
 from asct.store.files import writing
 from asct.store.model import StepNote
 from asct.store.steps import finished_steps, hashes
@@ -120,8 +120,5 @@ class StepLog:
 
 def _files(step: Step) -> dict[str, str]:
     """The files of a step. That its target was written to before is true from the second part on, and left out."""
-    files = dict(step.files)
-    if TARGETS_FILE in files and step.program == Kernel(KERNEL):
-        lines = [line.split("\t") for line in files[TARGETS_FILE].splitlines()]
-        files[TARGETS_FILE] = "\n".join("\t".join(fields[:2] + fields[3:]) for fields in lines)
-    return files
+    targets = targets_in(step)
+    return {**step.files, **target_files([replace(one, dirty=False) for one in targets])} if targets else {**step.files}

@@ -17,6 +17,8 @@ TARGETS_FILE: Final = "targets"
 FIRST_HANDLE: Final = 100
 """The program inherits the handle of target i as descriptor FIRST_HANDLE + i."""
 
+_NO_SERIAL: Final = "-"
+
 Access = Literal["read", "write"]
 
 
@@ -50,7 +52,7 @@ class Target:
         for text in (self.path, self.serial):
             if not text.isprintable():
                 raise ValueError(f"{text!r} has a character that cannot stand in a name of a target")
-        fields = (self.access, str(int(self.overwrite)), str(int(self.dirty)), self.serial or "-", self.path)
+        fields = (self.access, str(int(self.overwrite)), str(int(self.dirty)), self.serial or _NO_SERIAL, self.path)
         return "\t".join(fields)
 
 
@@ -88,15 +90,31 @@ def guarded(
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     arguments = [*orders, "--", path, *step.arguments]
-    return replace(step, program=Kernel(KERNEL), arguments=tuple(arguments), files=_files(targets) | dict(step.files))
+    return replace(
+        step, program=Kernel(KERNEL), arguments=tuple(arguments), files=target_files(targets) | dict(step.files)
+    )
 
 
 def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
     """A step that only checks the targets and reports what they are."""
-    return Step(name, Kernel(KERNEL), tuple(_orders(None, None)), _files(targets))
+    return Step(name, Kernel(KERNEL), tuple(_orders(None, None)), target_files(targets))
 
 
-def _files(targets: Sequence[Target]) -> dict[str, str]:
+def targets_in(step: Step) -> list[Target]:
+    """The targets of a step below guard, as its file has them; none for another step."""
+    if step.program != Kernel(KERNEL):
+        return []
+    return [_target(line) for line in step.files.get(TARGETS_FILE, "").splitlines()]
+
+
+def _target(line: str) -> Target:
+    access, overwrite, dirty, serial, path = line.split("\t", 4)
+    serial = "" if serial == _NO_SERIAL else serial
+    return Target(path, "write" if access == "write" else "read", serial, overwrite == "1", dirty == "1")
+
+
+def target_files(targets: Sequence[Target]) -> dict[str, str]:
+    """The file that names the targets of a step, by its name."""
     return {TARGETS_FILE: "".join(target.line() + "\n" for target in targets)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from asct.sdk.guard import StopRule, Target, guarded, handle_path, inspection
+from asct.sdk.guard import StopRule, Target, guarded, handle_path, inspection, targets_in
 from asct.sdk.step import Kernel, Output, Step, Tool
 from asct.sdk.watch import Refused, read_watch
 
@@ -89,6 +89,13 @@ def test_what_is_not_a_whole_stream_is_refused_with_the_reason(broken: Output, m
     with pytest.raises(ValueError, match=message) as caught:
         read_watch(broken)
     assert not isinstance(caught.value, Refused)
+
+
+def test_targets_are_read_back_as_they_were_given() -> None:
+    given = [Target(PATH, "write", "a b", overwrite=True), Target("/data/a file", "read", dirty=True)]
+    assert targets_in(inspection(given)) == given
+    assert targets_in(guarded(Step("point", Tool("fio")), "/bin/fio", given)) == given
+    assert targets_in(Step("point", Tool("fio"), files={"targets": "of its own"})) == []
 
 
 def test_orders_become_arguments() -> None:
