@@ -11,6 +11,7 @@ import contextlib
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,13 @@ def recorded(benchmark: Benchmark[Any], case: str, settings: dict[str, Any]) -> 
         [(outputs, measurements)] = run_points(
             benchmark, [benchmark.params_model(**settings)], Path(work), facts, consents
         )
+    return document_of(settings, facts, outputs, measurements)
+
+
+def document_of(
+    settings: dict[str, Any], facts: HostFacts, outputs: Sequence[Output], measurements: Sequence[Measurement]
+) -> dict[str, Any]:
+    """What is kept of one run."""
     return {
         "settings": settings,
         "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),

@@ -15,7 +15,7 @@ from typing import Any
 from asct.registry import Registry
 from asct.sdk.guard import Consent
 from tests.disks.loop import loop_device, throttle
-from tests.fio.record import FOLDER, compact, plain
+from tests.fio.record import FOLDER, document_of
 from tests.fio.running import run_points
 from tests.qualification.test_disks import facts
 
@@ -72,20 +72,7 @@ def record(benchmark_name: str, case: str, settings: dict[str, Any]) -> None:
         own = settings | {"file_names": target}
         consents = {target: Consent(target, str(loop.backing))}
         [(outputs, measured)] = run_points(benchmark, [benchmark.params_model(**own)], Path(name), facts(), consents)
-    document = {
-        "settings": own,
-        "facts": facts().model_dump(mode="json", by_alias=True, exclude_defaults=True),
-        "outputs": [
-            {
-                "step": one.step.name,
-                "status": one.status,
-                "elapsed_ns": one.elapsed_ns,
-                "files": {name: compact(name, text) for name, text in one.files.items()},
-            }
-            for one in outputs
-        ],
-        "measurements": [plain(one) for one in measured],
-    }
+    document = document_of(own, facts(), outputs, measured)
     path = FOLDER / benchmark_name.replace("-", "_") / "testdata" / f"{case}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(document, indent=1) + "\n")
