@@ -99,7 +99,7 @@ def test_short_bursts_after_pauses_are_faster_than_a_lasting_load(folder: Path) 
     assert pauses.value >= 1.0 - 0.2
     delays = [option(one, "startdelay") for one in outputs if "burst" in one.step.name]
     assert delays[0] == 1000
-    assert all(delay is not None and delay < 1000 for delay in delays[2:]), "less what programs take to start"
+    assert all((delay or 0) < 1000 for delay in delays[2:]), "less what programs take to start; none where that is more"
     assert all("fast" in one.flags for one in measured if one.metric.startswith(("idle", "burst", "recovered")))
 
 
