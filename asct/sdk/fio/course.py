@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -137,7 +138,9 @@ def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn],
             Series(label(row, vary) or "all", tuple(at for at, _ in course), tuple(rate for _, rate in course))
         )
     markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
-    caption = "Requests completed in each second of a run. Lines mark where the level changed, and the rate after it."
+    caption = "Requests completed a second, in the course of a run."
+    if markers:
+        caption += " Lines mark where the level changed, and the rate after it."
     if len(lines) < points:
         caption += f" {len(lines)} of {points} points{': those whose rate changed' if found else ''}."
     return Line(
@@ -147,16 +150,19 @@ def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn],
 
 
 def _latency_map(row: Row, names: Sequence[str], repeat: int) -> Heatmap | None:
-    """Share of the requests of each second by latency, slow ones on top; None without histograms."""
+    """Share of the requests of each second by latency, slow ones on top; None without histograms.
+
+    The latencies are powers of two of a nanosecond; those that no request took have an empty row, as on an axis.
+    """
     cells = {
-        (_second(record), float(record.coords["latency"])): record.value
+        (_second(record), round(math.log2(float(record.coords["latency"]) * 1e9))): record.value
         for record in row.course.get("second_share", [])
         if record.repeat == repeat and isinstance(record.coords["latency"], int | float)
     }
     if not cells:
         return None
     seconds = sorted({second for second, _ in cells})
-    bounds = sorted({bound for _, bound in cells}, reverse=True)
+    powers = range(max(power for _, power in cells), min(power for _, power in cells) - 1, -1)
     where = _point(row, names)
     return Heatmap(
         slug=f"latency-over-time{slug_of(where)}",
@@ -164,8 +170,14 @@ def _latency_map(row: Row, names: Sequence[str], repeat: int) -> Heatmap | None:
         caption="Share of the requests of each second whose completion latency was that of the row, or up to twice it.",
         x_title="Time (s)",
         y_title="Latency from",
-        columns=tuple(f"{second:g}" for second in seconds),
-        rows=tuple(format_quantity(bound, "s") for bound in bounds),
-        values=tuple(tuple(cells.get((second, bound)) for second in seconds) for bound in bounds),
+        columns=_times(seconds),
+        rows=tuple(format_quantity(2.0**power * 1e-9, "s") for power in powers),
+        values=tuple(tuple(cells.get((second, power)) for second in seconds) for power in powers),
         unit="%",
     )
+
+
+def _times(seconds: Sequence[float]) -> tuple[str, ...]:
+    """Tenths of a second, unless two of them would have the same name."""
+    short = tuple(f"{round(second, 1):g}" for second in seconds)
+    return short if len(set(short)) == len(short) else tuple(f"{second:g}" for second in seconds)
