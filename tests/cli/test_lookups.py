@@ -163,3 +163,8 @@ def test_other_shells_have_scripts(asct: Asct) -> None:
     assert "compdef" in asct("completion", "zsh").out
     assert "complete" in asct("completion", "fish").out
     assert asct("completion", "bash", "--json").document["schema"] == "asct.completion/1"
+
+
+def test_lists_of_values_break_between_the_values(asct: Asct) -> None:
+    said = asct("list", "settings", "storage-fio").out.split()
+    assert {"randtrim", "trimwrite", "sha3-384"} <= set(said)

@@ -163,4 +163,4 @@ def _print_blocks(settings: Settings, listing: Listing) -> None:
         for text in (row[listing.columns[-1]], "; ".join(facts)):
             if text:
                 fold = textwrap.TextWrapper(console.out.width, "    ", "    ", break_on_hyphens=False)
-                console.result(fold.fill(text))
+                console.result(fold.fill(text.replace("|", " | ")))
