@@ -78,7 +78,7 @@ def test_the_axis_titles_stand_below_their_labels(report: Reports, opened: Any) 
         title = page.locator("#plot-latency-sweep-cores-8 .xtitle").bounding_box()
         assert title["y"] >= label["y"] + label["height"] - 1
         end = page.locator("#plot-latency-sweep-cores-8 .cbaxis text").last.text_content()
-        assert end == "160"
+        assert end == "160 ns"
 
 
 def test_a_map_of_576_cpus_is_small_and_soon_there(report: Reports, opened: Any) -> None:

@@ -211,3 +211,15 @@ def test_the_page_prints(reports: Reports, opened: Any, tmp_path: Path) -> None:
         page.emulate_media(media="print")
         assert page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor") == "rgb(255, 255, 255)"
         assert not page.locator(".contents").is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_name_of_a_row_stays_in_sight(reports: Reports, opened: Any, width: int) -> None:
+    """However far a wide table is scrolled."""
+    with opened(reports(fail_depth=64), width=width) as (page, _):
+        page.add_style_tag(content="#latency-sweep .scroll table { width: 3000px }")
+        table = page.locator("#latency-sweep .scroll:visible").first
+        table.evaluate("box => { box.scrollLeft = 600; }")
+        box, name = table.bounding_box(), table.locator("tbody th").first.bounding_box()
+        assert table.evaluate("box => box.scrollLeft") == 600
+        assert name["x"] >= box["x"]
