@@ -10,6 +10,7 @@ import pytest
 
 from asct.registry import Registry
 from asct.sdk import HostFacts
+from asct.sdk.fio.measure import BY_SECTION
 from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.verdict import FLAGS
 from tests.fio.samples import CASES, changed, depth_sample, load, output_of, parse, watched
@@ -32,6 +33,16 @@ def test_values_are_those_of_fio() -> None:
     assert "write_iops" not in found
     values = [found[f"clat_{name}"].value for name in ("min", "p50", "p90", "p95", "p99", "max")]
     assert values == sorted(values)
+
+
+def test_a_job_file_says_what_its_sections_have_in_common() -> None:
+    sample = depth_sample()
+    common = "[global]\nrw=randread\nnumjobs=1\niodepth=32\n"
+    sample["settings"] |= {"job_file": f"{common}[a]\nbs=4k\n[b]\nbs=16k\n"}
+    said = parse(sample, output_of(sample), "storage-fio")["queue_depth"].coords
+    assert said == {
+        "rw": "randread", "rwmixread": 70, "block_size": BY_SECTION, "iodepth": 32, "numjobs": 2, "engine": "io_uring",
+    }  # fmt: skip
 
 
 def test_spread_of_rates_has_an_interval_and_that_of_latency_has_none() -> None:

@@ -72,7 +72,7 @@ def test_rows_are_sorted_and_in_base_units() -> None:
 
 
 def test_a_single_point_still_says_its_depth() -> None:
-    [table] = SWEEP.tables(records_of(SWEEP, [({}, measured())]))
+    table, *_ = SWEEP.tables(records_of(SWEEP, [({}, measured())]))
     assert [row["iodepth"] for row in table.rows] == [32]
     assert any("randread" in note and "io_uring" in note for note in table.notes)
 
@@ -83,7 +83,7 @@ def test_repeats_become_their_median() -> None:
         record.value *= 3
     for record in third:
         record.value *= 2
-    [table] = SWEEP.tables([*first, *second, *third])
+    table, *_ = SWEEP.tables([*first, *second, *third])
     [row] = table.rows
     assert row["iops"] == pytest.approx(2 * next(record.value for record in first if record.metric == "iops"))
     chart = SWEEP.figures([*first, *second, *third])[1]
@@ -138,7 +138,7 @@ def test_any_fio_names_its_axes() -> None:
         ({"block_size": size, "rwmixread": share}, mixed()) for size in (4096, 16384) for share in (0, 50)
     ]
     records = records_of(ANY, points)
-    [table] = ANY.tables(records)
+    table, *_ = ANY.tables(records)
     assert [column.title for column in table.columns[:2]] == ["BlockSize", "RWMixRead"]
     assert table.columns[0].format == "size"
     figures = ANY.figures(records)
@@ -162,7 +162,7 @@ def test_words_become_bars_in_order_of_appearance() -> None:
 
 def test_a_single_point_has_a_row_and_no_curve() -> None:
     records = records_of(ANY, [({}, mixed())])
-    [table] = ANY.tables(records)
+    table, *_ = ANY.tables(records)
     assert [table.rows[0][key] for key in ("rw", "block_size", "iodepth", "numjobs")] == ["randrw", 16384, 4, 2]
     slugs = [figure.slug for figure in ANY.figures(records)]
     assert slugs == [

@@ -8,6 +8,7 @@ from typing import Final
 from asct.benchmarks.storage_hdd.measure import EDGE_SHARE, QUANTITIES
 from asct.benchmarks.storage_hdd.rows import Index, Place, indexed, places, zone_starts
 from asct.sdk.figure import Column, Table
+from asct.sdk.fio.device_table import device_table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import by_point, flags_of, middle, swept_cells, swept_columns
 from asct.statistics.quantiles import quantile
@@ -40,7 +41,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
         _spread_table("storage-hdd-throughput", "Throughput over the zones of the disk", False, points, swept),
         _zone_table(points, swept),
     )
-    return tuple(table for table in tables if table.rows)
+    return (*(table for table in tables if table.rows), *device_table(records, "storage-hdd"))
 
 
 def _spread_table(slug: str, title: str, random: bool, points: Sequence[_Point], swept: Sequence[Column]) -> Table:

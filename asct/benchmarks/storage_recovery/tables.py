@@ -7,6 +7,7 @@ from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
 from asct.sdk.figure import Column, Table
+from asct.sdk.fio.device_table import device_table
 from asct.sdk.qualification.phase import size_name
 from asct.sdk.qualification.responses import PERCENTILES
 from asct.sdk.record import Record, Scalar
@@ -90,7 +91,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
             "storage-recovery-rounds", "Every round", _ROUNDS, records, ("spell", "round"), "spell_bandwidth", bulk=True
         ),
     )  # fmt: skip
-    return tuple(table for table in tables if table.rows)
+    return (*(table for table in tables if table.rows), *device_table(records, "storage-recovery"))
 
 
 def _table(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.sdk.figure import Column, Table
+from asct.sdk.fio.device_table import device_table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle, swept_cells, swept_columns
 from asct.values.duration import format_duration
@@ -61,7 +62,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
         return ()
     columns = (*swept, *_SUMMARY, Column("flags", "Flags", format="text"))
     whole = Table("storage-write-saturation", "Write saturation", columns, tuple(rows), tuple(notes), flags_of(records))
-    return (whole, _rounds(records, swept))
+    return (whole, _rounds(records, swept), *device_table(records, "storage-write-saturation"))
 
 
 def _what(record: Record) -> str:

@@ -14,6 +14,7 @@ from asct.sdk.fio.params import FioParams
 from asct.sdk.fio.parts import part_values
 from asct.sdk.fio.point import Point, Side, read_point
 from asct.sdk.fio.seconds import Second, merged_seconds
+from asct.sdk.fio.sections import job_count, sections_of
 from asct.sdk.fio.verdict import cpu_flags
 from asct.sdk.fio.window import host_cpu_ns, program_cpu_ns
 from asct.sdk.record import Measurement, Scalar
@@ -21,6 +22,8 @@ from asct.sdk.step import Output
 
 MOST_SECONDS: Final = 60
 """Intervals of a run that become records; more are joined."""
+BY_SECTION: Final = "by section"
+"""A setting in which the sections of a job file differ."""
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
@@ -31,11 +34,18 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     if not outputs:
         raise ValueError("fio was not run")
     point = read_point(params, outputs[-1], facts)
-    context: dict[str, Scalar] = {name: getattr(params, name) for name in CONTEXT}
-    context["engine"] = chosen_engine(params, facts)
     found = [*point_values(point), *part_values(point), *second_values(point.seconds), *device_values(point.watch)]
-    found.append(Measurement("queue_depth", float(point.evidence.depth), context))
+    found.append(Measurement("queue_depth", float(point.evidence.depth), _context(params, facts)))
     return found
+
+
+def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
+    """What tables name beside the values: of a job file what its sections have in common, and the jobs of all."""
+    sections = [section for _, section in sections_of(params)]
+    given: dict[str, list[Scalar]] = {name: [getattr(one, name) for one in sections] for name in CONTEXT}
+    given["engine"] = [chosen_engine(one, facts) for one in sections]
+    given["numjobs"] = [job_count(params)]
+    return {name: values[0] if len(set(values)) == 1 else BY_SECTION for name, values in given.items()}
 
 
 def point_values(point: Point) -> Iterator[Measurement]:

@@ -9,9 +9,11 @@ from typing import Final
 
 from asct.sdk.figure import Column, Table
 from asct.sdk.fio.course import CHANGED, Turn, change_note, changes_table, turns
+from asct.sdk.fio.device_table import device_table
 from asct.sdk.fio.limits import limit_note, limits
 from asct.sdk.fio.metrics import CONTEXT
 from asct.sdk.fio.operating_table import curves, operating_table
+from asct.sdk.fio.part_table import part_table
 from asct.sdk.fio.patterns import pattern_table
 from asct.sdk.fio.rows import AXIS_TITLES, SIZES, Row, gather, grouped, place, shown, swept_names, varying
 from asct.sdk.record import Record, Scalar
@@ -69,7 +71,9 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
         Table(slug, title, columns, cells, notes, tuple(dict.fromkeys(chain.from_iterable(flags)))),
         *operating_table(rows, names, slug, axis),
         *_pattern_tables(rows, names, slug),
+        *part_table(rows, names, slug),
         *changes_table(found, names, slug),
+        *device_table(records, slug),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.sdk.figure import Column, Table
+from asct.sdk.fio.device_table import device_table
 from asct.sdk.qualification.phase import cell_label, size_name
 from asct.sdk.qualification.view import Variable, View, phase_label, views
 from asct.sdk.record import Record, Scalar
@@ -37,9 +38,9 @@ _STEADY: Final = (
 
 
 def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -> Sequence[Table]:
-    """A table of each metric that has values, then the steady state."""
+    """A table of each metric that has values, the steady state, then the drive."""
     found = [_matrix(view, slug, metric) for view in views(records) for metric in metrics if view.cells(metric)]
-    return (*found, *steady_table(records, slug))
+    return (*found, *steady_table(records, slug), *device_table(records, slug))
 
 
 def _matrix(view: View, slug: str, metric: str) -> Table:

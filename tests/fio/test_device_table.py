@@ -1,0 +1,71 @@
+"""The tables of the drives below a point, and of its parts."""
+
+from __future__ import annotations
+
+from asct.sdk.fio.device_table import device_table
+from asct.sdk.fio.part_table import part_table
+from asct.sdk.fio.rows import gather
+from asct.sdk.record import Record, Scalar
+
+DRIVE: dict[str, Scalar] = {"path": "/dev/nvme0n1", "model": "ACME X1", "serial": "S1", "firmware": "2B"}
+
+
+def record(metric: str, value: float, repeat: int = 1, **coords: Scalar) -> Record:
+    return Record(
+        run="r", plan="p", host="h", benchmark="storage-fio", id="i", version="1", point={"iodepth": 4}, coords=coords,
+        point_id="0", repeat=repeat, metric=metric, value=value, unit="1", better="neither", raw="jobs",
+    )  # fmt: skip
+
+
+def test_a_drive_is_named_once_with_its_state_at_both_ends() -> None:
+    path = str(DRIVE["path"])
+    records = [
+        one
+        for repeat, heat in ((1, 30.0), (2, 41.5))
+        for one in (
+            record("device_size", 2**30, repeat, **DRIVE, numa_node=-1),
+            record("device_temperature", heat, repeat, path=path, when="before"),
+            record("device_temperature", heat + 5.0, repeat, path=path, when="after"),
+            record("device_media_errors", 0.0, repeat, path=path, when="before"),
+            record("device_media_errors", 0.0, repeat, path=path, when="after"),
+        )
+    ]
+    [table] = device_table(records, "slug")
+    [row] = table.rows
+    assert {name: row[name] for name in DRIVE} == DRIVE
+    assert (row["device_size"], row["numa_node"], row["link"]) == (2**30, None, None)
+    assert (row["device_temperature"], row["device_media_errors"]) == ("30 -> 46.5", "0")
+    assert row["device_percentage_used"] is None
+    assert any("before the first point" in note for note in table.notes)
+
+
+def test_a_drive_that_changed_between_points_has_two_rows() -> None:
+    records = [
+        record("device_size", 2**30, repeat, **DRIVE, write_cache=state)
+        for repeat, state in enumerate(("write back", "write through", "write through"), start=1)
+    ]
+    [table] = device_table(records, "slug")
+    assert [row["write_cache"] for row in table.rows] == ["write back", "write through"]
+    assert len(table.notes) == 1
+
+
+def test_no_target_gives_no_table() -> None:
+    assert device_table([record("iops", 1.0)], "slug") == ()
+
+
+def test_sections_and_targets_have_their_own_rows() -> None:
+    records = [
+        record("section_iops", 100.0, 1, section="a", direction="read"),
+        record("section_iops", 300.0, 2, section="a", direction="read"),
+        record("section_clat_p99", 2e-3, 1, section="a", direction="read"),
+        record("section_bandwidth", 7e6, 1, section="b", direction="write"),
+        record("target_bandwidth", 5e6, 1, path="/dev/sdb", direction="read"),
+    ]
+    [table] = part_table(gather(records), ["iodepth"], "slug")
+    found = {(row["part"], row["direction"]): row for row in table.rows}
+    assert set(found) == {("a", "read"), ("b", "write"), ("/dev/sdb", "read")}
+    assert (found["a", "read"]["iops"], found["a", "read"]["clat_p99"]) == (200.0, 2e-3)
+    assert found["b", "write"]["iops"] is None
+    assert found["/dev/sdb", "read"]["bandwidth"] == 5e6
+    assert {row["point"] for row in table.rows} == {"iodepth 4"}
+    assert part_table(gather([record("iops", 1.0)]), ["iodepth"], "slug") == ()
