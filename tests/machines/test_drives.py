@@ -33,7 +33,6 @@ pytestmark = [
     pytest.mark.machines,
     pytest.mark.fio,
     pytest.mark.timeout(900),
-    pytest.mark.xdist_group("lab"),
 ]
 
 WRITING = {"rw": "randwrite", "numjobs": 1, "duration": "1s"}

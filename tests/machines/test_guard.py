@@ -26,7 +26,7 @@ from tests.machines.lab import (
     scsi_serial,
 )
 
-pytestmark = [pytest.mark.machines, pytest.mark.xdist_group("lab")]
+pytestmark = pytest.mark.machines
 
 GUARD = f"{WORK}-guard"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.machines.guest import Guest
 from tests.machines.running import applied, measured, streams
 
-pytestmark = [pytest.mark.machines, pytest.mark.xdist_group("machines")]
+pytestmark = pytest.mark.machines
 
 POOLS = "grep -r . /sys/devices/system/node/node*/hugepages/*/nr_hugepages | sort"
 CHASE = "for it in /proc/[0-9]*; do case $(readlink $it/exe) in *chase*) echo ${it#/proc/};; esac; done"
