@@ -1,8 +1,11 @@
 #include <dirent.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -209,6 +212,18 @@ static void print_file_system(struct out *out, const struct target *target)
     out_integer(out, "names", (int64_t)target->found.st_nlink);
 }
 
+/* Measured anew, since a file may be cut short while it is used; as it was found where nothing is held. */
+static int64_t bytes_now(const struct target *target)
+{
+    struct stat found;
+    uint64_t bytes = target->bytes;
+    if (target->handle >= 0 && target->block && ioctl(target->handle, BLKGETSIZE64, &bytes) != 0)
+        return (int64_t)target->bytes;
+    if (target->handle >= 0 && !target->block && fstat(target->handle, &found) == 0)
+        return (int64_t)found.st_size;
+    return (int64_t)bytes;
+}
+
 void device_print(const struct target *target, const char *when)
 {
     char name[STACK_NAME_MAX];
@@ -217,7 +232,7 @@ void device_print(const struct target *target, const char *when)
     out_text(&out, "path", target->path);
     out_text(&out, "real", target->real);
     out_text(&out, "kind", target->block ? "block" : "file");
-    out_integer(&out, "bytes", (int64_t)target->bytes);
+    out_integer(&out, "bytes", bytes_now(target));
     if (target->block) {
         out_text(&out, "name", target_name(target, name));
         out_bool(&out, "partition", stack_disk(target->device) != target->device);

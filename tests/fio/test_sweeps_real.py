@@ -53,9 +53,9 @@ def table(benchmark: Benchmark[Any], records: Sequence[Record], suffix: str = ""
 
 
 def told_limit(benchmark: Benchmark[Any], loop: Loop, work: Path, points: Sequence[dict[str, Any]]) -> str:
-    """What the table says of a limit. Rates far below what the machine can do, and three attempts, since a machine
+    """What the table says of a limit. Rates far below what the machine can do, and six attempts, since a machine
     that is busy with something else for a second gives no equal rates."""
-    for attempt in range(3):
+    for attempt in range(6):
         records = swept(benchmark, loop, work / str(attempt), points, duration=3.0, ramp_time=0.3)
         found = [text for text in table(benchmark, records).notes if "limit" in text]
         if found:

@@ -15,7 +15,7 @@ from asct.sdk.fio.params import SYNCHRONOUS, FioParams
 from asct.sdk.fio.sections import sections_of
 from asct.sdk.fio.window import Window
 from asct.sdk.nvme import throttled
-from asct.sdk.watch import Watch
+from asct.sdk.watch import Device, Watch
 
 LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
@@ -29,7 +29,15 @@ _CLOCK_STEP_S: Final = 0.001
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 _INVALIDATING: Final = frozenset(
-    {"littles-law", "depth-not-honoured", "depth-not-reached", "short-runtime", "short-ios", "not-from-device"}
+    {
+        "littles-law",
+        "depth-not-honoured",
+        "depth-not-reached",
+        "short-runtime",
+        "short-ios",
+        "not-from-device",
+        "target-shrank",
+    }
 )
 """With these the figures are not those of the point that was asked for."""
 
@@ -45,6 +53,7 @@ FLAGS: Final = {
     "short-runtime": "fio measured less than 95 % of duration",
     "short-ios": "some requests came back short or were dropped",
     "not-from-device": "the drive moved less bytes than fio counts: a sparse file, an unwritten one, or a cache",
+    "target-shrank": "the target became smaller during the run: requests behind its end did nothing",
     "coverage-buffered": "whether the drive did the work is not known: requests go through the page cache",
     "coverage-no-drive": "whether the drive did the work is not known: no counters of a drive below the target",
     "coverage-clock": "whether the drive did the work is not known: the run is too short, or the clock was set",
@@ -68,6 +77,7 @@ class Evidence:
     """Whether Little's law holds; None where it says nothing."""
     coverage: Coverage
     throttled: bool
+    shrank: bool
 
     @classmethod
     def of(cls, params: FioParams, document: Document, watch: Watch, window: Window, facts: HostFacts) -> Evidence:
@@ -79,7 +89,13 @@ class Evidence:
             little=_little(params, document, depth),
             coverage=coverage_of(params, document, watch, window),
             throttled=throttled(watch.before, watch.after),
+            shrank=any(_bytes(late) < _bytes(early) for early, late in zip(watch.before, watch.after, strict=False)),
         )
+
+
+def _bytes(device: Device) -> float:
+    size = device.scalar("bytes")
+    return float(size) if isinstance(size, int) else 0.0
 
 
 def in_flight(document: Document) -> float:
@@ -164,6 +180,7 @@ def point_flags(
         "short-runtime": not ended_early and shortest_ms < _SHORTEST_SHARE * params.duration * 1000.0,
         "short-ios": any(part.faulty_ios for job in document.jobs for part in job.directions.values()),
         "not-from-device": coverage.missing,
+        "target-shrank": evidence.shrank,
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         "host-limited": cpu is not None and cpu.busiest > _BUSY_PERCENT,
         "throttled": evidence.throttled,
