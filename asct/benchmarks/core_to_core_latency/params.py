@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.sdk.memory.settings import INTEGERS, LISTED, PageKind, Share
+from asct.sdk.memory.settings import INTEGERS, LISTED, PageKind, Share, integers
 from asct.sdk.params import Duration, Params, Size, setting
 from asct.values.cpulist import MAX_CPU
 from asct.values.duration import parse_duration
@@ -27,7 +27,7 @@ def _nanoseconds(value: object) -> object:
 def _nodes(value: object) -> object:
     """`local` or `all` in any case; else a list of node numbers."""
     word = value.strip().lower() if isinstance(value, str) else None
-    return word if word in NODE_WORDS else INTEGERS.func(value)  # type: ignore[call-arg]
+    return word if word in NODE_WORDS else integers(value)
 
 
 Nanoseconds = Annotated[float, BeforeValidator(_nanoseconds), Field(gt=0, json_schema_extra={"unit": "ns"})]

@@ -42,7 +42,7 @@ def _unless_auto(value: object) -> object:
     return None if isinstance(value, str) and value.strip().lower() == "auto" else value
 
 
-def _integers(value: object) -> object:
+def integers(value: object) -> object:
     """One number, or a text with commas and ranges, as a list; what is neither is left for the type to refuse."""
     if isinstance(value, str):
         return parse_integers(value)
@@ -63,7 +63,7 @@ AUTO: Final = BeforeValidator(_unless_auto)
 """Reads `auto` as None, for settings that are found when they are not given."""
 AutoSize = Annotated[Size | None, AUTO]
 """Bytes; `auto` or nothing when they are to be found."""
-INTEGERS: Final = BeforeValidator(_integers)
+INTEGERS: Final = BeforeValidator(integers)
 """Lets a list of whole numbers be given as one, or as a text with ranges: `3000,900,5-9:2`."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
 """Bytes per second; reads `20 GB/s` (decimal) and `20 GiB/s`, a number without unit is bytes per second. Kernels hold
