@@ -20,6 +20,13 @@ Count = Annotated[int, BeforeValidator(parse_count), Field(ge=0)]
 """A whole number; decimal suffixes (`1M` = 1,000,000)."""
 
 
+def listed(value: object) -> object:
+    """One value, or a text with commas (the command line has no lists), as a list."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
 def setting(default: Any, help: str, *, aliases: tuple[str, ...] = (), pitfalls: str = "", **bounds: Any) -> Any:
     """Declare a setting: its default, one line of help and its other spellings. `bounds` go to pydantic (ge, le...)."""
     extra: dict[str, Any] = {"aliases": list(aliases)}

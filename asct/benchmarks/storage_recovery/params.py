@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from asct.benchmarks.storage_recovery.form import FORMS, Form
-from asct.sdk.fio.params import Counts, listed
-from asct.sdk.params import Count, Duration, Size, setting
+from asct.sdk.fio.params import Counts
+from asct.sdk.params import Count, Duration, Size, listed, setting
 from asct.sdk.qualification.phase import Cell, Phase, Tracked
 from asct.sdk.qualification.settings import MIB, SEQUENTIAL_BLOCK, QualificationParams
 

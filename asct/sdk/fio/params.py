@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from asct.sdk.fio.more_params import DataParams, HostParams, PlaceParams, QueueParams, RateParams
-from asct.sdk.params import Count, Duration, Params, Size, setting
+from asct.sdk.params import Count, Duration, Params, Size, listed, setting
 from asct.values.cpulist import parse_cpulist
 
 Pattern = Literal[
@@ -37,13 +37,6 @@ def _cpu_choice(text: str) -> str:
     if text not in ("auto", "all") and not parse_cpulist(text):
         raise ValueError("names no CPU; write auto, all, or a list like 0-3,8")
     return text
-
-
-def listed(value: object) -> object:
-    """One value or a text with commas (the command line has no lists) as a list."""
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return [value] if isinstance(value, int) else value
 
 
 def _paths(value: object) -> object:

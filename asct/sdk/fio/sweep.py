@@ -11,9 +11,9 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.fio.benchmark import FioBenchmark
 from asct.sdk.fio.metrics import METRICS
 from asct.sdk.fio.operating import BOUND_METRIC
-from asct.sdk.fio.params import AccessPattern, FioParams, listed
+from asct.sdk.fio.params import AccessPattern, FioParams
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.params import Duration, Size, setting
+from asct.sdk.params import Duration, Size, listed, setting
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.sdk.params import Size
+from asct.sdk.params import Size, listed
 from asct.values.cpulist import parse_integers
 from asct.values.quantity import parse_quantity
 
@@ -29,13 +29,6 @@ def _share(value: object) -> object:
     """`0.5 %` as 0.005."""
     found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     return float(found.group(1)) / 100.0 if found else value
-
-
-def listed(value: object) -> object:
-    """One value, or a text with commas (the command line has no lists), as a list."""
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _unless_auto(value: object) -> object:

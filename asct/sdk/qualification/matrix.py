@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, StringConstraints
 
 from asct.sdk.benchmark import Unsuitable
-from asct.sdk.fio.params import Counts, listed
-from asct.sdk.params import setting
+from asct.sdk.fio.params import Counts
+from asct.sdk.params import listed, setting
 from asct.sdk.qualification.phase import Cell, Phase, Quantity, Tracked
 from asct.sdk.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams, Sizes
 from asct.values.size import parse_size

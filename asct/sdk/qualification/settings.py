@@ -9,8 +9,8 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator
 
 from asct.sdk.benchmark import Unsuitable
-from asct.sdk.fio.params import Engine, FioParams, listed
-from asct.sdk.params import Count, Duration, Params, Size, setting
+from asct.sdk.fio.params import Engine, FioParams
+from asct.sdk.params import Count, Duration, Params, Size, listed, setting
 from asct.statistics.steady import Rule
 
 Profile = Literal["pts", "fast"]
