@@ -30,7 +30,7 @@ def build(tree: Sources, compiler: Compiler, log: Path) -> tuple[Path, str]:
     if sha256 is not None:
         _append(log, f"cached here: {kept}\n")
         return kept, sha256
-    kept.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    _make_private(kept.parent)
     with tempfile.TemporaryDirectory(prefix="asct-cross-") as name:
         folder = Path(name)
         for path, text in tree.files.items():
@@ -39,6 +39,12 @@ def build(tree: Sources, compiler: Compiler, log: Path) -> tuple[Path, str]:
             target.write_text(text, "utf-8", "surrogateescape")
         _compile(tree, compiler, folder, log)
         return kept, _keep((folder / "kernel.out").read_bytes(), kept)
+
+
+def _make_private(folder: Path) -> None:
+    """Make asct's own cache and `folder` in it for this account alone: `parents=True` would give the cache mode 0755."""
+    for place in (folder.parent, folder):
+        place.mkdir(parents=True, mode=0o700, exist_ok=True)
 
 
 def _compile(tree: Sources, compiler: Compiler, folder: Path, log: Path) -> None:
