@@ -11,6 +11,7 @@
     ├── StoreError                3  a results tree that cannot be written or read
     │   └── NoSuchRun             2  no run, or more than one, answers to a name
     ├── SafetyError               4  no consent, or a lock is held
+    │   └── HostLocked             4  another run measures on that host
     └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
 
 A failing measurement is not an exception: it is an outcome in the results tree.
@@ -93,6 +94,14 @@ class SafetyError(AsctError):
     """Refused for safety."""
 
     exit_code = 4
+
+
+class HostLocked(SafetyError):
+    """Another run measures on that host; `host` is the name the plan gives it."""
+
+    def __init__(self, host: str, *diagnostics: Diagnostic) -> None:
+        self.host = host
+        super().__init__(*diagnostics)
 
 
 class Interrupted(AsctError):

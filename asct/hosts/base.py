@@ -47,6 +47,29 @@ class Task:
     timeout_s: float = 900.0
     fresh: bool = True
     max_bytes: int = 64 << 20
+    key: str = ""
+    """Names the task within the session, so that it is known again when it was announced, or when the connection or
+    asct itself was lost meanwhile; empty: it is of no use to know it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a host is opened for: to measure for one run, alone. `owner` is what others are told who find the host
+    locked. `work` is the folder that an earlier part of the run left there, to be taken up again if it is still whole.
+    """
+
+    run: str
+    owner: str
+    work: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobBrief:
+    """What a scheduler must know of a job before it begins: its id, how long it may take, the ids of jobs it needs."""
+
+    id: str
+    seconds: float
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +101,20 @@ class Host(Protocol):
     name: str
     transport: str
 
-    def open(self) -> None:
-        """Connect; raises ConnectError with the way out in its hint."""
+    def open(self, session: Session | None = None) -> None:
+        """Connect. With a `session` the host's lock is taken and programs may be measured; without, one only looks.
+
+        Raises ConnectError with the way out in its hint, HostLocked when someone else measures there.
+        """
+        ...
+
+    @property
+    def adopted(self) -> bool:
+        """Whether `open` took up the folder of an earlier part of the run, with what was and is measured there."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until nothing of an earlier part runs any more (each task ends by its own limit)."""
         ...
 
     def close(self) -> None:
@@ -94,6 +129,27 @@ class Host(Protocol):
     @property
     def cache(self) -> str:
         """A folder of the account (mode 0700) that outlives the run: built kernels."""
+        ...
+
+    def plan_jobs(self, briefs: Sequence[JobBrief]) -> None:
+        """The jobs to come, in their order. A scheduler queues them; other transports need not know."""
+        ...
+
+    def begin_job(self, job_id: str) -> None:
+        """The tasks that follow belong to this job; a scheduler waits here until the job has its machine."""
+        ...
+
+    def end_job(self, job_id: str, *, ok: bool) -> None:
+        """No more tasks of this job; `ok` tells whether jobs that need it may run."""
+        ...
+
+    def ahead(self, tasks: Sequence[Task]) -> None:
+        """Announce tasks (with keys) that `run` will be asked for in this order: the host works them off by itself,
+        also while the connection is down. A transport that cannot does nothing."""
+        ...
+
+    def cancel(self) -> None:
+        """Forget announced tasks that have not begun, and end the one that runs."""
         ...
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
@@ -119,3 +175,27 @@ class Host(Protocol):
     def interrupt(self) -> None:
         """From another thread: end what runs now (process group): `run` returns soon, `answer` raises HostLost."""
         ...
+
+
+class Unqueued:
+    """The part of a Host of a transport that keeps no tasks: what it is told ahead does not concern it."""
+
+    adopted = False
+
+    def settle(self) -> None:
+        """Nothing of an earlier part runs."""
+
+    def plan_jobs(self, briefs: Sequence[JobBrief]) -> None:
+        """No scheduler."""
+
+    def begin_job(self, job_id: str) -> None:
+        """No scheduler."""
+
+    def end_job(self, job_id: str, *, ok: bool) -> None:
+        """No scheduler."""
+
+    def ahead(self, tasks: Sequence[Task]) -> None:
+        """Each task is run when it is asked for."""
+
+    def cancel(self) -> None:
+        """Nothing was announced."""

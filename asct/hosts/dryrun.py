@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from asct.hosts import script
-from asct.hosts.base import Answer, Finished, Host, Process, Task
+from asct.hosts.base import Answer, Finished, Host, Process, Session, Task, Unqueued
 from asct.plan.model import HostSpec
 
 
@@ -16,7 +16,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
     return DryRun(spec.name, spec.workdir)
 
 
-class DryRun:
+class DryRun(Unqueued):
     """The Host protocol without a host. Every task succeeds and leaves no files."""
 
     transport = "dryrun"
@@ -28,7 +28,7 @@ class DryRun:
         self.commands: list[str] = []
         """Shell text, one entry per task, put or remove, in order."""
 
-    def open(self) -> None:
+    def open(self, session: Session | None = None) -> None:
         """Nothing to open."""
 
     def close(self) -> None:

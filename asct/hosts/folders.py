@@ -66,6 +66,8 @@ def _cache_folder(base: Path) -> Path:
     found = next((place for place in places if _usable(place)), None)
     if found is None:
         raise OSError(errno.EACCES, "cannot be made", str(places[-1]))
+    if found.stat().st_mode & 0o077:
+        found.chmod(0o700)
     return found
 
 

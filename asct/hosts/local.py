@@ -17,7 +17,7 @@ from types import TracebackType
 
 from asct.errors import ConnectError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
-from asct.hosts.base import Answer, Finished, Host, Process, Task
+from asct.hosts.base import Answer, Finished, Host, Process, Session, Task, Unqueued
 from asct.hosts.feed import LineFeed
 from asct.hosts.folders import (
     Folders,
@@ -48,7 +48,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
     return LocalHost(spec.name, spec.workdir)
 
 
-class LocalHost:
+class LocalHost(Unqueued):
     """The Host protocol on this machine."""
 
     transport = "local"
@@ -75,7 +75,7 @@ class LocalHost:
             raise HostLost(self.name, problems.connection_lost(self.name, "idle", "not open"))
         return self._folders
 
-    def open(self) -> None:
+    def open(self, session: Session | None = None) -> None:
         try:
             self._folders = Folders.make(Path(self._base))
         except OSError as error:

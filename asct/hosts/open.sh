@@ -64,6 +64,10 @@ if [ -z "$cache" ]; then
     cache=$found/cache
     usable "$cache" || fail "cannot make the folder $cache"
 fi
+case $(ls -ld -- "$cache") in
+????------*) ;;
+*) chmod go= -- "$cache" || fail "cannot make the folder $cache private" ;;
+esac
 say "work $work"
 say "cache $(cd -P -- "$cache" && pwd)"
 case ${SHELL##*/} in

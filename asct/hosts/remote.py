@@ -10,7 +10,7 @@ from pathlib import Path
 
 from asct.errors import AsctError, ConnectError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
-from asct.hosts.base import Answer, Finished, Task
+from asct.hosts.base import Answer, Finished, Session, Task, Unqueued
 from asct.hosts.exchange import Exchange
 from asct.hosts.feed import LineFeed
 from asct.hosts.incoming import make_folder, save
@@ -22,7 +22,7 @@ SHORT_S = 30.0
 """Time for a short exchange: opening a channel, a few small files."""
 
 
-class RemoteHost:
+class RemoteHost(Unqueued):
     """The Host protocol over a Link; the host needs a POSIX shell and the link's file transfer, nothing else."""
 
     def __init__(self, name: str, transport: str, base: str, link: Link) -> None:
@@ -46,7 +46,7 @@ class RemoteHost:
     def cache(self) -> str:
         return self._cache
 
-    def open(self) -> None:
+    def open(self, session: Session | None = None) -> None:
         self._link.connect()
         try:
             self._make_work_folder()

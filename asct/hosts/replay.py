@@ -18,7 +18,7 @@ from typing import Any
 
 from asct.errors import ConnectError, HostError
 from asct.hosts import problems, script
-from asct.hosts.base import Answer, Finished, Host, Task
+from asct.hosts.base import Answer, Finished, Host, Session, Task, Unqueued
 from asct.hosts.feed import LineFeed
 from asct.hosts.paths import inner_name
 from asct.plan.model import HostSpec
@@ -31,7 +31,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
     return ReplayHost(spec.name, folder / str(spec.options.get("answers", ".")))
 
 
-class ReplayHost:
+class ReplayHost(Unqueued):
     """The Host protocol over a recording. `asked` lists every command line, in order."""
 
     transport = "replay"
@@ -44,7 +44,7 @@ class ReplayHost:
         self._folder = folder
         self._entries: list[Mapping[str, Any]] = []
 
-    def open(self) -> None:
+    def open(self, session: Session | None = None) -> None:
         file = self._folder / FILE
         try:
             self._entries = _entries(json.loads(file.read_text(encoding="utf-8")))
