@@ -68,6 +68,8 @@ def _cpu(facts: HostFacts) -> Iterator[Row]:
         yield "Caches", ", ".join(dict.fromkeys(caches))
     if cpu.frequency_hz:
         yield "Clock", format_quantity(cpu.frequency_hz, "Hz")
+    if cpu.microcode:
+        yield "Microcode", cpu.microcode
 
 
 def _memory(facts: HostFacts) -> Iterator[Row]:

@@ -35,6 +35,7 @@ def cpu(found: Snapshot, gaps: Gaps) -> Cpu:
         threads_per_core=threads,
         flags=(info.get("flags") or info.get("Features") or "").split(),
         governor=_governor(found, gaps),
+        microcode=_microcode(info, gaps),
         frequency_hz=_frequency(found, info, online, gaps),
     )
 
@@ -92,6 +93,13 @@ def _governor(found: Snapshot, gaps: Gaps) -> str | None:
         gaps.note("cpu.governor", "the kernel offers no cpufreq")
         return None
     return ", ".join(governors)
+
+
+def _microcode(info: dict[str, str], gaps: Gaps) -> str | None:
+    """The revision of the first CPU's microcode."""
+    if not info.get("microcode"):
+        gaps.note("cpu.microcode", "/proc/cpuinfo does not say it")
+    return info.get("microcode") or None
 
 
 def _frequency(found: Snapshot, info: dict[str, str], online: list[int], gaps: Gaps) -> float | None:

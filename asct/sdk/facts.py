@@ -23,7 +23,8 @@ class Cache(_Model):
 
 
 class Cpu(_Model):
-    """`cpus` is lscpu's CPU(s); `allowed` is the affinity mask of the account that asct runs under."""
+    """`cpus` is lscpu's CPU(s); `allowed` is the affinity mask of the account that asct runs under; `microcode` the
+    revision that the kernel prints, of x86 only."""
 
     cpus: int | None = None
     online: list[int] = Field(default_factory=list)
@@ -35,6 +36,7 @@ class Cpu(_Model):
     threads_per_core: int | None = None
     flags: list[str] = Field(default_factory=list)
     governor: str | None = None
+    microcode: str | None = None
     frequency_hz: float | None = None
 
 

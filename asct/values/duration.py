@@ -18,6 +18,7 @@ MAX_DURATION: Final = 1e9
 """Seconds; about 31 years."""
 
 _UNITS: Final = {
+    "w": Fraction(604800),
     "d": Fraction(86400),
     "h": Fraction(3600),
     "m": Fraction(60),
@@ -29,6 +30,7 @@ _UNITS: Final = {
     "\N{GREEK SMALL LETTER MU}s": Fraction(1, 10**6),
     "ns": Fraction(1, 10**9),
 }
+_WORDS: Final = {"week": "w", "day": "d", "hour": "h", "hr": "h", "sec": "s", "second": "s"}
 _PART: Final = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,60})?)\s*([A-Za-z\u00b5\u03bc]*)\s*")
 _LONGEST: Final = 100
 _HINT: Final = "write a number and a unit: `30s`, `15m`, `1h30m`, `250ms`"
@@ -93,8 +95,8 @@ def _factor(text: str, number: str, unit: str) -> Fraction:
             f"duration `{shown(text)}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`", label="no unit"
         )
     known = next((name for name in _UNITS if name == unit.lower() or unit.lower().startswith(name + "in")), None)
-    known = known or {"sec": "s", "secs": "s", "seconds": "s", "second": "s", "hours": "h", "hour": "h"}.get(unit)
-    hint = f"did you mean `{number}{known}`?" if known else "units are d, h, m, s, ms, us, ns"
+    known = known or _WORDS.get(unit.lower().removesuffix("s"))
+    hint = f"did you mean `{number}{known}`?" if known else "units are w, d, h, m, s, ms, us, ns"
     raise BadValueError(f"unknown unit `{shown(unit)}` in duration `{shown(text)}`", hint)
 
 

@@ -77,6 +77,15 @@ def test_governors_that_differ_are_all_named() -> None:
     assert cpu.cpu(Snapshot(files), Gaps()).governor == "performance, powersave"
 
 
+def test_the_revision_of_microcode_where_the_kernel_prints_it() -> None:
+    gaps = Gaps()
+    assert (
+        cpu.cpu(Snapshot({"/proc/cpuinfo": "model name : X\nmicrocode : 0x2b000571\n"}), gaps).microcode == "0x2b000571"
+    )
+    assert cpu.cpu(Snapshot({"/proc/cpuinfo": "CPU part : 0xd0c\n"}), gaps).microcode is None
+    assert "cpu.microcode" in gaps.reasons
+
+
 def test_unknown_arm_part_keeps_its_numbers() -> None:
     info = "CPU implementer\t: 0x41\nCPU part\t: 0xfff\n"
     made = cpu.cpu(Snapshot({"/proc/cpuinfo": info}), Gaps())
