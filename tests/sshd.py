@@ -27,9 +27,10 @@ from asct.plan.model import HostSpec
 
 SSHD = "/usr/sbin/sshd"
 ACCOUNT = "asct-bench"
+SFTP = "Subsystem sftp internal-sftp"
 CONFIG = """\
 Port {port}
-ListenAddress 127.0.0.1
+ListenAddress {address}
 HostKey {folder}/host
 PidFile {folder}/sshd.pid
 AuthorizedKeysFile {folder}/authorized_keys
@@ -53,6 +54,7 @@ class Sshd:
     folder: Path
     port: int
     user: str
+    address: str = "127.0.0.1"
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -72,7 +74,7 @@ class Sshd:
         spec = HostSpec(
             name=name,
             transport="ssh",
-            address="127.0.0.1",
+            address=self.address,
             port=self.port,
             user=self.user,
             identity_file=str(self.identity),
@@ -94,7 +96,7 @@ class Sshd:
             if self.process.poll() is not None:
                 break
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection((self.address, self.port), 1).close()
             except OSError:
                 time.sleep(0.02)
             else:
@@ -140,7 +142,18 @@ def keygen(path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)
 
 
-def serve(folder: Path, subsystem: str = "Subsystem sftp internal-sftp") -> Sshd:
+def configuration(server: Sshd, subsystem: str) -> str:
+    """The sshd_config of a server."""
+    return CONFIG.format(address=server.address, port=server.port, folder=server.folder, subsystem=subsystem)
+
+
+def known_line(server: Sshd) -> str:
+    """The line of known_hosts that makes its key the known one."""
+    kind, blob = (server.folder / "host.pub").read_text().split()[:2]
+    return f"[{server.address}]:{server.port} {kind} {blob}\n"
+
+
+def serve(folder: Path, subsystem: str = SFTP) -> Sshd:
     """Make keys and configuration in `folder` and start a server."""
     user = make_account()
     server = Sshd(folder, free_port(), user)
@@ -148,9 +161,8 @@ def serve(folder: Path, subsystem: str = "Subsystem sftp internal-sftp") -> Sshd
     keygen(server.identity)
     shutil.copy(folder / "client.pub", folder / "authorized_keys")
     (folder / "authorized_keys").chmod(0o644)
-    (folder / "sshd_config").write_text(CONFIG.format(port=server.port, folder=folder, subsystem=subsystem))
-    kind, blob = (folder / "host.pub").read_text().split()[:2]
-    server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {kind} {blob}\n")
+    (folder / "sshd_config").write_text(configuration(server, subsystem))
+    server.known_hosts.write_text(known_line(server))
     account = folder / "account"
     account.mkdir(mode=0o755)
     if os.geteuid() == 0:

@@ -1,0 +1,98 @@
+"""Many hosts on one machine: an sshd on 127.0.1.1, 127.0.1.2, ... each with its own key and its own /var/tmp.
+
+A private /var/tmp makes them hosts of their own to asct, whose lock lies there; what a run leaves behind is seen below
+`Fleet.left`. They share the account, and so its cache of kernels, as the nodes of a cluster share a home folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.sshd import SFTP, Sshd, configuration, free_port, keygen, known_line, make_account
+
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Running servers by the names that plans use: n001, n002, ..."""
+
+    folder: Path
+    servers: dict[str, Sshd]
+
+    @property
+    def known_hosts(self) -> Path:
+        """The keys of all of them."""
+        return self.folder / "known_hosts"
+
+    @property
+    def identity(self) -> Path:
+        """The key that all of them let in."""
+        return self.folder / "client"
+
+    def hosts(self) -> dict[str, Any]:
+        """The `hosts:` part of a plan."""
+        one = next(iter(self.servers.values()))
+        common = {
+            "transport": "ssh", "port": one.port, "user": one.user, "identity_file": str(self.identity),
+            "known_hosts": str(self.known_hosts),
+        }  # fmt: skip
+        return {"defaults": common, **{name: {"address": server.address} for name, server in self.servers.items()}}
+
+    def left(self) -> list[str]:
+        """Files that lie in the work folders of the hosts."""
+        places = [server.folder / "tmp" / "asct" for server in self.servers.values()]
+        return sorted(str(path) for place in places for path in place.rglob("*") if path.is_file())
+
+    def stop(self) -> None:
+        """End all servers; a host that is down already stays so."""
+        for server in self.servers.values():
+            server.stop()
+
+
+@contextmanager
+def fleet(size: int) -> Iterator[Fleet]:
+    """`size` servers, up; they and their folder are gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="asct-fleet-"))
+    folder.chmod(0o755)
+    user, port = make_account(), free_port()
+    servers = {
+        f"n{number:03}": Sshd(folder / f"n{number:03}", port, user, f"127.0.1.{number}")
+        for number in range(1, size + 1)
+    }
+    made = Fleet(folder, servers)
+    try:
+        keygen(made.identity)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(lambda server: _start(server, made.identity), servers.values()))
+        made.known_hosts.write_text("".join(known_line(server) for server in servers.values()))
+        yield made
+    finally:
+        made.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(server: Sshd, client: Path) -> None:
+    server.folder.mkdir()
+    (server.folder / "tmp").mkdir()
+    (server.folder / "tmp").chmod(0o1777)
+    keygen(server.folder / "host")
+    shutil.copy(client.with_suffix(".pub"), server.folder / "authorized_keys")
+    (server.folder / "authorized_keys").chmod(0o644)
+    (server.folder / "sshd_config").write_text(configuration(server, SFTP))
+    server.start(private_var_tmp(server.folder / "tmp"))
+
+
+def private_var_tmp(folder: Path) -> Sequence[str]:
+    """A command prefix under which `folder` is /var/tmp."""
+    script = 'mount --bind "$1" /var/tmp || exit 99; shift; exec "$@"'
+    spaces = ["--mount"] if os.geteuid() == 0 else ["--map-current-user", "--keep-caps", "--mount"]
+    return ["unshare", *spaces, "sh", "-c", script, "sh", str(folder)]
