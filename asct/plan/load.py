@@ -31,6 +31,7 @@ from asct.plan.sections import (
     read_report,
     read_safety,
 )
+from asct.plan.slurm import spread
 from asct.plan.sources import Sources
 from asct.plan.variables import resolved_vars
 from asct.values.problem import BadValueError, shown
@@ -127,7 +128,8 @@ class _Loading:
         part = section.members.get
         named = gathered.hosts.maps or {LOCAL: Node({}, section.node.span)}
         hosts = overrides.change_hosts(HostMaps(dict(named), {LOCAL: section.node.span, **gathered.hosts.spans}))
-        groups = read_groups(part("groups"), list(hosts.maps), desk)
+        hosts, grouped = spread(hosts, part("groups"), desk)
+        groups = read_groups(grouped, list(hosts.maps), desk)
         read = read_hosts(with_group_vars(hosts, groups, self._findings), desk)
         execution, shared = _defaults(section)
         entries = self._entries(section, gathered, profile, overrides)

@@ -78,11 +78,11 @@ def test_defaults_and_templates_of_hosts() -> None:
 def test_options_of_transports() -> None:
     plan = plan_of(
         BODY + "hosts:\n"
-        "  s: {transport: slurm, partition: gpu, nodes: 2, options: [--exclusive]}\n"
+        "  s: {transport: slurm, partition: gpu, nodes: 1, options: [--exclusive]}\n"
         "  t: {connect_timeout: 5s}\n"
         "  r: {transport: replay, answers: recorded}\n"
     )
-    assert plan.hosts["s"].options == {"partition": "gpu", "nodes": 2, "options": ["--exclusive"]}
+    assert plan.hosts["s"].options == {"partition": "gpu", "nodes": 1, "options": ["--exclusive"]}
     assert plan.hosts["t"].options == {"connect_timeout": 5.0}
     assert plan.hosts["r"].options == {"answers": "recorded"}
 
