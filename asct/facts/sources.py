@@ -49,10 +49,7 @@ FIRST_LINES: tuple[str, ...] = ("/proc/cpuinfo",)
 """Files of `name : value` lines of which only the first of each name is taken: they repeat for hundreds of CPUs."""
 
 COMMANDS: tuple[tuple[str, str], ...] = (
-    ("uname", "uname -m; uname -n; uname -r; uname -v"),
-    ("id", "id -u"),
     ("df", 'df -P -k -- "$work"'),
-    ("page-size", "sed -n '/KernelPageSize/{p;q;}' /proc/self/smaps"),
     (
         "memory-groups",
         "while IFS=: read -r number names path; do root=/sys/fs/cgroup; limit=max; used=current; case $names in"
@@ -62,6 +59,13 @@ COMMANDS: tuple[tuple[str, str], ...] = (
         ' $(sed -n -e "s/^inactive_file //p" "$at.stat") ;; esac; [ -n "$path" ] || break; path=${path%/*}; done;'
         " done </proc/self/cgroup",
     ),
+)
+"""Name and shell text (constants; `$work` is the work folder)."""
+
+LASTING: tuple[tuple[str, str], ...] = (
+    ("uname", "uname -m; uname -n; uname -r; uname -v"),
+    ("id", "id -u"),
+    ("page-size", "sed -n '/KernelPageSize/{p;q;}' /proc/self/smaps"),
     ("hypervisor", "systemd-detect-virt --vm"),
     ("container", "systemd-detect-virt --container"),
     ("namespaces", "readlink /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/ipc"),
@@ -71,7 +75,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
         ' then od -An -v -tx1 "$entry/raw" | tr -d " \\n"; echo; else echo unreadable; fi; done',
     ),
 )
-"""Name and shell text (constants; `$work` is the work folder)."""
+"""Those whose answer stays the same for an account until the host is started again."""
 
 TOOLS: tuple[tuple[str, str], ...] = (
     ("blkdiscard", "--version"),
@@ -96,10 +100,12 @@ PROBES: tuple[tuple[str, str], ...] = (
         'fio --cmdhelp=all; for engine in io_uring libaio mmap pvsync2; do echo "engine $engine";'
         ' fio --enghelp="$engine"; done; true',
     ),
-    (
-        "io_uring",
-        'fio --name=probe --ioengine=io_uring --filename="$work/.probe" --size=4k --rw=write --output=/dev/null;'
-        ' status=$?; rm -f -- "$work/.probe"; (exit $status)',
-    ),
 )
 """What is only asked when fio is there."""
+
+TRIAL: tuple[str, str] = (
+    "io_uring",
+    'fio --name=probe --ioengine=io_uring --filename="$work/.probe" --size=4k --rw=write --output=/dev/null;'
+    ' status=$?; rm -f -- "$work/.probe"; (exit $status)',
+)
+"""Tried with fio where it has the engine. A failure may have a cause that passes, such as a full disk."""

@@ -11,7 +11,7 @@ from asct.facts.batch import facts_of
 from asct.facts.gaps import Gaps
 from asct.facts.smbios import FIELD, UNREADABLE, Device, device, peak_of, theoretical_bandwidth
 from asct.facts.snapshot import Said, Snapshot
-from asct.facts.sources import COMMANDS
+from asct.facts.sources import LASTING
 from tests.facts.test_parsers import WHEN
 
 
@@ -141,6 +141,6 @@ def test_the_script_prints_each_entry_as_one_line(tmp_path: Path) -> None:
         entry.mkdir()
         (entry / "raw").write_bytes(structure)
     (tmp_path / "17-2").mkdir()
-    text = dict(COMMANDS)["memory-devices"].replace("/sys/firmware/dmi/entries", str(tmp_path))
+    text = dict(LASTING)["memory-devices"].replace("/sys/firmware/dmi/entries", str(tmp_path))
     done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n") == [*(one.hex() for one in structures), UNREADABLE, ""]

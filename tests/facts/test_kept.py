@@ -1,0 +1,121 @@
+"""Answers that stay the same while a host is up are asked for once and kept in the account's cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from asct.facts.batch import script
+from asct.facts.snapshot import Snapshot, from_output
+from asct.facts.software import tools
+
+FIO = """\
+#!/bin/sh
+echo "$*" >> "$ASKED"
+case $1 in
+--version) echo fio-9.9.1 ;;
+--enghelp) echo psync; echo io_uring ;;
+--name=probe) exit "$TRIED" ;;
+esac
+"""
+
+
+class Machine:
+    """This machine with a fio of our own; `asked` are the arguments of its calls."""
+
+    def __init__(self, folder: Path, shell: str) -> None:
+        self._folder = folder
+        self._shell = shell.split()
+        self._count = 0
+        for name in ("bin", "cache", "work"):
+            (folder / name).mkdir()
+        self.fio = folder / "bin" / "fio"
+        self.install(FIO)
+
+    def install(self, text: str) -> None:
+        """Another file of this name, as a package manager puts it there."""
+        made = self.fio.with_name("new")
+        made.write_text(text)
+        made.chmod(0o755)
+        made.replace(self.fio)
+
+    def look(self, tried: int = 0) -> Snapshot:
+        """One reading of the facts, with a token of its own."""
+        self._count += 1
+        paths = f"{self.fio.parent}:{os.environ['PATH']}"
+        environment = {"PATH": paths, "ASKED": str(self._folder / "asked"), "TRIED": str(tried)}
+        words = [*self._shell, "-s", f"token{self._count}", self._folder / "work", self._folder / "cache"]
+        done = subprocess.run(words, input=script(), capture_output=True, text=True, env=environment, check=True)
+        assert done.stderr == ""
+        return from_output(done.stdout, f"token{self._count}")
+
+    def asked(self) -> int:
+        """How often fio was started since the last question."""
+        file = self._folder / "asked"
+        count = len(file.read_text().splitlines()) if file.exists() else 0
+        file.unlink(missing_ok=True)
+        return count
+
+    @property
+    def kept(self) -> list[Path]:
+        return sorted((self._folder / "cache").iterdir())
+
+
+@pytest.fixture(params=["dash", "bash", "busybox sh"])
+def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
+    return Machine(tmp_path, request.param)
+
+
+def lasting(found: Snapshot) -> dict[str, str]:
+    return {name: said.text for name, said in found.commands.items() if name not in ("df", "memory-groups")}
+
+
+def test_programs_are_asked_once(machine: Machine) -> None:
+    first = machine.look()
+    assert machine.asked() > 3
+    assert tools(first)["fio"].version == "9.9.1"
+    [kept] = machine.kept
+    assert kept.stat().st_mode & 0o777 == 0o600
+    again = machine.look()
+    assert machine.asked() == 0
+    assert lasting(again) == lasting(first)
+    assert again.files.keys() == first.files.keys()
+
+
+def test_another_file_is_asked_anew(machine: Machine) -> None:
+    machine.look()
+    machine.asked()
+    machine.install(FIO.replace("9.9.1", "9.10.0"))
+    assert tools(machine.look())["fio"].version == "9.10.0"
+    assert machine.asked() > 3
+
+
+def test_a_trial_that_failed_is_made_again(machine: Machine) -> None:
+    assert machine.look(tried=1).commands["io_uring"].status == 1
+    machine.asked()
+    assert machine.look(tried=1).commands["io_uring"].status == 1
+    assert machine.asked() == 1
+    assert machine.look(tried=0).commands["io_uring"].status == 0
+    assert machine.asked() == 1
+    assert machine.look(tried=1).commands["io_uring"].status == 0
+    assert machine.asked() == 0
+
+
+def test_a_torn_or_foreign_file_is_not_believed(machine: Machine) -> None:
+    first = machine.look()
+    [kept] = machine.kept
+    for text in ("", "\n", "another key\ntoken1\ntoken1 command tool-fio\n/bin/x\n", kept.read_text()[:40]):
+        kept.write_text(text)
+        machine.asked()
+        assert lasting(machine.look()) == lasting(first)
+        assert machine.asked() > 3
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(machine: Machine) -> None:
+    cache = machine._folder / "cache"
+    cache.rmdir()
+    assert tools(machine.look())["fio"].version == "9.9.1"
+    assert not cache.exists()
