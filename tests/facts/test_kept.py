@@ -47,7 +47,7 @@ class Machine:
         self._count += 1
         paths = f"{self.fio.parent}:{os.environ['PATH']}"
         environment = {"PATH": paths, "ASKED": str(self._folder / "asked"), "TRIED": str(tried)}
-        words = [*self._shell, "-s", f"token{self._count}", self._folder / "work", self._folder / "cache"]
+        words = [*self._shell, "-s", f"token{self._count}", f"{self._folder}/work", f"{self._folder}/cache"]
         done = subprocess.run(words, input=script(), capture_output=True, text=True, env=environment, check=True)
         assert done.stderr == ""
         return from_output(done.stdout, f"token{self._count}")
