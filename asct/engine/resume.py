@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.exports import ExportLedger
 from asct.engine.ports import Collaborators
 from asct.engine.records import measurements_of
-from asct.engine.shared import Earlier, RepeatKey
+from asct.engine.shared import Earlier
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Record, Scalar
 from asct.store.layout import RunLayout
-from asct.store.reader import StoredRun, read_run
+from asct.store.reader import RepeatKey, StoredRun, read_run
 from asct.store.writer import RunWriter
 
 _DONE = ("ok", "noisy")
@@ -37,7 +37,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
 
 def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, str]:
     """The repeats of `resolved` that the run has, with their status."""
-    told = dict(_journal(stored))
+    told = stored.ends()
     recorded = {_key(record) for record in stored.records()}
     found: dict[RepeatKey, str] = {}
     for job in resolved.jobs:
@@ -48,13 +48,6 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, str]:
                 if told.get(key) in accepted and key in recorded and _status(stored, key) == told[key]:
                     found[key] = told[key]
     return found
-
-
-def _journal(stored: StoredRun) -> Iterator[tuple[RepeatKey, str]]:
-    """Ends of repeats; a later one replaces an earlier."""
-    for event in stored.journal():
-        if event.get("t") == "point-ended":
-            yield (event["host"], event["id"], event["point_id"], event["repeat"]), event["status"]
 
 
 def _status(stored: StoredRun, key: RepeatKey) -> str | None:

@@ -11,10 +11,8 @@ from asct.engine.ports import Collaborators, RunOptions
 from asct.engine.stop import Stop
 from asct.planner.model import ResolvedPlan
 from asct.sdk.record import Scalar
+from asct.store.reader import RepeatKey
 from asct.store.writer import RunWriter
-
-RepeatKey = tuple[str, str, str, int]
-"""(host, job id, point id, repeat)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import NoSuchRun, StoreError
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.model import Run
-from asct.store.reader import StoredRun, read_run, readable
+from asct.store.reader import StoredRun, read_run, readable, real_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,9 @@ def _age(item: ListedRun) -> tuple[str, int, str]:
 
 def _run_folders(results: Path) -> list[Path]:
     folders = []
-    for plan in _entries(results):
-        folders += [root for root in _entries(plan) if RUN_ID.fullmatch(root.name)]
+    for plan in real_folders(results):
+        folders += [root for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
     return folders
-
-
-def _entries(folder: Path) -> list[Path]:
-    """Real folders (links, such as `latest`, are left out)."""
-    try:
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
-    except OSError:
-        return []
 
 
 def open_run(results: Path, name: str = "latest") -> StoredRun:

@@ -18,6 +18,8 @@ from asct.store.layout import RunLayout, safe_name
 from asct.store.model import Command, Record, Run, Status
 
 M = TypeVar("M", bound=BaseModel)
+RepeatKey = tuple[str, str, str, int]
+"""(host, job id, point id, repeat)."""
 _REPEAT = re.compile(r"r[0-9]{1,9}")
 
 
@@ -37,6 +39,14 @@ class StoredRun:
         """All events, oldest first; a cut-off last line is left out with a note."""
         path = self.layout.journal
         return [current(body, "event", place) for body, place in self._objects(path)]
+
+    def ends(self) -> dict[RepeatKey, str]:
+        """How each repeat ended by the journal; a later end replaces an earlier one."""
+        return {
+            (event["host"], event["id"], event["point_id"], event["repeat"]): event["status"]
+            for event in self.journal()
+            if event.get("t") == "point-ended"
+        }
 
     def facts(self) -> dict[str, HostFacts]:
         """Facts by host, of the hosts that gave some."""
@@ -106,16 +116,17 @@ def safe_host(name: str) -> str:
 
 def repeat_folders(layout: RunLayout) -> Iterator[Path]:
     """jobs/<host>/<id>/<point>/r<k>, sorted; links are not followed."""
-    for host in _folders(layout.root / "jobs"):
-        for job in _folders(host):
-            for point in _folders(job):
+    for host in real_folders(layout.root / "jobs"):
+        for job in real_folders(host):
+            for point in real_folders(job):
                 yield from sorted(
-                    (path for path in _folders(point) if _REPEAT.fullmatch(path.name)),
+                    (path for path in real_folders(point) if _REPEAT.fullmatch(path.name)),
                     key=lambda path: int(path.name[1:]),
                 )
 
 
-def _folders(folder: Path) -> list[Path]:
+def real_folders(folder: Path) -> list[Path]:
+    """The folders in `folder`, sorted; links are left out, and a folder that cannot be read has none."""
     try:
         return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
