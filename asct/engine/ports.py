@@ -30,6 +30,16 @@ class Built(Protocol):
         ...
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """What the compiler was told."""
+        ...
+
+    @property
+    def sha256(self) -> str:
+        """Of the binary."""
+        ...
+
+    @property
     def cached(self) -> bool:
         """Whether it was there already."""
         ...
@@ -65,6 +75,8 @@ class RunOptions:
     forks: int = 16
     timeout_s: float | None = None
     fail_fast: bool = False
+    reuse_s: float | None = None
+    """Take what runs below `results` measured not longer ago, if nothing has changed since; None: measure all."""
     label: str | None = None
     command: tuple[str, ...] = field(default=())
     """The command line, for run.json."""

@@ -143,6 +143,8 @@ class Shelf:
 class FakeBuilt:
     path: str
     compiler: str = "sh"
+    flags: tuple[str, ...] = ()
+    sha256: str = "0" * 64
     cached: bool = False
 
 
