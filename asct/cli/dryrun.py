@@ -58,7 +58,7 @@ def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Tas
     for params in points:
         steps += benchmark.steps(params, context)
     for step in steps:
-        yield _task(step, work)
+        yield _task(step, work, resolved.hosts[job.host].uses_sudo)
 
 
 def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, Scalar]:
@@ -85,10 +85,15 @@ def _params(benchmark: Benchmark[Any], settings: Any, examples: dict[str, Scalar
     return benchmark.params_model.model_validate(bind(settings, examples))
 
 
-def _task(step: Step, work: str) -> Task:
+def _task(step: Step, work: str, sudo: bool) -> Task:
+    from dataclasses import replace
+
     from asct.engine.stepping import process_of
     from asct.hosts.base import Task
 
     folder = f"{work}/step"
     companions = tuple(process_of(one, one.program.name, folder) for one in step.companions)
-    return Task(process_of(step, step.program.name, folder), Path(), step.files, companions, step.collect)
+    main = process_of(step, step.program.name, folder)
+    if sudo and step.as_root:
+        main = replace(main, argv=("sudo", "-n", "--", *main.argv))
+    return Task(main, Path(), step.files, companions, step.collect)

@@ -47,6 +47,15 @@ CODES: dict[str, CodeText] = {
         "pass a line) and fewer are online and within the affinity mask or cpuset of the account. Widen the mask, or "
         "leave the benchmark out on this host.",
     ),
+    "E428": CodeText(
+        "sudo is not granted on a host",
+        "The plan says `sudo: true` for the host, a job wants a kernel to run as root, and `sudo -n` does not run it "
+        "for the account: no entry in sudoers, one that wants a password or a terminal, or no sudo at all. asct never "
+        "asks for a password. A job that writes a device does not run; one that would only get huge pages is measured "
+        "without. The message has the line of sudoers that grants this one file, by its SHA-256; a kernel built anew "
+        "needs a new line. Whoever may run `guard` as root may run anything: give that to an account for "
+        "measurements only.",
+    ),
     "E430": CodeText(
         "existing file would be overwritten",
         "A point writes to a file that exists and was not made by this run. asct writes to it only if `overwrite: true`"

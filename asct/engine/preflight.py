@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from asct.diagnostics.model import Diagnostic
 from asct.sdk.facts import HostFacts
 from asct.sdk.memory.topology import usable_cpus
-from asct.sdk.needs import Needs
+from asct.sdk.needs import Needs, Privilege
 from asct.values.cpulist import format_cpulist
 
 RESERVE_BYTES = 512 << 20
@@ -43,6 +43,7 @@ class Demand:
     """Path to whether a point writes it without leave to overwrite; False also for those that are only read."""
     writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)
+    rights: dict[Privilege, None] = field(default_factory=dict)
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -64,6 +65,7 @@ class Demand:
             if version_key(version) >= version_key(self.tools.get(name, "")):
                 self.tools[name] = version
         self.seconds += one.seconds
+        self.rights.update(dict.fromkeys(one.rights))
         if one.scratch is not None:
             self.scratch[one.scratch.name] = max(self.scratch.get(one.scratch.name, 0), one.scratch.bytes)
         for path, count in one.writes_bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from asct.sdk.facts import HostFacts
-from asct.sdk.step import Kernel, Program
+from asct.sdk.step import Kernel, Program, Step
 
 
 class MissingProgram(LookupError):
@@ -15,11 +15,14 @@ class MissingProgram(LookupError):
 
 @dataclass(slots=True)
 class Programs:
-    """Paths by name. `found` holds tools outside the facts, looked up on the host's PATH."""
+    """Paths by name. `found` holds tools outside the facts, looked up on the host's PATH. `sums` are the SHA-256 of the
+    kernels, `elevated` those of them that sudo lets run as root."""
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
     found: dict[str, str] = field(default_factory=dict)
+    sums: dict[str, str] = field(default_factory=dict)
+    elevated: set[str] = field(default_factory=set)
 
     def path(self, program: Program) -> str:
         """Absolute path of a program on the host; raises MissingProgram."""
@@ -31,6 +34,10 @@ class Programs:
         if path is None:
             raise MissingProgram(program.name)
         return path
+
+    def through_sudo(self, step: Step) -> bool:
+        """Whether a step is to be run as root, and can be."""
+        return step.as_root and isinstance(step.program, Kernel) and step.program.name in self.elevated
 
     def unknown(self, names: Mapping[str, object]) -> list[str]:
         """Of these tools, the ones that neither facts nor an earlier look have found."""

@@ -11,6 +11,7 @@ from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.gate import HostGate, JobGate, Occasion
 from asct.engine.inspection import Inspected, inspected
 from asct.engine.preflight import Demand, Finding, check
+from asct.engine.privilege import Rights
 from asct.engine.programs import Programs
 from asct.engine.shared import Shared
 from asct.engine.stepping import process_of, texts
@@ -36,6 +37,7 @@ class Site:
         self._spec = spec
         self._losses = 0
         self._failed: dict[str, tuple[Diagnostic, ...]] = {}
+        self._rights = Rights(spec.name, sudo=spec.uses_sudo)
         self.host: Host | None = None
         self.programs: Programs | None = None
         self.gate = HostGate(shared, spec.name)
@@ -75,7 +77,7 @@ class Site:
         host.open()
         self.generation += 1
         facts = self._collect(host)
-        self.programs = Programs(facts)
+        self.programs = Programs(facts, elevated=self._rights.granted)
         self._shared.writer.facts(self.name, facts)
         self._shared.bus.emit(HostReady(self.name, describe(facts)))
         warning = busy(facts)
@@ -139,8 +141,17 @@ class Site:
         findings = check(demand, programs.facts, programs.found, self.name)
         for name in demand.kernels:
             findings += [Finding(item) for item in self._kernel(name)]
-        findings += self.assess_targets(demand, gate, "preflight")
+        refused = self._elevate(demand)
+        findings += refused or self.assess_targets(demand, gate, "preflight")
         return list(dict.fromkeys(findings))  # a kernel may be lacked twice: by the job and by its inspection
+
+    def _elevate(self, demand: Demand) -> list[Finding]:
+        """What sudo refuses and the job cannot do without; what is only lost is told."""
+        found = self._rights.ask(self.connection, self.ready, demand.rights)
+        for item in found:
+            if item.severity == "warning":
+                self._shared.bus.notice(self.name, item)
+        return [Finding(item) for item in found if item.severity == "error"]
 
     def assess_targets(self, demand: Demand, gate: JobGate, occasion: Occasion = "start") -> list[Finding]:
         """The files and devices that the plan names, looked at now; also right before a job writes to them."""
@@ -160,7 +171,8 @@ class Site:
             return [Finding(item) for item in missing]
         writer, step = self._shared.writer, inspection(targets)
         into = gate.look_folder(occasion)
-        process = process_of(step, self.ready.path(step.program), f"{self.connection.work}/{KERNEL}")
+        sudo = self.ready.through_sudo(step)
+        process = process_of(step, self.ready.path(step.program), f"{self.connection.work}/{KERNEL}", sudo=sudo)
         try:
             done = self.connection.run(Task(process, into, step.files, timeout_s=_INSPECTION_S))
             outputs = texts(into, done.fetched)
@@ -197,7 +209,7 @@ class Site:
             built = self._shared.ports.provide(self.connection, name, self.facts, folder)
         except OSError as error:
             raise self._shared.writer.fail(folder, error) from error
-        self.ready.kernels[name] = built.path
+        self.ready.kernels[name], self.ready.sums[name] = built.path, built.sha256
         elapsed = round(time.monotonic() - started, 3)
         self._shared.bus.emit(KernelBuilt(self.name, name, built.compiler, built.cached, elapsed))
 

@@ -113,7 +113,12 @@ class Stepper:
     def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
         folder, fresh = self._folder(step)
         return Task(
-            main=process_of(self._gate.limited(step), self._programs.path(step.program), folder),
+            main=process_of(
+                self._gate.limited(step),
+                self._programs.path(step.program),
+                folder,
+                sudo=self._programs.through_sudo(step),
+            ),
             into=into,
             files=step.files,
             companions=tuple(self._companions(step, folder, trail)),
@@ -140,11 +145,14 @@ class Stepper:
             yield process_of(companion, path, folder)
 
 
-def process_of(part: Step | Companion, path: str, folder: str) -> Process:
-    """The program at `path` with the arguments of a step or of what runs beside it, in `folder` of the host."""
+def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
+    """The program at `path` with the arguments of a step or of what runs beside it, in `folder` of the host.
+
+    With `sudo` it is a kernel that starts itself again as root; the files to be collected it makes before.
+    """
     argv = (path, *part.arguments)
     if isinstance(part, Step):
-        return Process(argv, folder, part.env)
+        return Process((path, "--sudo", ",".join(part.collect), *part.arguments) if sudo else argv, folder, part.env)
     name = part.stdout_file
     return Process(argv, folder, part.env, stdout_file=name, stderr_file=f"{name}.stderr")
 

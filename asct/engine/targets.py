@@ -10,7 +10,7 @@ from typing import Final, Literal, get_args
 from asct.diagnostics.model import Diagnostic
 from asct.engine.preflight import Demand, Finding
 from asct.hosts.base import Host
-from asct.planner.safety import is_device_path
+from asct.sdk.guard import is_device_path
 
 _MOST_NAMES: Final = 3
 _LIKE: Final = 0.6

@@ -52,6 +52,11 @@ class HostSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     span: Span | None = None
 
+    @property
+    def uses_sudo(self) -> bool:
+        """Whether programs that want root may run through sudo; root itself has no need of it."""
+        return self.sudo and self.user != "root"
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:

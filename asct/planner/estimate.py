@@ -10,6 +10,7 @@ from typing import Any
 from asct.planner.model import Deferred, Job, Point
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Privilege
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Cost:
     scratch_bytes: int = 0
     """The largest scratch file; it exists once."""
     memory_bytes: int = 0
-    privileges: tuple[str, ...] = ()
+    privileges: tuple[Privilege, ...] = ()
     targets: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -43,7 +44,8 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     times = job.repeats + job.warmup
     seconds, scratch, memory = 0.0, 0, 0
     writes: Counter[str] = Counter()
-    seen: dict[str, dict[str, None]] = {"privileges": {}, "targets": {}, "purges": {}, "kernels": {}, "tools": {}}
+    seen: dict[str, dict[str, None]] = {"targets": {}, "purges": {}, "kernels": {}, "tools": {}}
+    rights: dict[Privilege, None] = {}
     for point in job.points:
         params = benchmark.params_model.model_validate(known_settings(point))
         needs = benchmark.needs(params, facts)
@@ -52,13 +54,20 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
         scratch = max(scratch, needs.scratch.bytes if needs.scratch else 0)
         for target, amount in needs.writes_bytes:
             writes[target] += amount * times
-        seen["privileges"] |= dict.fromkeys(needs.privileges)
+        rights |= dict.fromkeys(needs.rights)
         seen["targets"] |= dict.fromkeys(needs.targets)
         seen["purges"] |= dict.fromkeys(needs.purges)
         seen["kernels"] |= dict.fromkeys(needs.kernels)
         seen["tools"] |= dict.fromkeys(name for name, _ in needs.tools)
     named = {key: tuple(values) for key, values in seen.items()}
-    return Cost(seconds=seconds, writes=dict(writes), scratch_bytes=scratch, memory_bytes=memory, **named)
+    return Cost(
+        seconds=seconds,
+        writes=dict(writes),
+        scratch_bytes=scratch,
+        memory_bytes=memory,
+        privileges=tuple(rights),
+        **named,
+    )
 
 
 def estimate(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> float:

@@ -12,6 +12,7 @@ from asct.planner.estimate import Cost, cost
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Privilege
 
 SCHEMA = "asct.preview/1"
 
@@ -34,7 +35,7 @@ class JobPreview:
     purges: tuple[str, ...] = ()
     scratch_bytes: int = 0
     memory_bytes: int = 0
-    privileges: tuple[str, ...] = ()
+    privileges: tuple[Privilege, ...] = ()
     targets: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -64,13 +65,15 @@ class Destroyed:
 
 @dataclass(frozen=True, slots=True)
 class HostPreview:
-    """One host: its jobs in order and their sums. `consents` are the entries of `safety.destroys` for it."""
+    """One host: its jobs in order and their sums. `consents` are the entries of `safety.destroys` for it, `sudo` says
+    that the plan lets programs run through sudo there."""
 
     name: str
     transport: str
     address: str
     jobs: tuple[JobPreview, ...]
     consents: tuple[Destroys, ...] = ()
+    sudo: bool = False
 
     @property
     def points(self) -> int:
@@ -119,8 +122,12 @@ class HostPreview:
 
     @property
     def privileges(self) -> tuple[str, ...]:
-        """What is lost without privileges, each once."""
-        return tuple(dict.fromkeys(text for job in self.jobs for text in job.privileges))
+        """What only root can do, each once: the kernels that run through sudo and why, or what root would add."""
+        wanted = dict.fromkeys(item for job in self.jobs for item in job.privileges)
+        return tuple(
+            f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
+            for item in wanted
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +183,7 @@ def _host_json(host: HostPreview) -> dict[str, Any]:
         "measurements": host.measurements,
         "seconds": host.seconds,
         "writes": host.writes,
+        "sudo": host.sudo,
         "privileges": list(host.privileges),
         "destroys": [asdict(item) for item in host.destroys],
         "jobs": [{**asdict(job), "measurements": job.measurements} for job in host.jobs],
@@ -191,7 +199,7 @@ def preview(plan: ResolvedPlan, catalog: Catalog, facts: Mapping[str, HostFacts]
         jobs = tuple(_job(job, costs(job, known.get(name))) for job in plan.jobs if job.host == name)
         consents = tuple(item for item in plan.safety.destroys if item.host == name)
         if jobs:
-            hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents))
+            hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents, spec.uses_sudo))
     warnings = tuple(item.message for item in plan.diagnostics)
     return Preview(plan.name, plan.hash, tuple(hosts), warnings)
 

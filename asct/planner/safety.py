@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
@@ -14,20 +13,13 @@ from asct.planner.estimate import cost
 from asct.planner.findings import Findings
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
-from asct.sdk.guard import Consent
+from asct.sdk.guard import Consent, is_device_path
 from asct.values.problem import shown
 
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
-_IN_MEMORY = "/dev/shm"  # noqa: S108 - a place that a plan may name, asct makes nothing there
 _ABSENT = "-"
 """What stands for a missing serial where targets are listed for the host: no drive can be named by it."""
-
-
-def is_device_path(path: str) -> bool:
-    """Whether a path lies below /dev, however it is written; /dev/shm holds files."""
-    plain = PurePosixPath("/", path.lstrip("/"))
-    return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from asct.sdk.step import Kernel, Step
@@ -18,8 +19,15 @@ FIRST_HANDLE: Final = 100
 """The program inherits the handle of target i as descriptor FIRST_HANDLE + i."""
 
 _NO_SERIAL: Final = "-"
+_IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - a place that a plan may name, asct makes nothing there
 
 Access = Literal["read", "write"]
+
+
+def is_device_path(path: str) -> bool:
+    """Whether a path lies below /dev, however it is written; /dev/shm holds files."""
+    plain = PurePosixPath("/", path.lstrip("/"))
+    return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +99,23 @@ def guarded(
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     arguments = [*orders, "--", path, *step.arguments]
     return replace(
-        step, program=Kernel(KERNEL), arguments=tuple(arguments), files=target_files(targets) | dict(step.files)
+        step,
+        program=Kernel(KERNEL),
+        arguments=tuple(arguments),
+        files=target_files(targets) | dict(step.files),
+        as_root=_wants_root(targets),
     )
 
 
 def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
     """A step that only checks the targets and reports what they are."""
-    return Step(name, Kernel(KERNEL), tuple(_orders(None, None)), target_files(targets))
+    orders = tuple(_orders(None, None))
+    return Step(name, Kernel(KERNEL), orders, target_files(targets), as_root=_wants_root(targets))
+
+
+def _wants_root(targets: Sequence[Target]) -> bool:
+    """Devices are opened by root, and by the accounts that a host lets; a file belongs to its account."""
+    return any(is_device_path(target.path) for target in targets)
 
 
 def targets_in(step: Step) -> list[Target]:

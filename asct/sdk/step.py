@@ -42,7 +42,9 @@ class Step:
 
     It runs in a folder of its own on the host. `files` are written there first (name to text), `collect` names the
     files fetched afterwards besides stdout and stderr. `timeout_s` None means the point's own limit. `label` says what
-    it is to people who wait for a repeat of hours (`round 7, cell 12 of 56`); left out, its name does.
+    it is to people who wait for a repeat of hours (`round 7, cell 12 of 56`); left out, its name does. `as_root` says
+    that a kernel does more as root: it is run through sudo if plan and host grant that, and takes no `env` along then,
+    but for the names of the locale.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Step:
     env: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
     label: str = ""
+    as_root: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit/asroot.h"
 #include "kit/fail.h"
 #include "kit/opttable.h"
 #include "kit/out.h"
@@ -172,7 +173,7 @@ static inline void opts_parse(const struct opts *opts, int argc, char **argv)
 {
     for (size_t i = 0; i < opts->count; i++)
         opts_take(&opts->table[i], opts->table[i].fallback);
-    for (int i = 1; i < argc; i += 2) {
+    for (int i = 1 + asroot_take(argv); i < argc; i += 2) {
         opts_inform(opts, argv[i]);
         struct opt *opt = opts_find(opts, argv[i]);
         if (!opt)

@@ -192,7 +192,7 @@ def test_needs() -> None:
     assert BENCHMARK.needs(params(data_size="1G"), facts).memory_bytes == 2 * GIB
     assert BENCHMARK.needs(params(), sparse(node0=GIB, node8=GIB, node9=GIB)).memory_bytes < GIB
     assert BENCHMARK.needs(params(iterations=10), facts).seconds < all_pairs.seconds
-    assert "root" in BENCHMARK.needs(params(pages="2M"), None).privileges[0]
+    assert "2 MiB" in BENCHMARK.needs(params(pages="2M"), None).privileges[0].why
     assert BENCHMARK.needs(params(pages="4K"), None).privileges == ()
 
 

@@ -195,7 +195,7 @@ def test_needs_grow_with_the_nodes_and_the_size() -> None:
     assert one.kernels == ("chase",)
     assert many.seconds == pytest.approx(6 * one.seconds)
     assert BENCHMARK.needs(params(data_size="8G"), None).memory_bytes > 8 * GIB
-    assert "1 GiB" in BENCHMARK.needs(params(pages="1G"), None).privileges[0]
+    assert "1 GiB" in BENCHMARK.needs(params(pages="1G"), None).privileges[0].why
     small = host(node(0, [0])).model_copy(update={"memory": Memory(available_bytes=GIB)})
     assert BENCHMARK.needs(params(), small).memory_bytes < GIB, "an auto size fits itself to the host"
 

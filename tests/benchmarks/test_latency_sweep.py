@@ -124,7 +124,7 @@ def test_needs_grow_with_the_sweep() -> None:
     assert large.memory_bytes > small.memory_bytes
     assert large.seconds > small.seconds
     assert BENCHMARK.needs(params(pages="thp"), None).privileges == ()
-    assert "1 GiB" in BENCHMARK.needs(params(pages="1G"), None).privileges[0]
+    assert "1 GiB" in BENCHMARK.needs(params(pages="1G"), None).privileges[0].why
 
 
 def short_of_memory(available: int) -> HostFacts:

@@ -17,6 +17,7 @@ from asct.sdk import (
     Needs,
     Output,
     Params,
+    Privilege,
     Refusal,
     ResultField,
     Scratch,
@@ -94,7 +95,8 @@ class Levels(_Fake):
     )
 
     def needs(self, params: LevelsParams, facts: HostFacts | None) -> Needs:
-        return Needs(kernels=("chase",), seconds=params.time_cap, privileges=("root: reserves 2 MiB pages",))
+        root = Privilege("reserves 2 MiB pages", "chase")
+        return Needs(kernels=("chase",), seconds=params.time_cap, privileges=(root,))
 
 
 class Disk(_Fake):

@@ -121,6 +121,6 @@ def test_sets_within_the_caches_are_in_doubt() -> None:
 
 
 def test_what_root_adds() -> None:
-    assert "2 MiB" in page_privileges("2m")[0]
-    assert "transparent" in page_privileges("auto")[0]
-    assert page_privileges("thp") == page_privileges("4k") == ()
+    assert "2 MiB" in page_privileges("2m", "stream")[0].why
+    assert "transparent" in page_privileges("auto", "stream")[0].why
+    assert page_privileges("thp", "stream") == page_privileges("4k", "stream") == ()

@@ -64,7 +64,7 @@ class BandwidthSweep(Benchmark[BandwidthSweepParams]):
             kernels=(KERNEL,),
             memory_bytes=demanded_bytes(params, facts),
             seconds=estimated_seconds(params, facts),
-            privileges=page_privileges(params.pages),
+            privileges=page_privileges(params.pages, KERNEL),
         )
 
     def steps(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:

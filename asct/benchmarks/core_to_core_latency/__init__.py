@@ -21,6 +21,8 @@ from asct.benchmarks.core_to_core_latency.tables import all_tables
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
+from asct.sdk.memory.settings import from_pools
+from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
@@ -82,14 +84,12 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
 
     def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
         """The kernel, two CPUs, lines for the pairs, and the time of all rounds for each memory node."""
-        pools = {"2m": "2 MiB", "1g": "1 GiB"}
-        wanted = pools.get(params.pages)
         return Needs(
             kernels=("pingpong",),
             cpus=2,
             memory_bytes=memory_bytes(params, facts),
             seconds=estimated_seconds(params, facts),
-            privileges=(f"root: reserves {wanted} pages if the pool has too few free ones",) if wanted else (),
+            privileges=page_privileges(params.pages, "pingpong"),
         )
 
     def steps(self, params: CoreToCoreLatencyParams, context: Context) -> Sequence[Step]:
@@ -97,7 +97,7 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
         done = {output.step.name for output in context.done}
         cpus = chosen_cpus(params, context.facts)
         return [
-            Step(step_name(place), Kernel("pingpong"), arguments(params, cpus, place))
+            Step(step_name(place), Kernel("pingpong"), arguments(params, cpus, place), as_root=from_pools(params.pages))
             for place in chosen_places(params, context.facts)
             if step_name(place) not in done
         ]

@@ -66,7 +66,7 @@ class CrossNumaBandwidth(Benchmark[CrossNumaBandwidthParams]):
             kernels=(KERNEL,),
             memory_bytes=largest,
             seconds=max(1, len(possible)) * one,
-            privileges=page_privileges(params.pages),
+            privileges=page_privileges(params.pages, KERNEL),
         )
 
     def steps(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:

@@ -13,6 +13,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR
 from asct.sdk.memory.needed import CACHE, chain_size
+from asct.sdk.memory.settings import from_pools
 from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
@@ -60,7 +61,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
             kernels=("chase",),
             memory_bytes=needed_bytes(params.data_size or 0),
             seconds=estimated_seconds(params, size, max(count, 1)),
-            privileges=page_privileges(params.pages),
+            privileges=page_privileges(params.pages, "chase"),
         )
 
     def steps(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
@@ -71,7 +72,11 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         found = sizes(params, context.facts, optimum)
         if not found:
             raise ValueError(f"no node has {needed_bytes(optimum)} B of free memory: set a smaller `data_size`")
-        return [Step(pair.name, Kernel("chase"), arguments(params, pair, size)) for pair, size in found.items()]
+        root = from_pools(params.pages)
+        return [
+            Step(pair.name, Kernel("chase"), arguments(params, pair, size), as_root=root)
+            for pair, size in found.items()
+        ]
 
     def parse(self, params: IdleLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """One latency a pair, the ratios, and the pairs that were left out."""

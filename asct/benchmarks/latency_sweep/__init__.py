@@ -15,6 +15,7 @@ from asct.benchmarks.latency_sweep.tables import level_table
 from asct.sdk.benchmark import Benchmark, Context, ResultField
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
+from asct.sdk.memory.settings import from_pools
 from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
@@ -92,19 +93,21 @@ class LatencySweep(Benchmark[LatencySweepParams]):
             kernels=("chase",),
             memory_bytes=memory_bytes(params, facts),
             seconds=estimated_seconds(params, facts),
-            privileges=page_privileges(params.pages),
+            privileges=page_privileges(params.pages, "chase"),
         )
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """One process for all sizes, which refines steps of the curve; a second, short one for bounds still coarse."""
+        root = from_pools(params.pages)
         if not context.done:
-            return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts)),)
+            return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts), as_root=root),)
         if params.sizes or len(context.done) > 1 or context.done[0].status != 0:
             return ()
         run = read_kernel(context.done[0])
         points, granule = points_of([run]), int(number(run.meta, "stride"))
         missing = missing_sizes(search_levels(points, granule, context.facts).levels, points, granule)
-        return (Step("edges", Kernel("chase"), edge_arguments(params, context.facts, missing)),) if missing else ()
+        arguments = edge_arguments(params, context.facts, missing)
+        return (Step("edges", Kernel("chase"), arguments, as_root=root),) if missing else ()
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The curve, the levels, the clock, the pages and the caches as reported."""

@@ -14,6 +14,7 @@ from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.memory.needed import CACHE, chain_size
+from asct.sdk.memory.settings import from_pools
 from asct.sdk.memory.stream import CIRCUMSTANCES
 from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Highlight, Metric
@@ -86,7 +87,7 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
             cpus=1 if alone else 2,
             memory_bytes=demanded,
             seconds=estimated_seconds(params, demanded),
-            privileges=page_privileges(params.pages),
+            privileges=page_privileges(params.pages, KERNEL),
         )
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
@@ -94,7 +95,8 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
         if context.done:
             return ()
         chain = chain_size(context) if params.data_size is None else params.data_size
-        return (Step("load", Kernel(KERNEL), arguments(params, context.facts, chain)),)
+        asked = arguments(params, context.facts, chain)
+        return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 
     def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Every level, every target, the curve as a whole, clock and pages."""

@@ -58,7 +58,7 @@ class MemoryProfile(Benchmark[MemoryProfileParams]):
             kernels=(KERNEL,),
             memory_bytes=demanded_bytes(facts, params.data_size),
             seconds=estimated_seconds(params, facts),
-            privileges=page_privileges(params.pages),
+            privileges=page_privileges(params.pages, KERNEL),
         )
 
     def steps(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:

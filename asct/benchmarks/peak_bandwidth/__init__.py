@@ -17,7 +17,7 @@ from asct.sdk.memory.stream_sizes import demanded_bytes, level_size, local_nodes
 from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.memory.traffic import WORDS
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.needs import Needs
+from asct.sdk.needs import Needs, Privilege
 from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import read_kernel
 from asct.sdk.step import Output, Step
@@ -59,12 +59,13 @@ class PeakBandwidth(Benchmark[PeakBandwidthParams]):
         """The kernel, memory for all threads, and the time cap for each kind of traffic beside short trials."""
         demanded = demanded_bytes(facts, params.data_size)
         seconds = len(params.traffic) * (capped_s(params.duration, params.iterations) + _TRIALS_S)
-        theoretical = () if params.theoretical_bandwidth else ("root: reads what the firmware says of the modules",)
+        firmware = Privilege("reads what the firmware says of the modules")
+        theoretical = () if params.theoretical_bandwidth else (firmware,)
         return Needs(
             kernels=(KERNEL,),
             memory_bytes=demanded,
             seconds=mapping_seconds(demanded) + seconds,
-            privileges=(*page_privileges(params.pages), *theoretical),
+            privileges=(*page_privileges(params.pages, KERNEL), *theoretical),
         )
 
     def steps(self, params: PeakBandwidthParams, context: Context) -> Sequence[Step]:

@@ -63,3 +63,8 @@ Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, j
 up to 2^63 of them."""
 CYCLE_BASE: Final = "cycle-base"
 """Flag of the core clock: `cycle_base` was set, so tables and figures show core cycles."""
+
+
+def from_pools(pages: PageKind) -> bool:
+    """Whether pages of a pool may be used; a pool is filled by root only."""
+    return pages in ("auto", "2m", "1g")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from asct.sdk.memory.noise import NOISE_FLAGS, settled_flags
 from asct.sdk.memory.pages import PAGE_FLAGS, page_flags
-from asct.sdk.memory.settings import CYCLE_BASE, PageKind, Share
+from asct.sdk.memory.settings import CYCLE_BASE, PageKind, Share, from_pools
 from asct.sdk.memory.topology import UNBOUND
 from asct.sdk.memory.traffic import WORDS, Width
 from asct.sdk.metric import Metric
@@ -86,7 +86,7 @@ class Call:
 
     def step(self, name: str, params: StreamParams) -> Step:
         """The process as a step."""
-        return Step(name, Kernel(KERNEL), self.arguments(params))
+        return Step(name, Kernel(KERNEL), self.arguments(params), as_root=from_pools(params.pages))
 
     def arguments(self, params: StreamParams) -> tuple[str, ...]:
         """`--name value` for everything; one node is written once."""

@@ -10,6 +10,7 @@ from asct.sdk.facts import Cache, HostFacts
 from asct.sdk.memory.needed import CACHE
 from asct.sdk.memory.settings import PageKind
 from asct.sdk.memory.topology import Place, places, usable_cpus
+from asct.sdk.needs import Privilege
 
 ALIGNMENT: Final = 1 << 16
 LINE: Final = 64
@@ -71,11 +72,11 @@ def mapping_seconds(demanded: int) -> float:
     return _START_S + _MAP_S_PER_GIB * demanded / 2**30
 
 
-def page_privileges(pages: PageKind) -> tuple[str, ...]:
-    """What root adds to a kind of pages, in words."""
+def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
+    """What root adds to a kind of pages that `kernel` maps."""
     wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB or 1 GiB pages"}.get(pages)
     lost = "; without it transparent pages are used" if pages == "auto" else ""
-    return (f"root: reserves {wanted} if the pool has too few free ones{lost}",) if wanted else ()
+    return (Privilege(f"reserves {wanted} if the pool has too few free ones{lost}", kernel),) if wanted else ()
 
 
 def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:

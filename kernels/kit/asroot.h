@@ -1,0 +1,149 @@
+/* A kernel that runs as root by sudo, and ends with the account's process that asked for it.
+ *
+ * What sudo starts belongs to root: the account can send it no signal, and sudo outlives whoever started it. So the kernel is
+ * started twice. With `--sudo FILES` in front it stays the account's: it makes FILES (so that what root writes there remains the
+ * account's to read), and starts itself through `sudo -n` with `--lifeline` in front. The lifeline is that one's standard input: a
+ * pipe whose other end the account's process alone holds. When it closes (a signal, SIGKILL, the death of its parent) the kernel
+ * of root gets SIGTERM. No thread and no poll is spent on it, so that nothing is measured with it. */
+#ifndef KIT_ASROOT_H
+#define KIT_ASROOT_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kit/fail.h"
+
+#define ASROOT_FILES_MAX 32
+
+/* Makes the files of a list `a,b,c` that do not exist; those that it made stand in `made`. */
+static inline size_t asroot_make(char *list, const char **made)
+{
+    size_t count = 0;
+    for (char *name = strtok(list, ","); name; name = strtok(NULL, ",")) {
+        int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file < 0 && errno != EEXIST)
+            fail(EXIT_ENVIRONMENT, "--sudo: %s cannot be made: %s", name, strerror(errno));
+        if (file < 0)
+            continue;
+        close(file);
+        if (count == ASROOT_FILES_MAX)
+            fail(EXIT_USAGE, "--sudo: more than %d files", ASROOT_FILES_MAX);
+        made[count++] = name;
+    }
+    return count;
+}
+
+/* A file that nobody wrote to is as good as none. */
+static inline void asroot_unmake(const char **made, size_t count)
+{
+    struct stat found;
+    for (size_t i = 0; i < count; i++)
+        if (stat(made[i], &found) == 0 && found.st_size == 0)
+            unlink(made[i]);
+}
+
+/* `PROGRAM --sudo FILES OPTION...` becomes `sudo -n -- PROGRAM --lifeline OPTION...`. */
+__attribute__((noreturn)) static inline void asroot_become(char **argv, int lifeline)
+{
+    size_t count = 0;
+    while (argv[3 + count])
+        count++;
+    char **words = calloc(count + 6, sizeof *words);
+    if (!words || dup2(lifeline, STDIN_FILENO) < 0)
+        fail(EXIT_ENVIRONMENT, "--sudo: %s", strerror(errno));
+    char *head[] = {"sudo", "-n", "--", argv[0], "--lifeline"};
+    memcpy(words, head, sizeof head);
+    memcpy(words + 5, argv + 3, count * sizeof *words);
+    execvp(words[0], words);
+    fail(EXIT_ENVIRONMENT, "sudo cannot be run: %s", strerror(errno));
+}
+
+/* Waits for the child; a signal to end closes the lifeline. The child's status. */
+static inline int asroot_wait(pid_t child, int lifeline, const sigset_t *awaited)
+{
+    int status = 0;
+    for (;;) {
+        int got = sigwaitinfo(awaited, NULL);
+        if (got == SIGCHLD && waitpid(child, &status, WNOHANG) == child)
+            return status;
+        if (got > 0 && got != SIGCHLD && lifeline >= 0) {
+            close(lifeline);
+            lifeline = -1;
+        }
+    }
+}
+
+/* The account's side, to the end of the program. */
+__attribute__((noreturn)) static inline void asroot_run(char **argv)
+{
+    static const int awaited[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
+    const char *made[ASROOT_FILES_MAX];
+    int ends[2];
+    sigset_t set, before;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof awaited / sizeof *awaited; i++) {
+        signal(awaited[i], SIG_DFL);
+        sigaddset(&set, awaited[i]);
+    }
+    sigprocmask(SIG_BLOCK, &set, &before);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    size_t count = asroot_make(argv[2], made);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        fail(EXIT_ENVIRONMENT, "--sudo: no pipe to be had: %s", strerror(errno));
+    pid_t child = fork();
+    if (child < 0)
+        fail(EXIT_ENVIRONMENT, "--sudo: no process to be had: %s", strerror(errno));
+    if (child == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        asroot_become(argv, ends[0]);
+    }
+    close(ends[0]);
+    int status = asroot_wait(child, ends[1], &set);
+    asroot_unmake(made, count);
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        raise(WTERMSIG(status));
+    }
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ENVIRONMENT);
+}
+
+/* Root's side: SIGTERM once nobody holds the other end of standard input. */
+static inline void asroot_hold(void)
+{
+    struct stat input;
+    struct pollfd end = {STDIN_FILENO, 0, 0};
+    if (fstat(STDIN_FILENO, &input) != 0 || !S_ISFIFO(input.st_mode))
+        fail(EXIT_ENVIRONMENT, "--lifeline: standard input is not a pipe");
+    if (fcntl(STDIN_FILENO, F_SETOWN, getpid()) != 0 || fcntl(STDIN_FILENO, F_SETSIG, SIGTERM) != 0 ||
+        fcntl(STDIN_FILENO, F_SETFL, O_ASYNC) != 0)
+        fail(EXIT_ENVIRONMENT, "--lifeline: %s", strerror(errno));
+    if (poll(&end, 1, 0) > 0)
+        fail(EXIT_ENVIRONMENT, "--lifeline: standard input has ended");
+}
+
+/* Heeds what may stand in front of a kernel's own options; how many words that were. `argv` ends with NULL, beyond what the kernel
+ * takes for its options. */
+static inline int asroot_take(char **argv)
+{
+    if (argv[0] && argv[1] && strcmp(argv[1], "--sudo") == 0) {
+        if (!argv[2])
+            fail(EXIT_USAGE, "--sudo needs a value");
+        asroot_run(argv);
+    }
+    if (!argv[0] || !argv[1] || strcmp(argv[1], "--lifeline") != 0)
+        return 0;
+    asroot_hold();
+    return 1;
+}
+
+#endif
