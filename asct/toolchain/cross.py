@@ -13,6 +13,7 @@ from pathlib import Path
 from asct.toolchain.compilers import Compiler
 from asct.toolchain.failure import compile_error
 from asct.toolchain.sources import Sources
+from asct.toolchain.turns import turn
 
 TIMEOUT_S = 120.0
 
@@ -26,10 +27,16 @@ def cache_folder() -> Path:
 def build(tree: Sources, compiler: Compiler, log: Path) -> tuple[Path, str]:
     """The binary here and its SHA-256; from the cache when it is there and whole. Raises BuildFailed."""
     kept = cache_folder() / f"{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}"
-    sha256 = _verified(kept)
-    if sha256 is not None:
-        _append(log, f"cached here: {kept}\n")
-        return kept, sha256
+    with turn(str(kept)):
+        sha256 = _verified(kept)
+        if sha256 is None:
+            return kept, _built(tree, compiler, kept, log)
+    _append(log, f"cached here: {kept}\n")
+    return kept, sha256
+
+
+def _built(tree: Sources, compiler: Compiler, kept: Path, log: Path) -> str:
+    """Compile into the cache; the SHA-256 of the binary."""
     _make_private(kept.parent)
     with tempfile.TemporaryDirectory(prefix="asct-cross-") as name:
         folder = Path(name)
@@ -38,11 +45,11 @@ def build(tree: Sources, compiler: Compiler, log: Path) -> tuple[Path, str]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8", "surrogateescape")
         _compile(tree, compiler, folder, log)
-        return kept, _keep((folder / "kernel.out").read_bytes(), kept)
+        return _keep((folder / "kernel.out").read_bytes(), kept)
 
 
 def _make_private(folder: Path) -> None:
-    """Make asct's own cache and `folder` in it for this account alone: `parents=True` would give the cache mode 0755."""
+    """Make asct's cache and `folder` in it for this account alone: `parents=True` would give the cache mode 0755."""
     for place in (folder.parent, folder):
         place.mkdir(parents=True, mode=0o700, exist_ok=True)
 

@@ -1,6 +1,6 @@
 """The cache of kernels on a host: <cache>/kernels/<kernel>-<key>/<kernel>, with its SHA-256 in a file beside it.
 
-The sum is taken here, of the file as it comes back: a host needs no program for it beyond a POSIX shell.
+The sum is taken there by sha256sum; for a host without it here, of the file as it comes back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from asct.hosts.base import Host
 from asct.toolchain.compilers import Compiler
 from asct.toolchain.sources import Sources
 
-_VERIFY = 'cat -- "$1.sha256" && [ -x "$1" ]'
+_TAKE_SUM = 'sha256sum -- "$1" 2>/dev/null || true'
+_VERIFY = f'cat -- "$1.sha256" && [ -x "$1" ] && {{ {_TAKE_SUM}; }}'
 _INSTALL = (
     'set -e; umask 077; mkdir -p -- "${2%/*}"; chmod 700 "$1"; part="$2.$$.part";'
     ' cp -- "$1" "$part"; mv -f -- "$part" "$2"'
@@ -31,14 +32,17 @@ def place(host: Host, tree: Sources, compiler: Compiler) -> str:
 def verified(host: Host, path: str) -> str | None:
     """The SHA-256 of a cached kernel if it is whole and may be run, else None."""
     answer = host.answer(["sh", "-c", _VERIFY, "sh", path])
-    recorded = answer.stdout.strip()
+    recorded, _, taken = answer.stdout.partition("\n")
     if answer.status != 0 or not _SUM.fullmatch(recorded):
         return None
-    return recorded if _sum(host, path) == recorded else None
+    return recorded if _sum(host, path, taken) == recorded else None
 
 
-def _sum(host: Host, path: str) -> str:
-    """The SHA-256 of a file on the host. Raises HostError when it cannot be fetched."""
+def _sum(host: Host, path: str, taken: str) -> str:
+    """The SHA-256 of a file on the host, where `taken` is what sha256sum said. Raises HostError."""
+    found = taken.partition(" ")[0]
+    if _SUM.fullmatch(found):
+        return found
     with TemporaryDirectory(prefix="asct-kernel-") as folder:
         copy = Path(folder) / "kernel"
         host.get(path, copy)
@@ -55,7 +59,8 @@ def install(host: Host, built: str, path: str) -> bool:
     """Move a binary that was built on the host into the cache, under a temporary name first, and note its sum."""
     if host.answer(["sh", "-c", _INSTALL, "sh", built, path]).status != 0:
         return False
-    _note_sum(host, path, _sum(host, path))
+    taken = host.answer(["sh", "-c", _TAKE_SUM, "sh", path]).stdout
+    _note_sum(host, path, _sum(host, path, taken))
     return True
 
 

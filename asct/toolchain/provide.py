@@ -16,6 +16,7 @@ from asct.toolchain import compilers, cross, hostcache, native, sources
 from asct.toolchain.compilers import Compiler
 from asct.toolchain.failure import BuildFailed, no_compiler
 from asct.toolchain.sources import Sources
+from asct.toolchain.turns import turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,24 @@ def _from_host_compilers(host: Host, tree: Sources, known: Sequence[Compiler], l
             _append(log, f"cached on the host: {target}\n")
             return target, compiler, "host", True, sha256
         try:
-            sha256 = native.build(host, tree, compiler, target, log)
+            sha256, cached = _built_there(host, tree, compiler, target, log)
         except BuildFailed as error:
             failure = error
             continue
-        return target, compiler, "host", False, sha256
+        return target, compiler, "host", cached, sha256
     if failure is not None and compilers.here(tree.arch) is None:
         raise NotMeasured(failure.diagnostic)
     return None
+
+
+def _built_there(host: Host, tree: Sources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
+    """The SHA-256 of a kernel that was not in the host's cache, and whether another host brought it there meanwhile."""
+    with turn(target) as later:
+        sha256 = hostcache.verified(host, target) if later else None
+        if sha256 is not None:
+            _append(log, f"built meanwhile by a host that shares the cache: {target}\n")
+            return sha256, True
+        return native.build(host, tree, compiler, target, log), False
 
 
 def _from_here(host: Host, tree: Sources, log: Path) -> _Found:
@@ -95,8 +106,10 @@ def _from_here(host: Host, tree: Sources, log: Path) -> _Found:
     if hostcache.verified(host, target) == sha256:
         _append(log, f"cached on the host: {target}\n")
         return target, compiler, "here", True, sha256
-    hostcache.push(host, binary, target, sha256)
-    _append(log, f"pushed to the host: {target}\n")
+    with turn(target) as later:
+        if not later or hostcache.verified(host, target) != sha256:
+            hostcache.push(host, binary, target, sha256)
+            _append(log, f"pushed to the host: {target}\n")
     if hostcache.verified(host, target) != sha256:
         raise NotMeasured(hostcache.unusable(host.name, tree.kernel, target))
     return target, compiler, "here", False, sha256

@@ -1,0 +1,101 @@
+"""Hosts side by side whose account has one cache: a kernel is built or pushed once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from asct.hosts.opening import open_host
+from asct.plan.model import HostSpec
+from asct.sdk.facts import HostFacts
+from asct.toolchain import Built, hostcache, native, provide
+from asct.toolchain.turns import turn
+from tests.toolchain.conftest import without_compiler
+
+HOSTS = 6
+
+
+def side_by_side(kernels: Path, facts: HostFacts, folder: Path) -> list[Built]:
+    """`tiny` on as many hosts at once, each with a work folder and a build folder of its own."""
+    everyone = threading.Barrier(HOSTS)
+
+    def one(number: int) -> Built:
+        host = open_host(HostSpec(f"h{number}", "local", workdir=str(folder / f"work{number}")))
+        try:
+            everyone.wait(30)
+            return provide(host, "tiny", facts, folder / f"build{number}", kernels)
+        finally:
+            host.close()
+
+    with ThreadPoolExecutor(HOSTS) as pool:
+        return list(pool.map(one, range(HOSTS)))
+
+
+def counting(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list[str]:
+    """The hosts for which a function of a module is called from now on."""
+    called: list[str] = []
+    real: Callable[..., object] = getattr(module, name)
+
+    def counted(host: object, *arguments: object) -> object:
+        called.append(str(getattr(host, "name", "")))
+        return real(host, *arguments)
+
+    monkeypatch.setattr(module, name, counted)
+    return called
+
+
+def test_built_once(kernels: Path, facts: HostFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = counting(monkeypatch, native, "build")
+    found = side_by_side(kernels, facts, tmp_path)
+    assert len(builds) == 1
+    assert sorted(one.cached for one in found) == [False] + [True] * (HOSTS - 1)
+    assert len({one.path for one in found}) == 1
+
+
+def test_pushed_once(kernels: Path, facts: HostFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pushes = counting(monkeypatch, hostcache, "push")
+    found = side_by_side(kernels, without_compiler(facts), tmp_path)
+    assert len(pushes) == 1
+    logs = [one.log.read_text() for one in found]
+    assert sum("[status 0]" in text for text in logs) == 1
+    assert {one.sha256 for one in found} == {found[0].sha256}
+
+
+def test_a_sum_needs_no_program_there(
+    kernels: Path, facts: HostFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hostcache, "_VERIFY", hostcache._VERIFY.replace("sha256sum", "no-such-program"))
+    monkeypatch.setattr(hostcache, "_TAKE_SUM", hostcache._TAKE_SUM.replace("sha256sum", "no-such-program"))
+    host = open_host(HostSpec("h", "local", workdir=str(tmp_path / "work")))
+    try:
+        first = provide(host, "tiny", facts, tmp_path / "build", kernels)
+        assert provide(host, "tiny", facts, tmp_path / "build", kernels).cached
+        Path(first.path).write_bytes(b"harmed")
+        assert not provide(host, "tiny", facts, tmp_path / "build", kernels).cached
+    finally:
+        host.close()
+
+
+def test_a_first_one_that_fails_lets_the_others_go_on(tmp_path: Path) -> None:
+    place, begun, seen = str(tmp_path), threading.Event(), []
+
+    def first() -> None:
+        with pytest.raises(ValueError, match="no"), turn(place):
+            begun.set()
+            raise ValueError("no")
+
+    def later() -> None:
+        begun.wait(30)
+        with turn(place) as later_one:
+            seen.append(later_one)
+
+    threads = [threading.Thread(target=one) for one in (first, later, later)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert seen == [True, True]
