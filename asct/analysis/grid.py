@@ -110,6 +110,8 @@ def shown(value: Any) -> str:
 
 def plain(text: str, keep_lines: bool = False) -> str:
     """`text` without control and direction-changing characters, which could forge what a terminal or page shows."""
+    if text.isprintable():
+        return text
     kept = []
     for mark in text:
         if keep_lines and mark in "\n\t":

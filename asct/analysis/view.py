@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -176,8 +177,9 @@ def _job(entry: JobEntry, records: Sequence[Record], repeats: Sequence[RepeatVie
     return JobView(entry, benchmark, own, ordered, (_plain_table(own),) if own else (), (), note)
 
 
-def units_of(benchmark: Benchmark[Any] | None) -> dict[str, str]:
-    """The unit of each setting that has one, from the schema of the settings."""
+@cache
+def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
+    """The unit of each setting that has one, from the schema of the settings, which takes a while to make."""
     found: dict[str, str] = {}
     for name, schema in benchmark.settings_schema().get("properties", {}).items() if benchmark else ():
         inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]

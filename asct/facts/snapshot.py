@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -70,18 +71,19 @@ def from_output(text: str, token: str) -> Snapshot:
 
 def write(snapshot: Snapshot, folder: Path) -> None:
     """Keep it: files under their own paths, answers as commands/<name>.txt with the status in the last line."""
-    for path, text in snapshot.files.items():
-        parts = path.strip("/").split("/")
-        if any(part in ("", ".", "..") for part in parts):
-            continue
-        target = folder.joinpath(*parts)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text + "\n", encoding="utf-8", errors="surrogateescape")
+    texts = {path.strip("/"): f"{text}\n" for path, text in snapshot.files.items()}
     for name, answer in snapshot.commands.items():
-        target = folder / COMMANDS_FOLDER / f"{name}.txt"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        body = f"{answer.text.rstrip()}\n[status {answer.status}]\n"
-        target.write_text(body, encoding="utf-8", errors="surrogateescape")
+        texts[f"{COMMANDS_FOLDER}/{name}.txt"] = f"{answer.text.rstrip()}\n[status {answer.status}]\n"
+    made: set[str] = set()
+    for path, text in texts.items():
+        if any(part in ("", ".", "..") for part in path.split("/")):
+            continue
+        parent = f"{folder}/{path.rpartition('/')[0]}"
+        if parent not in made:  # hosts have hundreds of these files, and looking for a folder takes as long as a file
+            os.makedirs(parent, exist_ok=True)  # noqa: PTH103
+            made.add(parent)
+        with open(f"{folder}/{path}", "w", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+            file.write(text)
 
 
 def read(folder: Path, below: Iterable[str] = ("etc", "proc", "run", "sys")) -> Snapshot:

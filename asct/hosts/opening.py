@@ -35,13 +35,13 @@ def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | No
     Raises UsageError for a transport that does not exist.
     """
     name = transport or spec.transport
-    known = [one for one, _ in transports()]
     if name in PLANNED:
         raise UsageError(problems.planned_transport(name, spec.span))
-    if name not in known:
-        raise UsageError(problems.unknown_transport(name, known, spec.span))
-    module = importlib.import_module(f"asct.hosts.{name}")
-    return cast(Host, module.make(spec, folder or Path.cwd()))
+    there = any(Path(place, f"{name}.py").is_file() for place in package.__path__)
+    make = getattr(importlib.import_module(f"asct.hosts.{name}"), "make", None) if there else None
+    if make is None:
+        raise UsageError(problems.unknown_transport(name, [one for one, _ in transports()], spec.span))
+    return cast(Host, make(spec, folder or Path.cwd()))
 
 
 def open_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:

@@ -32,7 +32,8 @@ def test_looking_for_transports_loads_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "hint"), [("shh", "E301", "ssh"), ("x", "E301", "local"), ("slurm", "E302", "ssh")]
+    ("name", "code", "hint"),
+    [("shh", "E301", "ssh"), ("x", "E301", "local"), ("base", "E301", "local"), ("slurm", "E302", "ssh")],
 )
 def test_transport_that_is_not_there(name: str, code: str, hint: str) -> None:
     with pytest.raises(UsageError) as error:
@@ -62,7 +63,7 @@ def test_dryrun_text_can_be_pasted(tmp_path: Path) -> None:
 
 def test_dryrun_touches_nothing(tmp_path: Path) -> None:
     host: Host = dry_host()
-    host.open()
+    host.open(Session("tests", "the tests"))
     source = tmp_path / "s"
     source.write_text("x")
     assert host.answer(["uname", "-m"]).stdout == ""
