@@ -16,7 +16,7 @@ from asct.analysis.overlay import overlaid
 from asct.analysis.verdict import Summary, summarise, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
-from asct.sdk.record import doubtful
+from asct.sdk.record import COMMON_FLAGS, doubtful
 
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
@@ -171,7 +171,8 @@ def _section(view: RunView, job_id: str, unique: str) -> Section:
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
     """What stands in the tables that people read; those that put a value in doubt first."""
-    texts = {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
+    texts = {**COMMON_FLAGS}
+    texts |= {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
     seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
     return [(flag, texts[flag]) for flag in sorted(seen, key=lambda flag: not doubtful(flag)) if flag in texts]
 

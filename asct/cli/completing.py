@@ -41,8 +41,9 @@ def explained() -> list[str]:
     """What `asct explain` knows: benchmarks, metrics, settings with all their spellings, flags, codes."""
     from asct.diagnostics.codes import all_codes
     from asct.registry import installed
+    from asct.sdk.record import COMMON_FLAGS
 
-    known = [*all_codes(), *installed().names()]
+    known = [*all_codes(), *installed().names(), *COMMON_FLAGS]
     for item in installed().all():
         known += [*item.aliases, *(metric.name for metric in item.metrics), *item.params_model.aliases(), *item.flags]
     return known

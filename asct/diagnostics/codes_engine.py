@@ -110,4 +110,16 @@ CODES: dict[str, CodeText] = {
         "before. Here they are not: another version of the program on the host, or of asct, or the notes of another "
         "measurement. What was measured is set aside (.try1 beside the repeat's folder), and the test begins again.",
     ),
+    "E623": CodeText(
+        "measured before under other conditions",
+        "With `--reuse`: an earlier run measured the point in time, but something it depends on has changed since. The "
+        "message names the facts of the host that differ; where they are the same, it is another build of a kernel, "
+        "another version of a program, another drive below a target, or another result of a job that it needs. The "
+        "point is measured.",
+    ),
+    "E624": CodeText(
+        "earlier run is damaged",
+        "With `--reuse`: an earlier run has the point, but not whole: its records, its journal and its status files "
+        "disagree, or raw files are gone. Nothing is taken from there; `asct results verify` says what is wrong.",
+    ),
 }

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
+from asct.engine.before import Before, done_before
 from asct.engine.binding import bind_points, deferred, needed_values, total_seconds
 from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.exports import ExportLedger
 from asct.engine.point import BoundPoint, Outcome, PointRunner
 from asct.engine.preflight import Demand, Finding
 from asct.engine.refusals import is_refusal
-from asct.engine.shared import Shared
+from asct.engine.reuse_key import Surroundings, keyed
+from asct.engine.shared import Done, Shared
 from asct.engine.site import Site
 from asct.engine.stepping import Stepper, Trail
 from asct.engine.telemetry import document, snapshot
@@ -24,7 +26,7 @@ from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.record import Scalar
-from asct.store.model import JobEntry
+from asct.store.model import JobEntry, Reused
 from asct.values.quantity import format_quantity
 
 Exports = Mapping[str, Mapping[str, Scalar] | None]
@@ -42,8 +44,20 @@ class JobState:
     refused: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     elapsed_s: float = 0.0
+    reused: dict[str, Reused] = field(default_factory=dict)
+    """What of `counts` was taken from earlier runs, by run."""
     exports: dict[str, Scalar] | None = None
     """Results for other jobs; None while nothing was measured."""
+
+    def take_in(self, done: Done) -> None:
+        """Count a repeat that is not measured again."""
+        self.counts[done.status] += 1
+        if done.source:
+            known = self.reused.setdefault(
+                done.source, Reused(run=done.source, repeats=0, measured_at=done.measured_at)
+            )
+            known.repeats += 1
+            known.measured_at = min(known.measured_at, done.measured_at)
 
     def entry(self) -> JobEntry:
         """The job in run.json: every planned repeat is counted once."""
@@ -63,6 +77,7 @@ class JobState:
             elapsed_s=round(self.elapsed_s, 3),
             note=self.note,
             refused=self.refused,
+            reused=list(self.reused.values()),
         )
 
 
@@ -159,17 +174,29 @@ class JobRunner:
     def _measure_all(self, points: list[BoundPoint], started: float) -> None:
         before = snapshot(self._site.connection)
         runner = PointRunner(self._shared, self._job, self._state.benchmark, self._site.facts)
+        points = self._state.points = self._keyed(points)
+        done = self._done(points)
         for index, repeat in self._shared.ports.schedule(self._job):
             if self._shared.stop.requested or self._state.note:
                 break
             point = points[index]
-            earlier = self._shared.earlier.statuses.get((self._job.host, self._job.id, point.id, repeat))
-            if earlier is not None:
-                self._state.counts[earlier] += 1
-                continue
-            if self._ready(points):
+            if not done.has(point.id, repeat) and self._ready(points):
                 self._one(runner, point, repeat)
         self._end(before, started)
+
+    def _done(self, points: Sequence[BoundPoint]) -> Before:
+        """What is not measured, counted."""
+        shared, state = self._shared, self._state
+        before = done_before(shared, self._job, state.benchmark, points, self._site.facts, self._ledger)
+        for one in before.repeats.values():
+            state.take_in(one)
+        return before
+
+    def _keyed(self, points: Sequence[BoundPoint]) -> list[BoundPoint]:
+        """The points with what their results depend on. Raises HostLost."""
+        spec = self._shared.resolved.hosts[self._job.host]
+        around = Surroundings(self._site.connection, spec, self._site.ready, self._needs)
+        return keyed(self._job, self._state.benchmark, points, around)
 
     def _end(self, before: Mapping[str, float], started: float) -> None:
         """Telemetry and the job's folder; a host lost just now has neither."""

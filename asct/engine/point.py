@@ -56,6 +56,8 @@ class BoundPoint:
     """What one attempt may take."""
     unfit: Diagnostic | None = None
     """Why the host has no room for it: it fails without being tried, and the other points go on."""
+    reuse_key: str = ""
+    """All that its values depend on, as a hash; empty for one whose results are not taken again."""
 
     @property
     def label(self) -> str:
@@ -277,6 +279,7 @@ class PointRunner:
             diagnostic=outcome.diagnostic.to_json() if outcome.diagnostic else None,
             attempts=one.number,
             steps=trail.rows,
+            reuse_key=point.reuse_key,
         )
         command = Command(
             host=self._job.host,

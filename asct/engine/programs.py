@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from asct.engine.ports import Built
 from asct.sdk.facts import HostFacts
 from asct.sdk.step import Kernel, Program, Step
 
@@ -20,6 +21,8 @@ class Programs:
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
+    built: dict[str, Built] = field(default_factory=dict)
+    """Of what the kernels are made."""
     found: dict[str, str] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)

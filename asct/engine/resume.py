@@ -8,11 +8,12 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.exports import ExportLedger
 from asct.engine.ports import Collaborators
 from asct.engine.records import measurements_of
-from asct.engine.shared import Earlier
+from asct.engine.shared import Done, Earlier
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Record, Scalar
 from asct.store.layout import RunLayout
+from asct.store.model import Status
 from asct.store.reader import RepeatKey, StoredRun, read_run
 from asct.store.writer import RunWriter
 
@@ -35,28 +36,30 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
     ]
 
 
-def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, str]:
-    """The repeats of `resolved` that the run has, with their status."""
+def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Done]:
+    """The repeats of `resolved` that the run has."""
     told = stored.ends()
     recorded = {_key(record) for record in stored.records()}
-    found: dict[RepeatKey, str] = {}
+    found: dict[RepeatKey, Done] = {}
     for job in resolved.jobs:
         accepted = _DONE[:1] if job.strict else _DONE
         for point in job.points:
             for repeat in range(1, job.repeats + 1):
                 key = (job.host, job.id, point.id, repeat)
-                if told.get(key) in accepted and key in recorded and _status(stored, key) == told[key]:
-                    found[key] = told[key]
+                if told.get(key) not in accepted or key not in recorded:
+                    continue
+                status = _status(stored, key)
+                if status is not None and status.status == told[key]:
+                    found[key] = Done(status.status, status.started_at, status.reused_from)
     return found
 
 
-def _status(stored: StoredRun, key: RepeatKey) -> str | None:
-    """The status a repeat's own file tells; None for one that is missing or torn."""
+def _status(stored: StoredRun, key: RepeatKey) -> Status | None:
+    """What a repeat's own file tells; None for one that is missing or torn."""
     try:
-        status = stored.status(stored.layout.repeat(*key))
+        return stored.status(stored.layout.repeat(*key))
     except StoreError:
         return None
-    return status.status if status is not None else None
 
 
 def _key(record: Record) -> RepeatKey:
@@ -88,7 +91,7 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Collaborators) -> t
 
 
 def _exports(
-    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, str], ports: Collaborators
+    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, Done], ports: Collaborators
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
     """Results of jobs that others need, from the records that stay."""
     by_repeat: dict[RepeatKey, list[Record]] = {}

@@ -33,6 +33,7 @@ from asct.engine.shared import Earlier, Shared
 from asct.engine.stop import Stop, signals
 from asct.errors import StoreError, UsageError
 from asct.planner.model import Job, ResolvedPlan
+from asct.store.earlier import EarlierRuns
 from asct.store.layout import RunLayout, run_id
 from asct.store.model import Run, Verdict
 from asct.store.writer import RunWriter
@@ -82,7 +83,7 @@ def apply(
     writer, earlier = _open_writer(resolved, options, ports, resume)
     try:
         bus = Bus(writer, listeners)
-        shared = Shared(resolved, options, ports, writer, bus, Stop(), earlier)
+        shared = Shared(resolved, options, ports, writer, bus, Stop(), earlier, _reuse(options, writer))
         for note in writer.notes:
             bus.notice(None, note)
         with signals(shared.stop):
@@ -181,6 +182,14 @@ def _open_writer(
         command=list(options.command),
     )
     return RunWriter.create(options.results, head, resolved.text, ports.freeze(resolved), options.folder), Earlier()
+
+
+def _reuse(options: RunOptions, writer: RunWriter) -> EarlierRuns | None:
+    if options.reuse_s is None:
+        return None
+    from asct.engine.reuse import earlier_runs
+
+    return earlier_runs(options.results, options.reuse_s, writer.layout.root)
 
 
 def _measure(shared: Shared, jobs: Mapping[str, list[Job]], started: float) -> None:

@@ -11,15 +11,26 @@ from asct.engine.ports import Collaborators, RunOptions
 from asct.engine.stop import Stop
 from asct.planner.model import ResolvedPlan
 from asct.sdk.record import Scalar
+from asct.store.earlier import EarlierRuns
 from asct.store.reader import RepeatKey
 from asct.store.writer import RunWriter
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """What an earlier part of a resumed run measured: repeats by status, and results for jobs that need them."""
+class Done:
+    """A repeat that is not measured again. `source` is `<plan>/<run id>` of the earlier run that it was taken from;
+    empty for one that an earlier part of this run measured."""
 
-    statuses: Mapping[RepeatKey, str] = field(default_factory=dict)
+    status: str
+    measured_at: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier part of a resumed run has: repeats, and results for jobs that need them."""
+
+    done: Mapping[RepeatKey, Done] = field(default_factory=dict)
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
     """(host, job id) to its results by path."""
 
@@ -35,6 +46,8 @@ class Shared:
     bus: Bus
     stop: Stop
     earlier: Earlier = field(default_factory=Earlier)
+    reuse: EarlierRuns | None = None
+    """Where points are looked up before they are measured (`--reuse`)."""
 
     @property
     def run(self) -> str:

@@ -210,6 +210,7 @@ class Site:
         except OSError as error:
             raise self._shared.writer.fail(folder, error) from error
         self.ready.kernels[name], self.ready.sums[name] = built.path, built.sha256
+        self.ready.built[name] = built
         elapsed = round(time.monotonic() - started, 3)
         self._shared.bus.emit(KernelBuilt(self.name, name, built.compiler, built.cached, elapsed))
 

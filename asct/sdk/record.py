@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Scalar = str | int | float | bool
+
+REUSED: Final = "reused"
+COMMON_FLAGS: Final[Mapping[str, str]] = {
+    REUSED: "an earlier run measured it on the same host under the same conditions (`--reuse`); its status.json says "
+    "which and when",
+}
+"""Flags that values of any benchmark may have, and what each means."""
 
 
 class Stats(BaseModel):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from asct.sdk.record import Record, Scalar
 
-__all__ = ["Command", "HostEntry", "JobEntry", "Record", "Run", "Status", "StepNote", "Verdict"]
+__all__ = ["Command", "HostEntry", "JobEntry", "Record", "Reused", "Run", "Status", "StepNote", "Verdict"]
 
 PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
 
@@ -48,6 +48,16 @@ class HostEntry(_Document):
     description: str = ""
 
 
+class Reused(_Document):
+    """Repeats of a job that were taken from an earlier run (`--reuse`) instead of being measured."""
+
+    run: str
+    """`<plan>/<run id>` of the run that measured them."""
+    repeats: int
+    measured_at: str
+    """When the oldest of them was measured."""
+
+
 class JobEntry(_Document):
     """A job of the run and how many of its measurements ended how."""
 
@@ -64,6 +74,8 @@ class JobEntry(_Document):
     """Why nothing, or not all, was measured."""
     refused: bool = False
     """Refused for safety; decides the exit code."""
+    reused: list[Reused] = Field(default_factory=list)
+    """What of `counts` was taken from earlier runs, by run."""
 
 
 class Run(_Document):
@@ -108,6 +120,10 @@ class Status(_Document):
     attempts: int = 1
     steps: list[dict[str, Scalar | None]] = Field(default_factory=list)
     """Per step: name, status (exit), elapsed_ns, folder (relative)."""
+    reuse_key: str = ""
+    """SHA-256 over all that the measurement depends on; while it is the same, `--reuse` may take it again."""
+    reused_from: str = ""
+    """`<plan>/<run id>` of the run that measured it; empty for the run itself."""
 
 
 class Command(_Document):

@@ -8,6 +8,7 @@ journal agree; anything torn before is measured again by a resume.
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
@@ -24,6 +25,7 @@ from asct.sdk.record import Record
 from asct.store.files import LineFile, write_atomic, write_error, writing
 from asct.store.folders import given_folder, link_latest, new_folder
 from asct.store.layout import RunLayout
+from asct.store.links import link_files
 from asct.store.lock import RunLock
 from asct.store.model import Command, Run, Status, StepNote
 from asct.store.steps import sync_files
@@ -173,6 +175,23 @@ class RunWriter:
                 self._put(self.layout.status(folder), _document(status), sync=False)
             except StoreError:
                 self._records.take_back(before)
+                raise
+
+    def adopt(self, sources: Mapping[Path, Path]) -> None:
+        """Make the folders of repeats, each with the raw files of an earlier run, all but how it ended there.
+
+        Raises StoreError, also (E515) when the earlier run cannot be read: nothing is left of the folders then.
+        """
+        for folder, source in sources.items():
+            self.repeat_folder(folder)
+            endings = (self.layout.command(folder), self.layout.status(folder), self.layout.steps(folder))
+            try:
+                link_files(source, folder, [place.name for place in endings])
+            except OSError as error:
+                raise self.fail(folder, error) from error
+            except StoreError:
+                for begun in sources:
+                    shutil.rmtree(begun, ignore_errors=True)
                 raise
 
     def note_step(self, repeat: Path, note: StepNote) -> None:

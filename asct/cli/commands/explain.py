@@ -9,7 +9,7 @@ import click
 
 from asct.cli.completing import completing, explained
 from asct.cli.options import Settings, shared_options
-from asct.sdk.record import doubtful
+from asct.sdk.record import COMMON_FLAGS, doubtful
 
 _ITEMS = ("* ", "- ", "1. ")
 
@@ -114,6 +114,8 @@ def _part(name: str) -> tuple[str, str] | None:
         for text in (_metric_text(item, part), _setting_text(item, part), _flag_text(item, part)):
             if text is not None:
                 texts.setdefault(text, []).append(item.name)
+    if name in COMMON_FLAGS:
+        return name, _flag_body(name, COMMON_FLAGS[name])
     if not texts:
         return None
     body = "\n\n".join(f"{text}\n* in: {', '.join(owners)}" for text, owners in texts.items())
@@ -144,8 +146,10 @@ def _setting_text(benchmark: Any, name: str) -> str | None:
 
 def _flag_text(benchmark: Any, name: str) -> str | None:
     meaning = benchmark.flags.get(name)
-    if meaning is None:
-        return None
+    return None if meaning is None else _flag_body(name, meaning)
+
+
+def _flag_body(name: str, meaning: str) -> str:
     doubt = "puts the value in doubt" if doubtful(name) else "does not put the value in doubt by itself"
     return f"flag `{name}`, {doubt}\n\n* {meaning}"
 

@@ -1,0 +1,179 @@
+"""Points that an earlier run measured under the very same conditions are taken from it (`apply --reuse AGE`).
+
+A point is taken whole or not at all: repeats of several runs would not tell how much it varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.bus import now
+from asct.engine.events import PointEnded, PointStarted
+from asct.engine.point import BoundPoint
+from asct.engine.records import measurements_of
+from asct.engine.reuse_key import changes, repeatable
+from asct.engine.shared import Done, Shared
+from asct.errors import StoreError
+from asct.planner.estimate import known_settings
+from asct.planner.model import Job, Point, ResolvedPlan
+from asct.sdk.benchmark import Benchmark, Catalog
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import REUSED, Record, Scalar
+from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns, Wanted
+from asct.store.model import Status
+
+ACCEPTED: Final = ("ok", "noisy")
+_MOST_CHANGES: Final = 6
+
+
+def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
+    """What was measured below `results` in the last `age_s` seconds; `leave_out` is the run that asks."""
+    return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
+
+
+def wanted(job: Job, point_id: str) -> Wanted:
+    """What of a point must be there to do without measuring it."""
+    return Wanted(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A repeat that was taken, and its results for jobs that need them."""
+
+    point_id: str
+    repeat: int
+    done: Done
+    exported: Mapping[str, Scalar]
+
+
+@dataclass(slots=True)
+class Reuse:
+    """Takes the points of one job from earlier runs. Methods raise StoreError when this run cannot be written."""
+
+    shared: Shared
+    runs: EarlierRuns
+    job: Job
+    benchmark: Benchmark[Any]
+    facts: HostFacts
+    others: dict[str, list[EarlierPoint]] = field(default_factory=dict)
+    """By run: points that it measured under other conditions."""
+
+    def take(self, points: Iterable[BoundPoint]) -> Iterator[Taken]:
+        """Each repeat of each point that an earlier run has; then tells of those that it has under other conditions."""
+        for point in points:
+            if point.reuse_key and not self.shared.stop.requested:
+                yield from self._point(point)
+        for found in self.others.values():
+            self.shared.bus.notice(self.job.host, self._changed(found))
+
+    def _point(self, point: BoundPoint) -> list[Taken]:
+        other: EarlierPoint | None = None
+        for found in self.runs.of(wanted(self.job, point.id)):
+            if any(status.reuse_key != point.reuse_key for status in found.statuses):
+                other = other or found
+            elif whole := self._adopted(point, found):
+                return [self._repeat(point, repeat, found.name) for repeat in whole]
+        if other is not None:
+            self.others.setdefault(other.name, []).append(other)
+        return []
+
+    def _adopted(self, point: BoundPoint, found: EarlierPoint) -> list[EarlierRepeat]:
+        """The repeats, their raw files in the folders of this run; none, and told why, when they are not whole."""
+        layout = self.shared.writer.layout
+        try:
+            whole = found.repeats()
+            self.shared.writer.adopt(
+                {layout.repeat(self.job.host, self.job.id, point.id, one.status.repeat): one.folder for one in whole}
+            )
+        except StoreError as error:
+            if self.shared.writer.failure is not None:
+                raise
+            self.shared.bus.notice(self.job.host, _damaged(found, error))
+            return []
+        return whole
+
+    def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> Taken:
+        """One repeat as one of this run, with the events of its end: a resume then finds it like any other."""
+        writer, job, status = self.shared.writer, self.job, earlier.status
+        source = status.reused_from or run
+        folder = writer.layout.repeat(job.host, job.id, point.id, status.repeat)
+        raw = writer.layout.relative(folder)
+        records = [self._record(record, raw) for record in earlier.records]
+        writer.finish_repeat(folder, earlier.command, _status(status, earlier.raw, raw, source), records)
+        place = (job.host, job.id, point.id, status.repeat)
+        self.shared.bus.emit(PointStarted(*place, point.label, point.estimated_s))
+        self.shared.bus.emit(PointEnded(*place, status.status, 0.0, f"measured before, {source}"))
+        exported = self.benchmark.export(measurements_of(records))
+        return Taken(point.id, status.repeat, Done(status.status, status.started_at, source), exported)
+
+    def _record(self, record: Record, raw: str) -> Record:
+        flags = [flag for flag in record.flags if flag != REUSED]
+        own = {"run": self.shared.run, "plan": self.shared.resolved.name, "id": self.job.id, "raw": raw}
+        return record.model_copy(update={**own, "flags": [*flags, REUSED]})
+
+    def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:
+        """What is other than when points were measured before, as far as the facts tell it."""
+        first = found[0]
+        facts = first.facts()
+        names = changes(facts, self.facts) if facts is not None else []
+        more = f" and {len(names) - _MOST_CHANGES} more" if len(names) > _MOST_CHANGES else ""
+        what = (
+            f"{', '.join(names[:_MOST_CHANGES])}{more}" if names else "a program, a drive, or a result that they read"
+        )
+        points = "1 point" if len(found) == 1 else f"{len(found)} points"
+        ago = age_text(first.measured_at, now())
+        message = f"{self.job.id} on {self.job.host}: {points} of {first.name}, {ago}, cannot be taken: {what} changed"
+        return Diagnostic("E623", message, severity="note")
+
+
+def _status(status: Status, before: str, raw: str, source: str) -> Status:
+    """How the repeat ended there, with its folders as they are here."""
+    steps = [{**row, "folder": raw + str(row["folder"]).removeprefix(before)} for row in status.steps]
+    flags = sorted({*status.flags, REUSED})
+    return status.model_copy(update={"steps": steps, "flags": flags, "reused_from": source})
+
+
+def _damaged(found: EarlierPoint, error: StoreError) -> Diagnostic:
+    message = f"nothing of {found.name} is taken for {found.job_id} {found.point_id}: {error.diagnostics[0].message}"
+    return Diagnostic("E624", message, hint=f"`asct results verify {found.name}` shows all of it", severity="warning")
+
+
+def age_text(moment: str, present: str) -> str:
+    """`40 min old`, `3 h old`, `2 d old`: the time between two times as documents write them."""
+    seconds = (datetime.fromisoformat(present) - datetime.fromisoformat(moment)).total_seconds()
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit} old"
+    return f"{max(0.0, seconds):.0f} s old"
+
+
+def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
+    """At most how many points of each job (by its key) could be taken: measured in time, on hosts whose facts were the
+    same then as the newest that are known. What is there now only the host can say."""
+    newest = {host: runs.newest_facts(host) for host in resolved.hosts}
+    return {
+        job.key: sum(_may_be_taken(job, point, benchmark, runs, newest[job.host]) for point in job.points)
+        for job in resolved.jobs
+        if (benchmark := catalog.get(job.benchmark)) is not None
+    }
+
+
+def _may_be_taken(
+    job: Job, point: Point, benchmark: Benchmark[Any], runs: EarlierRuns, newest: HostFacts | None
+) -> bool:
+    params = benchmark.params_model.model_validate(known_settings(point))
+    if not repeatable(benchmark.needs(params, newest)):
+        return False
+    return any(
+        all(status.reuse_key for status in found.statuses) and _unchanged(found.facts(), newest)
+        for found in runs.of(wanted(job, point.id))
+    )
+
+
+def _unchanged(before: HostFacts | None, after: HostFacts | None) -> bool:
+    return before is not None and after is not None and not changes(before, after)

@@ -1,0 +1,126 @@
+"""What a measurement depends on, as one key: while it is the same, an earlier result may be taken again (`--reuse`).
+
+The key is a SHA-256 over the benchmark and its version, the settings (with the results of other jobs filled in), the
+kernels with their compiler and flags, the tools, the host and what is known of its hard- and software, and the drives
+below the targets. Times of files, names of plans and versions of asct are no part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from asct.engine.drives import drives
+from asct.engine.point import BoundPoint
+from asct.engine.programs import Programs
+from asct.errors import HostTimeout
+from asct.hosts.base import Host
+from asct.plan.model import HostSpec
+from asct.planner.canonical import digest
+from asct.planner.model import Job
+from asct.sdk.benchmark import Benchmark
+from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Needs
+from asct.sdk.record import Scalar
+
+_MOVING: Final[dict[str, Any]] = {
+    "schema_": True, "host": True, "collected_at": True, "load": True, "tools": True, "unknown": True,
+    "work_free_bytes": True,
+    "memory": {"available_bytes": True, "huge_pages": {"__all__": {"free"}}},
+    "nodes": {"__all__": {"free_bytes", "available_bytes"}},
+}  # fmt: skip
+"""Facts that change by themselves, and the tools: of those only the ones that a point uses count."""
+_GRAIN: Final = 64 << 20
+"""Sizes of memory count in steps of so many bytes: a kernel keeps a little more or less for itself at each start."""
+
+
+def repeatable(needs: Needs) -> bool:
+    """Whether a point leaves everything as it was but its own files: one that writes what the plan names, or wipes it,
+    is measured each time it is asked for."""
+    return not needs.purges and not any(path for path, _ in needs.writes_bytes)
+
+
+def conditions(facts: HostFacts) -> dict[str, Any]:
+    """What is known of a host and does not move by itself, by the name of the fact (`cpu.governor`, `nodes`)."""
+    found: dict[str, Any] = {}
+    for name, value in facts.model_dump(mode="json", exclude=_MOVING).items():
+        parts = {f"{name}.{part}": inner for part, inner in value.items()} if isinstance(value, dict) else {name: value}
+        found.update(parts)
+    found["memory.total_bytes"] = _coarse(found["memory.total_bytes"])
+    found["nodes"] = [{**node, "memory_bytes": _coarse(node["memory_bytes"])} for node in found["nodes"]]
+    if facts.cpu.governor is None:  # then the clock is the one of this moment
+        del found["cpu.frequency_hz"]
+    return found
+
+
+def _coarse(size: int | None) -> int | None:
+    return None if size is None else round(size / _GRAIN)
+
+
+def changes(before: HostFacts, after: HostFacts) -> list[str]:
+    """The names of the facts in which two states of a host differ, as far as a measurement depends on them."""
+    first, second = conditions(before), conditions(after)
+    return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the points of one job meet on their host. `needs` are the results of other jobs that they read."""
+
+    host: Host
+    spec: HostSpec
+    programs: Programs
+    needs: Mapping[str, Scalar]
+
+
+def keyed(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], around: Surroundings) -> list[BoundPoint]:
+    """The points with their keys; one that cannot be taken again, or not be measured at all, has none.
+
+    Raises HostLost.
+    """
+    facts, spec = around.programs.facts, around.spec
+    asked = {
+        point.id: needs
+        for point in points
+        if point.unfit is None and repeatable(needs := benchmark.needs(point.params, facts))
+    }
+    try:
+        opened = drives(around.host, {path for needs in asked.values() for path in _opened(needs, around.host)})
+    except HostTimeout:  # of a drive that does not answer nobody knows whether it is still the same
+        return list(points)
+    place = [spec.name, spec.transport, spec.address, spec.user, spec.sudo, spec.workdir]
+    common = digest([job.benchmark, job.version, place, conditions(facts), dict(around.needs)])
+    return [
+        replace(point, reuse_key=digest([common, point.settings, *_used(asked[point.id], around, opened)]))
+        if point.id in asked
+        else point
+        for point in points
+    ]
+
+
+def _opened(needs: Needs, host: Host) -> list[str]:
+    """The paths that a point opens; a file that its job makes lies in the work folder."""
+    return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
+
+
+def _used(needs: Needs, around: Surroundings, opened: Mapping[str, str]) -> list[Any]:
+    programs = around.programs
+    kernels = {name: _build(name, programs) for name in needs.kernels}
+    tools = {name: _tool(name, programs) for name in (*dict(needs.tools), *needs.optional_tools)}
+    below = {path if path in needs.targets else "": opened[path] for path in _opened(needs, around.host)}
+    return [kernels, tools, below]
+
+
+def _build(name: str, programs: Programs) -> list[Any]:
+    """Of what a kernel is made, and whether it runs as root."""
+    built = programs.built[name]
+    return [built.sha256, built.compiler, list(built.flags), name in programs.elevated]
+
+
+def _tool(name: str, programs: Programs) -> list[str | None]:
+    """Where a tool is and its version; nothing for one that the host lacks."""
+    fact = programs.facts.tools.get(name)
+    if fact is not None:
+        return [fact.path, fact.version]
+    return [programs.found[name]] if name in programs.found else []

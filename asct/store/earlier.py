@@ -1,0 +1,191 @@
+"""What earlier runs of a results folder measured, looked up point by point, newest run first (`--reuse`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+
+from asct.errors import StoreError
+from asct.sdk.facts import HostFacts
+from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
+from asct.store.find import list_runs
+from asct.store.model import Command, Record, Run, Status
+from asct.store.reader import RepeatKey, StoredRun, real_folders
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Repeats 1 to `repeats` of a point on a host, each ended in one of the ways `accepted`."""
+
+    host: str
+    point_id: str
+    repeats: int
+    accepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRepeat:
+    """One repeat of an earlier run, whole. `folder` is that of its raw files."""
+
+    folder: Path
+    raw: str
+    """The same, as the run's own documents write it."""
+    status: Status
+    command: Command
+    records: Sequence[Record]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One earlier run. Its records and its journal are read when something of it is taken, and kept."""
+
+    stored: StoredRun
+    name: str
+    lock: Lock = field(default_factory=Lock)
+    lines: dict[RepeatKey, list[str]] | None = None
+    ends: dict[RepeatKey, str] = field(default_factory=dict)
+
+    def read(self) -> dict[RepeatKey, list[str]]:
+        """The lines of records.jsonl by repeat; raises StoreError when the run is damaged."""
+        with self.lock:
+            if self.lines is None:
+                self.ends = self.stored.ends()
+                self.lines = _lines(self.stored)
+            return self.lines
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierPoint:
+    """A point that one job of an earlier run has in full, as far as its status files tell."""
+
+    run: _Run
+    host: str
+    job_id: str
+    point_id: str
+    statuses: tuple[Status, ...]
+
+    @property
+    def name(self) -> str:
+        """`<plan>/<run id>` of the run."""
+        return self.run.name
+
+    @property
+    def measured_at(self) -> str:
+        """When the first of its repeats began."""
+        return min(status.started_at for status in self.statuses)
+
+    def facts(self) -> HostFacts | None:
+        """What that run knew of the host; None when it cannot be read."""
+        layout = self.run.stored.layout
+        try:
+            return load(HostFacts, "facts", self.run.stored.inside(layout.facts(self.host)))
+        except StoreError:
+            return None
+
+    def repeats(self) -> list[EarlierRepeat]:
+        """Its repeats with their records; raises StoreError (E508, E510, E512, E513) when one is not whole."""
+        lines = self.run.read()
+        return [self._repeat(status, lines) for status in self.statuses]
+
+    def _repeat(self, status: Status, lines: dict[RepeatKey, list[str]]) -> EarlierRepeat:
+        stored, key = self.run.stored, (self.host, self.job_id, self.point_id, status.repeat)
+        folder = stored.layout.repeat(*key)
+        command = stored.command(folder)
+        if self.run.ends.get(key) != status.status or command is None or key not in lines:
+            raise store_error(
+                "E513", f"{folder}: its status.json is not what the journal and the records of its run say"
+            )
+        for row in status.steps:
+            if not inside(stored.layout.root, str(row["folder"])).is_dir():
+                raise store_error("E512", f"{folder}: raw files that its status.json points to are missing")
+        place = str(stored.layout.records)
+        records = [validated(Record, parse_object(line, place), place) for line in lines[key]]
+        return EarlierRepeat(folder, stored.layout.relative(folder), status, command, records)
+
+
+class EarlierRuns:
+    """The runs below `results` that may hold something measured at `since` or later; several threads may ask."""
+
+    def __init__(self, results: Path, since: datetime, leave_out: Path | None = None) -> None:
+        self._results = results
+        self._since = since
+        self._leave_out = leave_out.resolve() if leave_out is not None else None
+        self._lock = Lock()
+        self._runs: list[_Run] | None = None
+
+    def of(self, wanted: Wanted) -> Iterator[EarlierPoint]:
+        """Every job of every run that has the point in full, newest run first. Only its status files are read."""
+        for run in self._all():
+            for job in real_folders(run.stored.layout.root / "jobs" / wanted.host):
+                statuses = self._statuses(run.stored, job / wanted.point_id, wanted)
+                if statuses is not None:
+                    yield EarlierPoint(run, wanted.host, job.name, wanted.point_id, statuses)
+
+    def newest_facts(self, host: str) -> HostFacts | None:
+        """What the newest run on `host` found there; None without any."""
+        for run in self._all():
+            facts = EarlierPoint(run, host, "", "", ()).facts()
+            if facts is not None:
+                return facts
+        return None
+
+    def _all(self) -> list[_Run]:
+        with self._lock:
+            if self._runs is None:
+                self._runs = [
+                    _Run(StoredRun(item.layout, item.run), f"{item.layout.root.parent.name}/{item.layout.root.name}")
+                    for item in reversed(list_runs(self._results))
+                    if item.run is not None
+                    and self._in_time(item.run)
+                    and item.layout.root.resolve() != self._leave_out
+                ]
+            return self._runs
+
+    def _in_time(self, run: Run) -> bool:
+        """A run that never ended (its process was killed) may have measured at any time."""
+        return run.ended_at is None or self._is_recent(run.ended_at)
+
+    def _is_recent(self, moment: str) -> bool:
+        try:
+            return datetime.fromisoformat(moment) >= self._since
+        except (ValueError, TypeError):
+            return False
+
+    def _statuses(self, stored: StoredRun, point: Path, wanted: Wanted) -> tuple[Status, ...] | None:
+        found = []
+        for number in range(1, wanted.repeats + 1):
+            status = _status(stored, point / f"r{number}")
+            if status is None or not self._usable(status, wanted):
+                return None
+            found.append(status)
+        return tuple(found)
+
+    def _usable(self, status: Status, wanted: Wanted) -> bool:
+        invalid = any(flag.startswith("invalid") for flag in status.flags)
+        return status.status in wanted.accepted and not invalid and self._is_recent(status.started_at)
+
+
+def _status(stored: StoredRun, folder: Path) -> Status | None:
+    """None for a repeat that is not there, did not end, or whose status cannot be read: it is not taken."""
+    try:
+        return stored.status(folder)
+    except StoreError:
+        return None
+
+
+def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
+    """Kept as text: of thousands of records mostly few are taken."""
+    path = stored.layout.records
+    found: dict[RepeatKey, list[str]] = {}
+    for number, line in enumerate(read_text(stored.inside(path)).split("\n")[:-1], start=1):
+        place = f"{path}:{number}"
+        body = current(parse_object(line, place), "record", place)
+        try:
+            key = (body["host"], body["id"], body["point_id"], body["repeat"])
+            found.setdefault(key, []).append(line)
+        except (KeyError, TypeError) as error:
+            raise store_error("E508", f"{place}: does not say of which repeat it is") from error
+    return found
