@@ -12,11 +12,13 @@ from typing import Any
 
 import fabric
 import paramiko
+from paramiko.pkey import UnknownKeyType
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost, HostTimeout
 from asct.hosts import hostkeys, problems
 from asct.hosts.base import Host
+from asct.hosts.knownhosts import known_keys
 from asct.hosts.link import Channel
 from asct.hosts.remote import RemoteHost
 from asct.hosts.transfer import Files
@@ -229,9 +231,13 @@ class Hop:
         return connection
 
     def _load_known_hosts(self) -> None:
+        name = hostkeys.known_as(self._connection.host, self._connection.port)
+        known = self._connection.client.get_host_keys()
         for file in (self._known_hosts, Path("/etc/ssh/ssh_known_hosts")):
             try:
-                self._connection.client.load_host_keys(str(file))
+                for kind, blob in known_keys(file, name):
+                    with contextlib.suppress(UnknownKeyType):
+                        known.add(name, kind, paramiko.PKey.from_type_string(kind, blob))
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, paramiko.SSHException) as error:

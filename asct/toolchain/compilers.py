@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asct.hosts.base import Host
@@ -23,18 +24,18 @@ class Compiler:
     identity: str
 
 
-def on_host(host: Host, facts: HostFacts) -> list[Compiler]:
-    """Those of the host, best first; each is asked for its version, so that what is listed really runs."""
-    found: list[Compiler] = []
+def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
+    """Those of the host, best first; each is asked for its version when it comes to it, so what is given really runs."""
+    given: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)
         if tool is None:
             continue
         answer = host.answer([tool.path, "--version"])
         line = answer.stdout.partition("\n")[0].strip()
-        if answer.status == 0 and line and line not in [one.identity for one in found]:
-            found.append(Compiler(tool.path, line))
-    return found
+        if answer.status == 0 and line and line not in given:
+            given.add(line)
+            yield Compiler(tool.path, line)
 
 
 def here(arch: str) -> Compiler | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 _Found = tuple[str, Compiler, str, bool, str]
 
 
-def _from_host_compilers(host: Host, tree: Sources, known: Sequence[Compiler], log: Path) -> _Found | None:
+def _from_host_compilers(host: Host, tree: Sources, known: Iterable[Compiler], log: Path) -> _Found | None:
     """Built on the host; None when no compiler there makes it (a host without the static C library, for instance).
 
     When this machine has no compiler to fall back on, the host's own failure is raised.

@@ -1,0 +1,75 @@
+"""The keys that a known_hosts file gives for a host: sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
+
+Only the lines that concern the host are read as keys: a fleet has as many lines as hosts, and each host asks.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+Key = tuple[str, bytes]
+"""The type and the key itself, as ssh sends it."""
+
+
+def known_keys(file: Path, name: str) -> list[Key]:
+    """The keys of a host (`name` as by `hostkeys.known_as`) in the order of their lines, but those marked @revoked.
+
+    Raises OSError for a file that cannot be read, ValueError for one that is no text or holds no keys.
+    """
+    status = file.stat()
+    found: list[Key] = []
+    revoked: set[Key] = set()
+    for line in _lines(str(file), status.st_mtime_ns, status.st_size):
+        fields = line.split()
+        marker = fields.pop(0) if line.startswith("@") else ""
+        if len(fields) < 3 or marker not in ("", "@revoked") or not _concerns(fields[0].split(","), name):
+            continue
+        key = fields[1], base64.b64decode(fields[2], validate=True)
+        if marker:
+            revoked.add(key)
+        else:
+            found.append(key)
+    return [key for key in found if key not in revoked]
+
+
+@lru_cache(maxsize=16)
+def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
+    """The lines of a file that are no remarks; read again when it was changed."""
+    lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _concerns(patterns: Iterable[str], name: str) -> bool:
+    """Whether a line's first field means the host: by one of its patterns, and none of those with `!` before."""
+    met = list(_met(patterns, name))
+    return bool(met) and all(met)
+
+
+def _met(patterns: Iterable[str], name: str) -> Iterator[bool]:
+    """True for each pattern that means the host, False for each that excludes it."""
+    for pattern in patterns:
+        bare = pattern.removeprefix("!")
+        if _is_hash_of(bare, name) if bare.startswith("|") else _fits(bare, name):
+            yield bare == pattern
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """`*` and `?` stand for other characters; the brackets around an address with a port are themselves."""
+    if "*" in pattern or "?" in pattern:
+        return fnmatchcase(name, pattern.replace("[", "[[]"))
+    return pattern == name
+
+
+def _is_hash_of(text: str, name: str) -> bool:
+    """`|1|salt|hash`, the name as HMAC-SHA1 under a salt, both in base 64."""
+    _, kind, *rest = text.split("|")
+    if kind != "1" or len(rest) != 2:
+        return False
+    salt, digest = (base64.b64decode(one) for one in rest)
+    return hmac.compare_digest(digest, hmac.new(salt, name.encode(), hashlib.sha1).digest())
