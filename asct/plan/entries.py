@@ -11,7 +11,7 @@ from asct.plan.execution import EXECUTION_KEYS, read_execution
 from asct.plan.fields import Desk, Section, kind_of, merged
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Sweep
-from asct.plan.names import folder_name, identifier
+from asct.plan.names import alike, folder_name, identifier
 from asct.values.problem import BadValueError, shown
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
@@ -45,12 +45,14 @@ def collect_entries(node: Node, findings: Findings) -> EntryMaps:
         name = _id_of(body, findings) if body is not None else None
         if body is None or name is None:
             continue
-        if name.value in found.maps:
+        known = first.setdefault(name.value.casefold(), name)
+        if known is not name:
             hint = f"give each an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
             message = f"two benchmarks have the id `{shown(name.value)}`"
-            findings.twice("E113", message, name.span, first[name.value].span, hint)
+            if known.value != name.value:
+                message, hint = alike(name.value, known.value, "the ids")
+            findings.twice("E113", message, name.span, known.span, hint)
             continue
-        first[name.value] = name
         found.maps[name.value] = body
     return found
 

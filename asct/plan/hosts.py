@@ -10,7 +10,7 @@ from asct.diagnostics.model import Span
 from asct.plan.fields import Desk, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.model import HostSpec, Node
-from asct.plan.names import MAX_HOSTS, expand_range, folder_name
+from asct.plan.names import MAX_HOSTS, alike, expand_range, folder_name
 from asct.plan.sources import path_near
 from asct.plan.variables import resolved_vars
 from asct.values.problem import BadValueError, shown
@@ -105,7 +105,12 @@ def read_hosts(found: HostMaps, desk: Desk) -> ReadHosts:
     """The specification of every host."""
     hosts: dict[str, HostSpec] = {}
     config: dict[str, dict[str, Node]] = {}
+    first: dict[str, str] = {}
     for name, node in found.maps.items():
+        known = first.setdefault(name.casefold(), name)
+        if known != name:
+            message, hint = alike(name, known, "the hosts")
+            desk.findings.twice("E113", message, found.spans[name], found.spans[known], hint)
         section = _section(name, node, desk)
         hosts[name] = _host(name, section, found.spans[name])
         settings = section.mapping("config")

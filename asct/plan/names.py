@@ -24,6 +24,12 @@ def folder_name(name: str, what: str) -> str:
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
 
 
+def alike(name: str, other: str, what: str) -> tuple[str, str]:
+    """Message and hint for two names that would be one folder in a file system that ignores case."""
+    message = f"{what} `{shown(name)}` and `{shown(other)}` differ by case only"
+    return message, "rename one of the two: their results would share a folder where a file system ignores case"
+
+
 def identifier(name: str, what: str) -> str:
     """A name that templates can write (`vars.max_qd`). Raises BadValueError."""
     if _IDENTIFIER.fullmatch(name) and len(name) <= _LONGEST:
