@@ -1,0 +1,64 @@
+# The batch script of a job: holds the node and runs what asct sends through a folder on it. Each command comes by a step
+# of the job but is a child of this shell, so that it goes on when the step, the connection or asct goes. POSIX only.
+# Variables set before: token, which names the folder; patience, in seconds.
+
+LC_ALL=C
+export LC_ALL
+umask 077
+door=/tmp/asct-job-$token
+mkdir -m 700 -- "$door" && : >"$door/alive" && mkfifo "$door/orders" || exit 1
+
+# Whoever has `alive` open was started from here. Slurm itself may lose sight of a program that left its session.
+holders() {
+    for one in /proc/[0-9]*; do
+        if [ "$one/fd/7" -ef "$door/alive" ]; then printf '%s ' "${one#/proc/}"; fi
+    done
+}
+
+signals="INT TERM KILL"
+finish() {
+    trap '' INT TERM HUP
+    for signal in $signals; do
+        found=$(holders)
+        [ -n "$found" ] || break
+        kill -s "$signal" $found 2>/dev/null
+        for nap in 1 2 3 4 5; do
+            if [ -z "$(holders)" ]; then break; fi
+            sleep 0.3
+        done
+    done
+    rm -rf -- "$door"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+cd /
+exec 3<>"$door/orders"
+( while sleep 5; do printf 'tick\n' >&3; done ) &
+
+# run NUMBER: the step that waits for it made the folder
+run() {
+    {
+        flock -s 7
+        setsid sh "$door/$1/command"
+        echo "$?" >"$door/$1/status"
+    } <"$door/$1/in" >"$door/$1/out" 2>"$door/$1/err" 3<&- 7<"$door/alive"
+}
+
+# Nobody talks to this job and nothing runs in it: asct is gone, and will not come for the jobs behind it either.
+tick() {
+    flock -x -n "$door/alive" true || { idle=0; return; }
+    idle=$((idle + 5))
+    [ "$idle" -ge "$patience" ] || return 0
+    scancel --quiet --state=PENDING --user="$(id -un)" --name="$SLURM_JOB_NAME" 2>/dev/null
+    exit 1
+}
+
+idle=0
+while :; do
+    read -r word rest <&3 || continue
+    case $word in
+    run) idle=0; run "$rest" & ;;
+    tick) tick ;;
+    end) signals=KILL; exit "$rest" ;; # asct has nothing running here any more
+    esac
+done

@@ -1,0 +1,222 @@
+"""A real Slurm on loopback: munged, slurmctld and two slurmd, each a child of the tests and ended by its pid.
+
+The nodes n1 and n2 are this machine twice. Each has a /var/tmp of its own, so that to asct they are two hosts, whose
+work folders cannot be seen from here; `Slurm.left` looks into them.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.fleet import private_var_tmp
+from tests.sshd import free_port
+
+NODES = ("n1", "n2")
+CONFIG = """\
+ClusterName=asct
+SlurmctldHost={machine}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+CredType=cred/munge
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmdSpoolDir={folder}/spool.%n
+StateSaveLocation={folder}/state
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
+SlurmctldParameters=config_overrides
+MpiDefault=none
+SwitchType=switch/none
+ReturnToService=2
+KillWait=5
+MinJobAge=300
+OverTimeLimit=0
+{nodes}
+PartitionName=main Nodes=n1,n2 Default=YES MaxTime=8:00:00 State=UP
+PartitionName=short Nodes=n1,n2 MaxTime=1 State=UP
+"""
+NODE = "NodeName={name} NodeHostname={machine} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=2000 Feature={name}x"
+_UP_S = 30.0
+
+
+@dataclass
+class Slurm:
+    """A running cluster. `environment` is what the commands of Slurm need to find it."""
+
+    folder: Path
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "slurm.conf"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {"SLURM_CONF": str(self.config)}
+
+    def command(self, *argv: str) -> str:
+        """What a command of Slurm prints; one that fails is a CalledProcessError."""
+        done = subprocess.run(
+            argv, check=True, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=60
+        )
+        return done.stdout
+
+    def jobs(self, *states: str) -> list[list[str]]:
+        """Rows of `id, name, state, node, dependency` of the jobs in the queue; of all states when none is named."""
+        wanted = f"--states={','.join(states) or 'all'}"
+        rows = self.command("squeue", "--noheader", wanted, "--format=%A|%j|%T|%N|%E").splitlines()
+        return sorted((row.split("|") for row in rows), key=lambda row: int(row[0]))
+
+    def waiting(self) -> list[list[str]]:
+        """The jobs that have not ended."""
+        return self.jobs("PENDING", "RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING")
+
+    def left(self) -> list[str]:
+        """Files that lie in the work folders of the nodes."""
+        return sorted(str(path) for path in self.folder.glob("tmp.*/asct/**/*") if path.is_file())
+
+    def start(self, name: str, argv: Sequence[str]) -> None:
+        """Start a daemon in the foreground, its messages in `<name>.log`."""
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                argv,
+                env={**os.environ, **self.environment, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def start_controller(self) -> None:
+        """slurmctld; started again it takes up the jobs it knew."""
+        self.start("slurmctld", ["slurmctld", "-D", "-f", str(self.config)])
+
+    def start_node(self, name: str) -> None:
+        """One slurmd."""
+        argv = ["slurmd", "-D", "-f", str(self.config), "-N", name]
+        self.start(name, [*private_var_tmp(self.folder / f"tmp.{name}"), *argv])
+
+    def stop(self, name: str) -> None:
+        """End one daemon; what its jobs run goes on."""
+        process = self.processes.pop(name, None)
+        if process is not None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(20)
+
+    def await_idle(self) -> None:
+        """Wait until both nodes take jobs."""
+        until = time.monotonic() + _UP_S
+        while time.monotonic() < until:
+            found = self._asked("sinfo", "--noheader", "--Node", "--partition=main", "--format=%T")
+            if found == ["idle"] * len(NODES):
+                return
+            time.sleep(0.1)
+        logs = {path.name: path.read_text(errors="replace")[-1000:] for path in self.folder.glob("*.log")}
+        raise RuntimeError(f"Slurm did not come up: {logs}")
+
+    def _asked(self, *argv: str) -> list[str]:
+        try:
+            return self.command(*argv).split()
+        except subprocess.CalledProcessError:
+            return []
+
+    def await_empty(self) -> None:
+        """Wait until no job is left."""
+        until = time.monotonic() + _UP_S
+        while self.waiting():
+            if time.monotonic() > until:
+                raise RuntimeError(f"jobs are left: {self.waiting()}")
+            time.sleep(0.1)
+
+    def clear(self) -> None:
+        """End the jobs that a test left."""
+        self.command("scancel", "--quiet", f"--user={getpass.getuser()}")
+        self.await_empty()
+
+
+def _configure(folder: Path) -> None:
+    machine, ports = socket.gethostname().partition(".")[0], [free_port() for _ in range(len(NODES) + 1)]
+    nodes = [NODE.format(name=name, machine=machine, port=port) for name, port in zip(NODES, ports[1:], strict=True)]
+    (folder / "slurm.conf").write_text(
+        CONFIG.format(machine=machine, user=getpass.getuser(), port=ports[0], folder=folder, nodes="\n".join(nodes))
+    )
+    (folder / "state").mkdir()
+    for name in NODES:
+        (folder / f"spool.{name}").mkdir()
+        (folder / f"tmp.{name}").mkdir()
+        (folder / f"tmp.{name}").chmod(0o1777)
+
+
+def _start_munge(cluster: Slurm) -> None:
+    place = cluster.folder / "munge"
+    place.mkdir()
+    (place / "key").write_bytes(os.urandom(1024))
+    (place / "key").chmod(0o400)
+    files = [f"--{kind}-file={place / kind}" for kind in ("key", "pid", "log", "seed")]
+    cluster.start("munged", ["munged", "--foreground", "--force", f"--socket={place / 'socket'}", *files])
+    until = time.monotonic() + _UP_S
+    while not (place / "socket").exists():
+        if time.monotonic() > until or cluster.processes["munged"].poll() is not None:
+            raise RuntimeError(f"munged did not start: {(cluster.folder / 'munged.log').read_text()}")
+        time.sleep(0.02)
+
+
+@contextmanager
+def serve() -> Iterator[Slurm]:
+    """A cluster, up; it, what its jobs run, and its folder are gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="asct-slurm-"))
+    folder.chmod(0o755)
+    cluster = Slurm(folder)
+    try:
+        _configure(folder)
+        _start_munge(cluster)
+        cluster.start_controller()
+        for name in NODES:
+            cluster.start_node(name)
+        cluster.await_idle()
+        yield cluster
+        cluster.clear()
+    finally:
+        for name in (*NODES, "slurmctld", "munged"):
+            cluster.stop(name)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def slurm_cluster() -> Iterator[Slurm]:
+    """One cluster for all tests of this process."""
+    with serve() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def slurm(slurm_cluster: Slurm, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
+    """The cluster, found by what the test starts; no job is left of the test before."""
+    for name, value in slurm_cluster.environment.items():
+        monkeypatch.setenv(name, value)
+    yield slurm_cluster
+    slurm_cluster.clear()
