@@ -13,6 +13,7 @@ from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_
 from asct.analysis.headline import Headline, headlines
 from asct.analysis.machine import Row, host_rows, one_line
 from asct.analysis.overlay import overlaid
+from asct.analysis.reused import reused_text
 from asct.analysis.verdict import Summary, summarise, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
@@ -185,7 +186,7 @@ def _part(view: RunView, job: JobView, unique: str) -> HostPart:
     return HostPart(
         host=plain(job.entry.host),
         slug=unique,
-        line=_job_line(job),
+        line=_job_line(job, view.run.started_at),
         note=plain(job.note),
         grids=tuple(replace(grid, slug=name) for grid, name in zip(grids, names, strict=True)),
         settings=settings_of(job, f"{unique}-settings", view.resolved),
@@ -197,12 +198,13 @@ def _part(view: RunView, job: JobView, unique: str) -> HostPart:
     )
 
 
-def _job_line(job: JobView) -> str:
+def _job_line(job: JobView, started_at: str) -> str:
     entry = job.entry
     counts = ", ".join(f"{count} {status}" for status, count in entry.counts.items() if count)
     points = f"{entry.points} point{'' if entry.points == 1 else 's'}"
     repeats = f"{entry.repeats} repeat{'' if entry.repeats == 1 else 's'} each"
-    return "; ".join(text for text in (f"{points}, {repeats}", counts, duration_text(entry.elapsed_s)) if text)
+    before = plain(reused_text([entry], started_at))
+    return "; ".join(text for text in (f"{points}, {repeats}", counts, duration_text(entry.elapsed_s), before) if text)
 
 
 def duration_text(seconds: float) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from asct.analysis.expectations import NOT_MEASURED, counts_against
 from asct.analysis.grid import Cell, Grid, Head, Tone, place_text, plain, quantity_cell
+from asct.analysis.reused import reused_text
 from asct.analysis.view import RunView
 from asct.store.model import Run, Verdict
 from asct.values.quantity import format_quantity
@@ -80,6 +81,9 @@ def _remarks(run: Run) -> list[str]:
     noisy = run.counts.get("noisy", 0)
     if noisy:
         remarks.append(f"{noisy} noisy measurement{'' if noisy == 1 else 's'}")
+    before = reused_text(run.jobs, run.started_at)
+    if before:
+        remarks.append(plain(before))
     mild = sum(1 for item in run.verdicts if item.outcome != "pass" and not counts_against(item))
     if mild:
         remarks.append(f"{mild} expectation{'' if mild == 1 else 's'} not met or unknown, which the plan allows")

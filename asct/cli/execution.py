@@ -31,6 +31,7 @@ class Options:
     forks: int = 32
     timeout_s: float | None = None
     fail_fast: bool = False
+    reuse_s: float | None = None
     label: str | None = None
     ci: bool = False
 
@@ -113,6 +114,7 @@ def _run_options(options: Options) -> RunOptions:
         forks=options.forks,
         timeout_s=options.timeout_s,
         fail_fast=options.fail_fast,
+        reuse_s=options.reuse_s,
         label=options.label,
         command=(PROGRAM, *sys.argv[1:]),
     )

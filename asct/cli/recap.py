@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from asct.analysis.reused import reused_text
 from asct.cli.console import Console
 from asct.cli.words import counted
 
@@ -36,6 +37,9 @@ def recap(console: Console, run: Run, folder: Path, reports: Mapping[str, Path])
         return
     console.line()
     _hosts(console, run)
+    before = reused_text(run.jobs, run.started_at)
+    if before:
+        console.line(before)
     _verdicts(console, run)
     console.line(_last_line(run, folder))
     for name, path in reports.items():

@@ -26,6 +26,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import REUSED, Record, Scalar
 from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns, Wanted
 from asct.store.model import Status
+from asct.values.moment import age
 
 ACCEPTED: Final = ("ok", "noisy")
 _MOST_CHANGES: Final = 6
@@ -126,8 +127,10 @@ class Reuse:
             f"{', '.join(names[:_MOST_CHANGES])}{more}" if names else "a program, a drive, or a result that they read"
         )
         points = "1 point" if len(found) == 1 else f"{len(found)} points"
-        ago = age_text(first.measured_at, now())
-        message = f"{self.job.id} on {self.job.host}: {points} of {first.name}, {ago}, cannot be taken: {what} changed"
+        ago = age(first.measured_at, now())
+        message = (
+            f"{self.job.id} on {self.job.host}: {points} of {first.name}, {ago} old, cannot be taken: {what} changed"
+        )
         return Diagnostic("E623", message, severity="note")
 
 
@@ -141,15 +144,6 @@ def _status(status: Status, before: str, raw: str, source: str) -> Status:
 def _damaged(found: EarlierPoint, error: StoreError) -> Diagnostic:
     message = f"nothing of {found.name} is taken for {found.job_id} {found.point_id}: {error.diagnostics[0].message}"
     return Diagnostic("E624", message, hint=f"`asct results verify {found.name}` shows all of it", severity="warning")
-
-
-def age_text(moment: str, present: str) -> str:
-    """`40 min old`, `3 h old`, `2 d old`: the time between two times as documents write them."""
-    seconds = (datetime.fromisoformat(present) - datetime.fromisoformat(moment)).total_seconds()
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds // size:.0f} {unit} old"
-    return f"{max(0.0, seconds):.0f} s old"
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:

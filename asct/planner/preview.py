@@ -40,6 +40,8 @@ class JobPreview:
     kernels: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
+    reusable: int | None = None
+    """At most how many of the points earlier runs have; None when that was not asked."""
 
     @property
     def measurements(self) -> int:
@@ -155,6 +157,12 @@ class Preview:
         return sum(host.measurements for host in self.hosts)
 
     @property
+    def reusable(self) -> int | None:
+        """At most how many points earlier runs have; None when that was not asked."""
+        known = [job.reusable for host in self.hosts for job in host.jobs if job.reusable is not None]
+        return sum(known) if known else None
+
+    @property
     def seconds(self) -> float:
         """Estimated time until the last host is done."""
         return max((host.seconds for host in self.hosts), default=0.0)
@@ -168,6 +176,7 @@ class Preview:
             "jobs": self.jobs,
             "points": self.points,
             "measurements": self.measurements,
+            "reusable": self.reusable,
             "seconds": self.seconds,
             "hosts": [_host_json(host) for host in self.hosts],
             "warnings": list(self.warnings),
@@ -190,13 +199,20 @@ def _host_json(host: HostPreview) -> dict[str, Any]:
     }
 
 
-def preview(plan: ResolvedPlan, catalog: Catalog, facts: Mapping[str, HostFacts] | None = None) -> Preview:
-    """The preview of a resolved plan; `facts` by host sharpens the estimates where they are known."""
+def preview(
+    plan: ResolvedPlan,
+    catalog: Catalog,
+    facts: Mapping[str, HostFacts] | None = None,
+    reusable: Mapping[str, int] | None = None,
+) -> Preview:
+    """The preview of a resolved plan; `facts` by host sharpens the estimates where they are known, `reusable` says by
+    the key of a job how many of its points earlier runs have."""
     known = facts or {}
     costs = shared_costs(catalog)
     hosts = []
     for name, spec in plan.hosts.items():
-        jobs = tuple(_job(job, costs(job, known.get(name))) for job in plan.jobs if job.host == name)
+        own = [job for job in plan.jobs if job.host == name]
+        jobs = tuple(_job(job, costs(job, known.get(name)), (reusable or {}).get(job.key)) for job in own)
         consents = tuple(item for item in plan.safety.destroys if item.host == name)
         if jobs:
             hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents, spec.uses_sudo))
@@ -222,7 +238,7 @@ def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
     return of
 
 
-def _job(job: Job, spent: Cost) -> JobPreview:
+def _job(job: Job, spent: Cost, reusable: int | None) -> JobPreview:
     names = list(job.points[0].swept) if job.points else []
     swept = {name: _distinct(point.swept.get(name) for point in job.points) for name in names}
     return JobPreview(
@@ -244,6 +260,7 @@ def _job(job: Job, spent: Cost) -> JobPreview:
         kernels=spent.kernels,
         tools=spent.tools,
         needs=dict(job.needs),
+        reusable=reusable,
     )
 
 

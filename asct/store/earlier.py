@@ -135,12 +135,12 @@ class EarlierRuns:
     def _all(self) -> list[_Run]:
         with self._lock:
             if self._runs is None:
+                listed = [(item.layout, item.run) for item in list_runs(self._results) if item.run is not None]
+                listed.sort(key=lambda item: item[1].started_at, reverse=True)
                 self._runs = [
-                    _Run(StoredRun(item.layout, item.run), f"{item.layout.root.parent.name}/{item.layout.root.name}")
-                    for item in reversed(list_runs(self._results))
-                    if item.run is not None
-                    and self._in_time(item.run)
-                    and item.layout.root.resolve() != self._leave_out
+                    _Run(StoredRun(layout, run), f"{layout.root.parent.name}/{layout.root.name}")
+                    for layout, run in listed
+                    if self._in_time(run) and layout.root.resolve() != self._leave_out
                 ]
             return self._runs
 

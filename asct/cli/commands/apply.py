@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asct.cli.durations import Duration
 from asct.cli.loading import Choice, choice_options, load_all
 from asct.cli.options import Settings, shared_options
 
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
 @click.option("--results", type=click.Path(), default="results", show_default=True, help="The results tree.")
 @click.option("--dry-run", is_flag=True, help="Show the commands that would be run; touches no host.")
 @click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")
-@click.option("--timeout", metavar="DURATION", help="For the whole run: 2h.")
+@click.option("--timeout", type=Duration(), metavar="DURATION", help="For the whole run: 2h.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first measurement that fails.")
 @click.option(
     "--resume", is_flag=False, flag_value="latest", metavar="[RUN]", help="Measure what that run of the plan lacks."
 )
+@click.option(
+    "--reuse", type=Duration(), metavar="AGE",
+    help="Take points that an earlier run measured not longer ago (7d), if nothing has changed since.",
+)  # fmt: skip
 @click.option("--approve", metavar="HASH", help="Run a plan only if this is the hash that `asct plan` showed.")
 @click.option("--label", metavar="L", help="A name for the run.")
 @click.option("--ci", is_flag=True, help="For CI: plain lines, junit.xml, annotations under GitHub Actions.")
@@ -76,35 +81,16 @@ def _measure(settings: Settings, plan: ResolvedPlan, options: Options, resume: s
 
 def _options(given: dict[str, Any]) -> Options:
     from asct.cli.execution import Options
-    from asct.values.duration import parse_duration, require_unit
 
-    timeout = None
-    if given["timeout"] is not None:
-        try:
-            require_unit(_number(given["timeout"]))
-            timeout = parse_duration(given["timeout"])
-        except ValueError as problem:
-            raise click.BadParameter(str(problem), param_hint="--timeout") from problem
     return Options(
         results=Path(given["results"]),
         forks=given["forks"],
-        timeout_s=timeout,
+        timeout_s=given["timeout"],
+        reuse_s=given["reuse"],
         fail_fast=given["fail_fast"],
         label=given["label"],
         ci=given["ci"],
     )
-
-
-def _number(text: str) -> object:
-    """The text, or the number that it is, so that a bare number is told from a duration with its unit."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _approve(plans: list[ResolvedPlan], approved: str) -> None:

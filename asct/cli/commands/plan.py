@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from asct.cli.durations import Duration
 from asct.cli.loading import Choice, choice_options, load
 from asct.cli.options import Settings, shared_options
 from asct.cli.progress import short_time
@@ -25,11 +27,15 @@ _MOST_VALUES = 8
 @click.argument("plan", metavar="PLAN", type=click.Path())
 @click.option("--show-commands", is_flag=True, help="The commands that would be run, as one could type them.")
 @click.option("--origin", is_flag=True, help="Where each setting comes from.")
+@click.option(
+    "--reuse", type=Duration(), metavar="AGE", help="How many points `apply --reuse AGE` may take from earlier runs."
+)
+@click.option("--results", type=click.Path(), default="results", show_default=True, help="Where earlier runs lie.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Freeze the plan into this file for `apply`.")
 @shared_options
 @choice_options
 def command(
-    settings: Settings, plan: str, show_commands: bool, origin: bool, output: str | None, choice: Choice
+    settings: Settings, plan: str, show_commands: bool, origin: bool, output: str | None, choice: Choice, **before: Any
 ) -> int:
     """Show what a plan would do: points, repeats, time per host, bytes written, privileges. Touches no host."""
     from asct.planner.preview import preview
@@ -38,7 +44,7 @@ def command(
     resolved = load(settings, plan, choice)
     if output is not None:
         _freeze(settings, resolved, output)
-    shown = preview(resolved, installed())
+    shown = preview(resolved, installed(), reusable=_reusable(resolved, **before))
     if show_commands:
         from asct.cli.dryrun import dry_run
 
@@ -52,6 +58,16 @@ def command(
     if output is None:
         settings.console.line(f"next: asct apply {plan}")
     return 0
+
+
+def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
+    """At most how many points of each job could be taken from earlier runs; None when that was not asked."""
+    if reuse is None:
+        return None
+    from asct.engine.reuse import earlier_runs, reusable
+    from asct.registry import installed
+
+    return reusable(resolved, installed(), earlier_runs(Path(results), reuse))
 
 
 def _freeze(settings: Settings, resolved: ResolvedPlan, output: str) -> None:
@@ -68,6 +84,8 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
         f"plan {shown.name} ({shown.hash[:12]}): {counted(shown.jobs, 'job')}, {counted(shown.points, 'point')}, "
         f"{counted(shown.measurements, 'measurement')} on {counted(len(shown.hosts), 'host')}, about {about}"
     )
+    if shown.reusable is not None:
+        console.result(f"of these, up to {counted(shown.reusable, 'point')} may be taken from earlier runs")
     for host in shown.hosts:
         _print_host(console, host)
     if resolved.checks:
@@ -82,7 +100,8 @@ def _print_host(console: Console, host: HostPreview) -> None:
     console.result("")
     console.result(f"{host.name}{place}: about {short_time(host.seconds)}")
     for job in host.jobs:
-        console.result(f"  {job.id}: {_size_of(job)}, about {short_time(job.seconds)}; {job.reason}")
+        before = f"; up to {job.reusable} measured before" if job.reusable else ""
+        console.result(f"  {job.id}: {_size_of(job)}, about {short_time(job.seconds)}; {job.reason}{before}")
         for name, values in job.swept.items():
             console.result(f"      {name}: {_values(job, name, values)}")
     for line in _effects(host):

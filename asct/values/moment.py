@@ -1,0 +1,18 @@
+"""Moments as documents write them (ISO 8601 with a zone), and how long ago they were."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+_UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def age(moment: str, present: str) -> str:
+    """`3 h`, `2 d`: the time from `moment` to `present`, in the largest unit of which it has two; 0 s at least.
+
+    Raises ValueError for what is no moment.
+    """
+    seconds = max(0.0, (datetime.fromisoformat(present) - datetime.fromisoformat(moment)).total_seconds())
+    unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= 2 * size), ("s", 1))
+    return f"{seconds // size:.0f} {unit}"

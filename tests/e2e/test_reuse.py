@@ -1,0 +1,60 @@
+"""`--reuse AGE`: what was measured before is shown in the preview, taken, and told in every report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import apply, asct, latest, lines
+
+pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
+
+PLAN = """plan: 1
+name: quick
+benchmarks:
+  - {uses: noop, id: noop, sweep: {index: [1, 2, 3]}, repeats: 2}
+  - {uses: storage-fio, id: read, config: {duration: 1s, numjobs: 1, filesize: 4M, block_size: BLOCK}}
+"""
+
+
+def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
+    first = apply(PLAN.replace("BLOCK", "4K"), tmp_path, "--reuse", "7d")
+    assert first.code == 0, first.err
+    assert "measured before" not in first.err
+    source = latest(tmp_path)
+    (tmp_path / "plan.yaml").write_text(PLAN.replace("BLOCK", "8K"))
+
+    shown = asct("plan", "plan.yaml", "--reuse", "2h", cwd=tmp_path)
+    assert "up to 3 points may be taken from earlier runs" in shown.out
+    assert "noop: 3 points x 2, about 0s; named in the plan; up to 3 measured before" in shown.out
+    document = json.loads(asct("plan", "plan.yaml", "--reuse", "2h", "--json", cwd=tmp_path).out)
+    assert [job["reusable"] for job in document["hosts"][0]["jobs"]] == [3, 0]
+    assert json.loads(asct("plan", "plan.yaml", "--json", cwd=tmp_path).out)["reusable"] is None
+
+    second = asct("apply", "plan.yaml", "--reuse", "2h", cwd=tmp_path)
+    assert second.code == 0, second.err
+    run = latest(tmp_path)
+    told = f"6 of 7 measured before: 6 by quick/{source.name}, "
+    assert told in second.err
+    assert told in (run / "summary.md").read_text()
+    assert told in (run / "report.html").read_text()
+    assert f"6 of 6 measured before: 6 by quick/{source.name}, " in (run / "summary.md").read_text()
+    flags = {record["id"]: record["flags"] for record in lines(run / "records.jsonl")}
+    assert flags["noop"] == ["reused"]
+    assert "reused" not in flags["read"]
+    before = [
+        (record["point"], record["value"]) for record in lines(source / "records.jsonl") if record["id"] == "noop"
+    ]
+    taken = [(record["point"], record["value"]) for record in lines(run / "records.jsonl") if record["id"] == "noop"]
+    assert sorted(taken, key=str) == sorted(before, key=str)
+    assert asct("results", "verify", cwd=tmp_path).code == 0
+    assert "does not put the value in doubt" in asct("explain", "reused", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("age", ["7", "week", "-1d"])
+def test_an_age_that_is_none_is_wrong_usage(tmp_path: Path, age: str) -> None:
+    ended = apply(PLAN.replace("BLOCK", "4K"), tmp_path, f"--reuse={age}")
+    assert (ended.code, (tmp_path / "results").exists()) == (2, False)
+    assert "--reuse" in ended.err
