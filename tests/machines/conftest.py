@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.machines.drives import Drive
 from tests.machines.guest import Guest, Machine, Node
 from tests.machines.lab import LAB_MACHINE
 from tests.machines.recipes import AARCH64, X86_64
 
 MACHINES = (
-    Machine("pair", X86_64, 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
+    Machine("pair", X86_64, 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),), drives=(Drive("PAIR01", node=1),)),
     Machine(
         "three",
         X86_64,
@@ -23,7 +24,7 @@ MACHINES = (
         (Node("0-1", 256), Node("2-3", 256), Node("", 256)),
         ((0, 1, 32), (0, 2, 14), (1, 2, 24)),
     ),
-    Machine("arm", AARCH64, 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),)),
+    Machine("arm", AARCH64, 2, (Node("0", 384), Node("1", 384)), ((0, 1, 21),), drives=(Drive("ARM01"),)),
     Machine(
         "narrow",
         X86_64,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.machines.drives import Drive, attached
-from tests.machines.image import image, pack
+from tests.machines.image import Image, image, pack
 from tests.machines.recipes import Recipe
 from tests.sshd import free_port, keygen
 
@@ -112,7 +112,7 @@ class Guest:
                     *("setpriv", "--pdeathsig", "KILL", *self.machine.command(), "-nodefaults", "-display", "none"),
                     *("-serial", f"file:{self.console}", "-no-reboot", "-netdev", network),
                     *("-device", "virtio-net-pci,netdev=net,romfile="),
-                    *("-kernel", str(made.kernel), "-initrd", str(self._initial_files(made.base))),
+                    *("-kernel", str(made.kernel), "-initrd", str(self._initial_files(made))),
                     *("-append", options, *attached(self.machine.drives, self.folder)),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -120,7 +120,7 @@ class Guest:
                 stderr=log,
             )
 
-    def _initial_files(self, base: Path) -> Path:
+    def _initial_files(self, made: Image) -> Path:
         """The shared files with what this guest alone has behind them."""
         own = self.folder / "own"
         shutil.rmtree(own, ignore_errors=True)
@@ -134,7 +134,8 @@ class Guest:
             (own / "guest" / name).write_text(text + "\n")
         pack(own, self.folder / "own.cpio")
         whole = self.folder / "initrd"
-        whole.write_bytes(base.read_bytes() + (self.folder / "own.cpio").read_bytes())
+        parts = [made.base, *([made.drives] if self.machine.drives else []), self.folder / "own.cpio"]
+        whole.write_bytes(b"".join(part.read_bytes() for part in parts))
         return whole
 
     def wait(self) -> None:
@@ -180,6 +181,7 @@ class Guest:
             "identity_file": str(self.identity),
             "known_hosts": str(self.known_hosts),
             "workdir": WORK,
+            "vars": {"drives": [drive.disk() for drive in self.machine.drives]},
             **changes,
         }
 

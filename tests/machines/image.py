@@ -41,10 +41,12 @@ FOLDERS = (
 
 @dataclass(frozen=True)
 class Image:
-    """A kernel and the part of the initial file system that all guests of a recipe share (a cpio archive)."""
+    """A kernel and the parts of the initial file system that guests of a recipe share (cpio archives): all of them, and
+    those with drives."""
 
     kernel: Path
     base: Path
+    drives: Path
 
 
 class ImageError(RuntimeError):
@@ -69,7 +71,7 @@ def image(recipe: Recipe) -> Image:
                 made = Path(name) / "made"
                 make(recipe, Path(name), made)
                 made.rename(folder)
-    return Image(folder / "kernel", folder / "base.cpio")
+    return Image(folder / "kernel", folder / "base.cpio", folder / "drives.cpio")
 
 
 def make(recipe: Recipe, scratch: Path, target: Path) -> None:
@@ -84,9 +86,12 @@ def make(recipe: Recipe, scratch: Path, target: Path) -> None:
     for program in recipe.programs:
         add_program(unpacked, program, root)
     add_modules(unpacked, recipe.modules, root)
+    for program in recipe.drive_programs:
+        add_program(unpacked, program, scratch / "drives")
     target.mkdir()
     shutil.copy(only(unpacked, "boot/vmlinuz-*"), target / "kernel")
     pack(root, target / "base.cpio")
+    pack(scratch / "drives", target / "drives.cpio")
 
 
 class Apt:

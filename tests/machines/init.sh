@@ -27,6 +27,15 @@ done
 chown -R 0:0 /root
 chown -R 1000:1000 /home/bench
 hostname "$(cat /guest/name)"
+by_id=/dev/disk/by-id # what udev would make there for NVMe namespaces
+mkdir -p $by_id
+for disk in /sys/block/nvme*n*; do
+    [ -e "$disk" ] || continue
+    suffix=
+    [ "$(cat "$disk/nsid")" = 1 ] || suffix=_$(cat "$disk/nsid")
+    serial=$(cat "$disk/device/serial")
+    ln -s "../../${disk##*/}" "$by_id/nvme-QEMU_NVMe_Ctrl_${serial%% *}$suffix"
+done
 . /guest/setup
 ssh-keygen -q -t ed25519 -N '' -C '' -f /etc/ssh/host
 sed 's/^/host key: /' /etc/ssh/host.pub

@@ -1,15 +1,7 @@
-# Sourced by init.sh in the lab: names the drives as udev would, and puts each of scsi_debug's disks into its state.
+# Sourced by init.sh in the lab: names the disks of scsi_debug as udev would, and puts each into its state.
 export DM_DISABLE_UDEV=1 LC_ALL=C
-by_id=/dev/disk/by-id
-mkdir -p $by_id /mnt /run/lock/lvm /etc/lvm
+mkdir -p /mnt /run/lock/lvm /etc/lvm
 
-for disk in /sys/block/nvme*n*; do
-    name=${disk##*/}
-    suffix=
-    [ "$(cat "$disk/nsid")" = 1 ] || suffix=_$(cat "$disk/nsid")
-    serial=$(cat "$disk/device/serial")
-    ln -s "../../$name" "$by_id/nvme-QEMU_NVMe_Ctrl_${serial%% *}$suffix"
-done
 for disk in /sys/block/sd*; do
     serial=$(tail -c +5 "$disk/device/vpd_pg80")
     ln -s "../../${disk##*/}" "$by_id/scsi-SLinux_scsi_debug_$serial"

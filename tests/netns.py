@@ -1,0 +1,229 @@
+"""Hosts with a network of their own, for faults that loopback cannot have: a link that is down or slow, a frozen host.
+
+Each is an sshd in namespaces of its own (network, processes, mounts, name) with an empty /var/tmp and home and no
+compiler; they share the processors, the disk and the account's name. A bridge joins them, which lies in a namespace as
+well: asct is started there (`Net.prefix`), nothing outside is reached, and tests side by side never meet. All of it
+ends with the first process of each namespace, and these end with the process of the tests.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.running import COMPILERS
+from tests.sshd import ACCOUNT, SFTP, Sshd, configuration, keygen, known_line, make_account
+
+PORT = 2222
+UP_S = 30.0
+SETUP = Path(__file__).with_name("netns.sh")
+BRIDGE = """\
+ip link add bridge type bridge && ip address add 10.99.0.1/24 dev bridge && ip link set bridge up && ip link set lo up
+: >"$1" && exec sleep infinity
+"""
+
+
+@dataclass
+class Space:
+    """Namespaces, held by the first process in them; `flags` are those of unshare."""
+
+    flags: Sequence[str]
+    enter: Sequence[str]
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    first: int = 0
+
+    def start(self, script: str, ready: Path, *arguments: str) -> None:
+        """Run `sh -c script sh READY ARGUMENTS...` as the first process, until it makes the file `ready`."""
+        ready.unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            [
+                *("setpriv", "--pdeathsig", "KILL", "unshare", *self.flags, "--fork", "--kill-child"),
+                *("sh", "-c", script, "sh", str(ready), *arguments),
+            ],
+            stdin=subprocess.DEVNULL,
+        )
+        _until(lambda: ready.exists() or self.process is None or self.process.poll() is not None, "namespaces")
+        if not ready.exists():
+            raise RuntimeError("the namespaces could not be made")
+        self.first = int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text())
+
+    @property
+    def prefix(self) -> list[str]:
+        """A command prefix that runs a program in there."""
+        return ["nsenter", "--target", str(self.first), *self.enter, "--"]
+
+    def sh(self, script: str) -> str:
+        """What a shell script of root's prints there."""
+        done = subprocess.run([*self.prefix, "sh", "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{script}: {done.stderr}"
+        return done.stdout
+
+    def stop(self) -> None:
+        """End everything in there, at once."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(30)
+            self.process = None
+
+
+@dataclass
+class NetHost:
+    """A host: `cable` is the bridge's end of its link."""
+
+    name: str
+    cable: str
+    server: Sshd
+    space: Space
+    outside: Space
+
+    @property
+    def var_tmp(self) -> Path:
+        """Its /var/tmp as it is seen from here."""
+        return self.server.folder / "tmp"
+
+    def boot(self) -> None:
+        """Bring it up; once more after `power_off` it has the same disk, and another boot id."""
+        folder = self.server.folder
+        script = SETUP.read_text()
+        home = f"/home/{ACCOUNT}"
+        self.space.start(script, folder / "ready", self.name, str(folder), home, *_compilers())
+        assert self.space.process is not None
+        self.outside.sh(
+            f"ip link add {self.cable} type veth peer name eth0 netns {self.space.first} &&"
+            f" ip link set {self.cable} master bridge up"
+        )
+        self.space.sh(f"ip link set lo up && ip address add {self.server.address}/24 dev eth0 && ip link set eth0 up")
+        self.serve()
+
+    def power_off(self) -> None:
+        """Everything in it ends at once; its link goes with it."""
+        self.space.stop()
+
+    def serve(self) -> None:
+        """Start its ssh server."""
+        pid = self.server.folder / "sshd.pid"
+        pid.unlink(missing_ok=True)
+        self.space.sh(f"/usr/sbin/sshd -f {self.server.folder}/sshd_config -E {self.server.log}")
+        _until(pid.exists, f"sshd of {self.name}")
+
+    def kill_servers(self) -> None:
+        """End the ssh server and all its sessions by SIGKILL; what they started is not asked."""
+        self.space.sh("pkill -KILL -x sshd")
+
+    def signal_sessions(self, name: str) -> None:
+        """Send a signal to the ssh sessions, of which asct has one, and not to the server."""
+        self.space.sh(f'for one in $(pgrep -x sshd); do [ "$one" = "$(cat {self.server.folder}/sshd.pid)" ] || '
+                      f"kill -s {name} $one; done")  # fmt: skip
+
+    def freeze(self) -> None:
+        """Nothing in it runs on, but its kernel still answers for it."""
+        self.space.sh('for one in /proc/[0-9]*; do one=${one#/proc/}; [ "$one" = 1 ] || [ "$one" = $$ ] || '
+                      "kill -STOP $one; done")  # fmt: skip
+
+    def link(self, state: str) -> None:
+        """`down`: its cable is pulled; `up`: it is plugged in again."""
+        self.outside.sh(f"ip link set {self.cable} {state}")
+
+    def slow(self, rate: str) -> None:
+        """Bound the bytes a second of its link, in both directions (as tc has it: `1mbit`)."""
+        limit = f"root tbf rate {rate} burst 32kbit latency 400ms"
+        self.space.sh(f"tc qdisc add dev eth0 {limit}")
+        self.outside.sh(f"tc qdisc add dev {self.cable} {limit}")
+
+    def started(self) -> list[str]:
+        """The arguments of all fio that were started there, in their order."""
+        return (self.var_tmp / "fio.log").read_text().splitlines()
+
+    def running(self) -> list[str]:
+        """Command lines of what runs under the account, without its ssh sessions."""
+        return [line for line in self.space.sh(f"pgrep -a -u {ACCOUNT} || true").splitlines() if " sshd: " not in line]
+
+    def left(self) -> list[str]:
+        """Files in its work folder."""
+        return sorted(str(path) for path in (self.var_tmp / "asct").rglob("*") if path.is_file())
+
+
+@dataclass(frozen=True)
+class Net:
+    """Hosts by name, and where asct is started to reach them."""
+
+    folder: Path
+    space: Space
+    hosts: dict[str, NetHost]
+
+    @property
+    def prefix(self) -> list[str]:
+        """The command prefix for asct."""
+        return self.space.prefix
+
+    @property
+    def known_hosts(self) -> Path:
+        """The keys of all of them."""
+        return self.folder / "known_hosts"
+
+    def entries(self) -> dict[str, Any]:
+        """The `hosts:` part of a plan."""
+        common = {
+            "transport": "ssh", "port": PORT, "user": ACCOUNT, "identity_file": str(self.folder / "client"),
+            "known_hosts": str(self.known_hosts),
+        }  # fmt: skip
+        return {"defaults": common, **{name: {"address": one.server.address} for name, one in self.hosts.items()}}
+
+
+@contextmanager
+def network(size: int) -> Iterator[Net]:
+    """`size` hosts (tb01, tb02, ...) that are up; nothing of them is there afterwards."""
+    make_account()
+    folder = Path(tempfile.mkdtemp(prefix="asct-net-"))
+    folder.chmod(0o755)
+    outside = Space(["--net"], ["--net"])
+    net = Net(folder, outside, {})
+    try:
+        keygen(folder / "client")
+        outside.start(BRIDGE, folder / "ready")
+        for number in range(1, size + 1):
+            one = _host(folder, number, outside)
+            net.hosts[one.name] = one
+            one.boot()
+        net.known_hosts.write_text("".join(known_line(one.server) for one in net.hosts.values()))
+        yield net
+    finally:
+        for one in net.hosts.values():
+            one.space.stop()
+        outside.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _host(folder: Path, number: int, outside: Space) -> NetHost:
+    name = f"tb{number:02}"
+    server = Sshd(folder / name, PORT, ACCOUNT, f"10.99.0.{number + 10}")
+    for place, mode in ((server.folder, 0o755), (server.folder / "tmp", 0o1777), (server.folder / "home", 0o755)):
+        place.mkdir()
+        place.chmod(mode)
+    shutil.chown(server.folder / "home", ACCOUNT)
+    keygen(server.folder / "host")
+    shutil.copy(folder / "client.pub", server.folder / "authorized_keys")
+    (server.folder / "authorized_keys").chmod(0o644)
+    (server.folder / "sshd_config").write_text(configuration(server, SFTP))
+    space = Space(["--net", "--pid", "--mount", "--uts", "--mount-proc"], ["--net", "--pid", "--mount", "--uts"])
+    return NetHost(name, f"v{number}", server, space, outside)
+
+
+def _compilers() -> list[str]:
+    places = (Path("/usr/bin"), Path("/usr/local/bin"))
+    return sorted({str(path.resolve()) for place in places for name in COMPILERS for path in place.glob(name)})
+
+
+def _until(true: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + UP_S
+    while not true():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"not up in time: {what}")
+        time.sleep(0.01)
