@@ -95,7 +95,8 @@ CODES: dict[str, CodeText] = {
     "E117": CodeText(
         "inventory that cannot be read",
         "`hosts: {from: FILE}` takes the JSON of `ansible-inventory --list`: a map of groups with `hosts` and "
-        "`children`, and `_meta.hostvars`. The place is in the inventory.",
+        "`children`, and `_meta.hostvars`. The place is in the inventory, or a variable is named that cannot be taken: "
+        "give the key beside `from` then. A warning says which hosts or variables are not used.",
     ),
     "E118": CodeText(
         "host range",

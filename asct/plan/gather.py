@@ -8,7 +8,7 @@ from typing import Final
 
 from asct.plan.fields import Desk, Section
 from asct.plan.findings import Findings
-from asct.plan.hosts import HostMaps, expand_hosts, under
+from asct.plan.hosts import HostMaps, default_host, expand_hosts, under
 from asct.plan.inventory import read_inventory
 from asct.plan.model import Node
 from asct.plan.nodes import parse_yaml
@@ -101,6 +101,7 @@ class Gatherer:
         if hosts is not None:
             found.hosts = expand_hosts(hosts, self._findings)
             self._inventory(hosts, found)
+            self._lay_defaults(found, hosts)
         return found
 
     def _inventory(self, hosts: Node, found: Gathered) -> None:
@@ -109,28 +110,26 @@ class Gatherer:
         source = self._sources.beside(node, "`from`") if node is not None else None
         if node is None or source is None:
             return
-        inventory = read_inventory(source[1], source[0], node.span, self._findings)
+        given = {name: body.value.keys() for name, body in found.hosts.maps.items()}
+        inventory = read_inventory(source[1], source[0], node.span, self._findings, given)
         if inventory is None:
             return
         listed = expand_hosts(Node(inventory.hosts, node.span), self._findings)
-        defaults = hosts.value.get("defaults")
         for name, body in listed.maps.items():
             own = found.hosts.maps.get(name)
-            laid = under(body, own) if own is not None else under(_map(defaults), body)
-            found.hosts.maps[name] = laid
+            found.hosts.maps[name] = under(body, own) if own is not None else body
             found.hosts.spans.setdefault(name, node.span)
         self._once(found.groups, inventory.groups, "group")
 
     def _join_hosts(self, found: Gathered, own: Gathered, hosts: Node | None) -> None:
         """The including file's defaults hold for included hosts too, below what their own file says."""
-        defaults = hosts.value.get("defaults") if hosts is not None and isinstance(hosts.value, dict) else None
-        found.hosts.maps = {name: under(_map(defaults), body) for name, body in found.hosts.maps.items()}
+        self._lay_defaults(found, hosts)
         for name, body in own.hosts.maps.items():
             found.hosts.add(name, body, own.hosts.spans[name], self._findings)
 
-
-def _map(node: Node | None) -> Node | None:
-    return node if node is not None and isinstance(node.value, dict) else None
+    def _lay_defaults(self, found: Gathered, hosts: Node | None) -> None:
+        defaults = default_host(hosts, self._findings)
+        found.hosts.maps = {name: under(defaults, body) for name, body in found.hosts.maps.items()}
 
 
 def as_node(members: Mapping[str, Node], like: Node | None, fallback: Node) -> Node:

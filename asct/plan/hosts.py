@@ -53,14 +53,11 @@ class HostMaps:
 
 
 def expand_hosts(node: Node, findings: Findings) -> HostMaps:
-    """The hosts of one `hosts:` map (without `from`), with its own `defaults` laid under each."""
+    """The hosts of one `hosts:` map, without `from` and `defaults`, which `default_host` gives."""
     found = HostMaps()
     if not isinstance(node.value, dict):
         findings.error("E106", "`hosts` must be a map of names", node.span, "write `hosts: {name: {address: ...}}`")
         return found
-    defaults = node.value.get("defaults")
-    if defaults is not None and not _is_map(defaults, "`defaults` of hosts", findings):
-        defaults = None
     for key, body in node.value.items():
         if key in ("defaults", "from") or not _is_map(body, f"host `{shown(key)}`", findings):
             continue
@@ -74,8 +71,16 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
             if name in RESERVED:
                 findings.error("E111", f"`{name}` cannot be the name of a host", span, "it has a meaning of its own")
                 continue
-            found.add(name, under(defaults, body), span, findings)
+            found.add(name, under(None, body), span, findings)
     return found
+
+
+def default_host(node: Node | None, findings: Findings) -> Node | None:
+    """What a `hosts:` map says of hosts that do not say it themselves."""
+    defaults: Node | None = node.value.get("defaults") if node is not None and isinstance(node.value, dict) else None
+    if defaults is None or not _is_map(defaults, "`defaults` of hosts", findings):
+        return None
+    return defaults
 
 
 def _is_map(node: Node, what: str, findings: Findings) -> bool:

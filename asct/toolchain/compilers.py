@@ -25,7 +25,7 @@ class Compiler:
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Those of the host, best first; each is asked for its version when it comes to it, so what is given really runs."""
+    """Those of the host, best first; each is asked for its version when its turn comes: what is given really runs."""
     given: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)

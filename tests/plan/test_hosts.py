@@ -150,8 +150,8 @@ def test_an_inventory(tmp_path: Path) -> None:
         ('{"a": {"hosts": [NaN]}}', "E117 inv.json:1:1", "NaN is not JSON"),
         ("[" * 100_000, "E117 inv.json:1:1", "the inventory is not JSON"),
         ({"g": {"hosts": ["a b"]}}, "E111 p.yaml:4:15", "cannot be the name of a host"),
-        ({"g": {"hosts": ["a"], "children": ["h"]}}, "E114 p.yaml:4:15", "unknown host or group `h`"),
-        ({"_meta": {"hostvars": {"a": {"ansible_port": "x"}}}}, "E106 p.yaml:4:15", "`port` must be a whole number"),
+        ({"g": {"hosts": ["from"]}}, "E111 p.yaml:4:15", "`from` cannot be the name of a host"),
+        ({"_meta": {"hostvars": {"a": {"ansible_port": "x"}}}}, "E117 p.yaml:4:15", "hostvars.a.ansible_port: `x` is"),
     ],
 )
 def test_inventories_that_do_not_hold(tmp_path: Path, document: object, place: str, message: str) -> None:
