@@ -97,10 +97,11 @@ class SafetyError(AsctError):
 
 
 class HostLocked(SafetyError):
-    """Another run measures on that host; `host` is the name the plan gives it."""
+    """Another run measures on that host; `host` is the name the plan gives it, `owner` what the holder says of itself."""
 
-    def __init__(self, host: str, *diagnostics: Diagnostic) -> None:
+    def __init__(self, host: str, owner: str, *diagnostics: Diagnostic) -> None:
         self.host = host
+        self.owner = owner
         super().__init__(*diagnostics)
 
 

@@ -10,10 +10,17 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.alone import machine
+from tests.own_machine import separate
 
-pytest_plugins = ["tests.sshd"]
-_MEASURING = ("kernels", "arm", "e2e", "ssh")
+pytest_plugins = ["tests.sshd", "tests.slurm"]
+_MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm")
 """Markers of tests that may run kernels, which add huge pages to the pools of the machine."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Every process that runs tests, which the one that hands them out does not."""
+    if not hasattr(session.config, "dsession") and not session.config.getoption("numprocesses", None):
+        separate()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -122,4 +122,9 @@ CODES: dict[str, CodeText] = {
         "With `--reuse`: an earlier run has the point, but not whole: its records, its journal and its status files "
         "disagree, or raw files are gone. Nothing is taken from there; `asct results verify` says what is wrong.",
     ),
+    "E625": CodeText(
+        "a host still has the session of before",
+        "asct was ended, or lost the host, while the host had work: it went on with what it was given. What was\n"
+        "finished there is taken, nothing of it is measured twice; what runs there is waited for first.",
+    ),
 }

@@ -143,4 +143,17 @@ CODES: dict[str, CodeText] = {
         "an argument that no host takes",
         "A NUL byte in an argument or text, or a name of a variable that is not made of letters, digits and\n_.",
     ),
+    "E334": CodeText(
+        "another run measures on the host",
+        "A host measures for one run at a time. The lock is held by the processes of that run on the host\n"
+        "(/var/tmp/asct.lock; /var/tmp/asct.lock.<uid> says whose), and goes when the last of them is gone. Wait,\n"
+        "`asct resume` that run, or end the process named. A run whose asct was killed works off what it was\n"
+        "given, and lets the host go half a minute later.",
+    ),
+    "E335": CodeText(
+        "the host was started anew",
+        "The connection broke and came back, but the session's folder is not there any more or is of another\n"
+        "boot: the host was restarted, or somebody removed the folder. What ran then counts as lost; the rest is\n"
+        "measured after it. `asct resume` measures the lost points again.",
+    ),
 }

@@ -48,11 +48,12 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostReady(Event):
-    """A host answered and its facts were read; `text` describes it in a line."""
+    """A host answered and its facts were read; `text` describes it in a line, `work` is the session's folder there."""
 
     t: ClassVar[str] = "host-ready"
     host: str
     text: str = ""
+    work: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.job import JobRunner, JobState
 from asct.engine.shared import Shared
 from asct.engine.site import Site, reasons
-from asct.errors import AsctError, ConnectError, HostLost, NotMeasured, StoreError
+from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured
 from asct.facts.describe import describe
 from asct.plan.model import HostSpec
 from asct.planner.model import Job
@@ -34,25 +34,31 @@ class HostSession:
         if self._shared.stop.requested:
             return
         try:
-            self._open()
-            runners = [JobRunner(self._shared, self._site, state) for state in self.states]
-            for runner in runners:
-                runner.preflight()
-            for runner in runners:
-                runner.run(self._exports())
-                if self._site.host is None:
-                    self._lost("it did not answer again after the connection broke")
-                    break
-        except StoreError:
-            raise
+            self._measure()
         except HostLost as error:
             self._trouble(error, "lost")
+        except HostLocked as error:
+            self._trouble(error, "locked")
+            for state in self.states:
+                state.refused = True
         except ConnectError as error:
             self._trouble(error, "unreachable")
         except NotMeasured as error:
             self._trouble(error, "unfit")
         finally:
             self._site.close()
+
+    def _measure(self) -> None:
+        self._open()
+        runners = [JobRunner(self._shared, self._site, state) for state in self.states]
+        for runner in runners:
+            runner.preflight()
+        self._site.connection.plan_jobs([brief for runner in runners if (brief := runner.brief()) is not None])
+        for runner in runners:
+            runner.run(self._exports())
+            if self._site.host is None:
+                self._lost("it did not answer again after the connection broke")
+                break
 
     def interrupt(self) -> None:
         """From another thread: end what runs now."""

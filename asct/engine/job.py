@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from asct.engine.site import Site
 from asct.engine.stepping import Stepper, Trail
 from asct.engine.telemetry import document, snapshot
 from asct.errors import HostError, HostLost, NotMeasured
+from asct.hosts.base import JobBrief, Task
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.needs import SHORTEST_LIMIT_S
@@ -81,6 +83,16 @@ class JobState:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A repeat to come. `outcome` is that of the attempt before this one."""
+
+    point: BoundPoint
+    repeat: int
+    attempt: int = 1
+    outcome: Outcome | None = None
+
+
 class JobRunner:
     """Takes one job through its life on an open site. Raises StoreError, and HostLost before its first point."""
 
@@ -95,6 +107,7 @@ class JobRunner:
         self._stepper: Stepper | None = None
         self._context: Context | None = None
         self._generation = -1
+        self._turns: deque[Turn] = deque()
 
     @property
     def _work(self) -> str:
@@ -132,6 +145,18 @@ class JobRunner:
             self._state.note = findings[0].diagnostic.message
             self._state.refused = any(finding.refused for finding in findings)
 
+    def brief(self) -> JobBrief | None:
+        """What a scheduler must know of the job; None for one that will not run."""
+        state, job = self._state, self._job
+        if state.note:
+            return None
+        times = job.repeats + job.warmup
+        if state.points is not None:
+            seconds = sum(point.estimated_s for point in state.points) * times
+        else:
+            seconds = (job.timeout_s or SHORTEST_LIMIT_S) * len(job.points) * times
+        return JobBrief(job.id, seconds, tuple(job.needs.values()))
+
     # ---- the job ----
 
     def run(self, exports: Exports) -> None:
@@ -146,10 +171,13 @@ class JobRunner:
         self._shared.bus.emit(
             JobStarted(self._job.host, self._job.id, self._job.benchmark, measurements, round(estimate, 3))
         )
+        self._site.connection.begin_job(self._job.id)
         try:
             self._measure_all(points, started)
         finally:
             state.elapsed_s = time.monotonic() - started
+        if self._site.host is not None:
+            self._site.host.end_job(self._job.id, ok=bool(state.counts["ok"] or state.counts["noisy"]))
         if state.counts["ok"] or state.counts["noisy"]:
             state.exports = {**self._earlier_exports(), **self._ledger.values()}
         self._shared.bus.emit(JobEnded(self._job.host, self._job.id, state.entry().counts))
@@ -176,12 +204,14 @@ class JobRunner:
         runner = PointRunner(self._shared, self._job, self._state.benchmark, self._site.facts)
         points = self._state.points = self._keyed(points)
         done = self._done(points)
-        for index, repeat in self._shared.ports.schedule(self._job):
-            if self._shared.stop.requested or self._state.note:
-                break
-            point = points[index]
-            if not done.has(point.id, repeat) and self._ready(points):
-                self._one(runner, point, repeat)
+        turns = (Turn(points[index], repeat) for index, repeat in self._shared.ports.schedule(self._job))
+        self._turns.extend(turn for turn in turns if not done.has(turn.point.id, turn.repeat))
+        while self._turns and not (self._shared.stop.requested or self._state.note):
+            if self._ready(points, runner):
+                self._take(runner, self._turns.popleft())
+        for turn in self._turns:
+            if turn.outcome is not None:  # there is no second attempt any more: the first one counts
+                self._conclude(turn, turn.outcome)
         self._end(before, started)
 
     def _done(self, points: Sequence[BoundPoint]) -> Before:
@@ -203,13 +233,15 @@ class JobRunner:
         if self._site.host is None:
             return
         try:
+            if self._turns:
+                self._site.connection.cancel()
             telemetry = document(dict(before), snapshot(self._site.connection), time.monotonic() - started)
             self._shared.writer.json(self._shared.writer.layout.telemetry(self._job.host, self._job.id), telemetry)
             self._site.remove([self._work])
         except HostLost:
             self._site.reopen()
 
-    def _ready(self, points: list[BoundPoint]) -> bool:
+    def _ready(self, points: list[BoundPoint], runner: PointRunner) -> bool:
         """The job's folder is prepared on the present connection; done again after the host was lost."""
         if self._site.host is None:
             self._state.note = self._state.note or f"host {self._job.host} was lost and did not answer again"
@@ -219,7 +251,21 @@ class JobRunner:
         self._generation = self._site.generation
         self._stepper = Stepper(self._site.connection, self._site.ready, self._work, self._shared.writer, self._gate)
         self._context = Context(self._site.facts, self._work, (), self._needs, self._gate.consents)
-        return self._prepared(points, self._context, self._stepper)
+        prepared = self._prepared(points, self._context, self._stepper)
+        if prepared and not self._state.demand.written:  # what is written is looked at before each step
+            self._announce(runner, self._stepper, self._context)
+        return prepared
+
+    def _announce(self, runner: PointRunner, stepper: Stepper, context: Context) -> None:
+        """Tell the host what comes, as far as that is known: it then goes on by itself when the connection breaks."""
+        tasks: list[Task] = []
+        for turn in self._turns:
+            found = runner.foreseen(stepper, turn.point, turn.repeat, context) if turn.attempt == 1 else []
+            if not found:
+                break
+            tasks += found
+        with suppress(HostError):  # each task will say so itself when it is asked for
+            self._site.connection.ahead(tasks)
 
     def _prepared(self, points: list[BoundPoint], context: Context, stepper: Stepper) -> bool:
         trail = Trail()
@@ -241,38 +287,39 @@ class JobRunner:
 
     # ---- one repeat ----
 
-    def _one(self, runner: PointRunner, point: BoundPoint, repeat: int) -> None:
-        job, bus = self._job, self._shared.bus
-        bus.emit(PointStarted(job.host, job.id, point.id, repeat, point.label, point.estimated_s))
-        outcome = self._with_retries(runner, point, repeat)
+    def _take(self, runner: PointRunner, turn: Turn) -> None:
+        """One attempt. One that is to be tried again comes last: the host may be busy with the others already."""
+        job = self._job
+        started = PointStarted(job.host, job.id, turn.point.id, turn.repeat, turn.point.label, turn.point.estimated_s)
+        self._shared.bus.emit(started)
+        outcome = self._attempt(runner, turn.point, turn.repeat, turn.attempt)
+        given_up = outcome.lost and not self._site.reopen()
+        if given_up or is_refusal(outcome.diagnostic) or self._shared.stop.requested:
+            self._conclude(turn, outcome)
+        elif outcome.lost and self._state.benchmark.continues(turn.point.params):  # that is no second attempt
+            self._turns.appendleft(turn)
+        elif outcome.status in job.retry.on and turn.attempt <= job.retry.max:
+            self._turns.append(replace(turn, attempt=turn.attempt + 1, outcome=outcome))
+        else:
+            self._conclude(turn, outcome)
+
+    def _conclude(self, turn: Turn, outcome: Outcome) -> None:
+        """The repeat has come to its end."""
+        job, point = self._job, turn.point
         if is_refusal(outcome.diagnostic):
             self._state.refused, self._state.note = True, outcome.diagnostic.message
-        if repeat > 0:
+        if turn.repeat > 0:
             self._state.counts[outcome.status] += 1
             if outcome.status in ("ok", "noisy"):
                 self._ledger.add(point.id, outcome.exported)
             elif self._shared.options.fail_fast:
                 self._shared.stop.request("fail-fast")
-        bus.emit(
+        self._shared.bus.emit(
             PointEnded(
-                job.host, job.id, point.id, repeat, outcome.status, outcome.elapsed_s,
+                job.host, job.id, point.id, turn.repeat, outcome.status, outcome.elapsed_s,
                 self._headline(outcome), outcome.diagnostic,
             )
         )  # fmt: skip
-
-    def _with_retries(self, runner: PointRunner, point: BoundPoint, repeat: int) -> Outcome:
-        retry, attempt = self._job.retry, 1
-        while True:
-            outcome = self._attempt(runner, point, repeat, attempt)
-            if outcome.lost and not self._site.reopen():
-                return outcome
-            goes_on = outcome.lost and self._state.benchmark.continues(point.params)  # that is no second attempt
-            again = goes_on or (outcome.status in retry.on and attempt <= retry.max)
-            if not again or is_refusal(outcome.diagnostic) or self._shared.stop.requested:
-                return outcome
-            if not self._ready(self._state.points or []):
-                return outcome
-            attempt += not goes_on
 
     def _attempt(self, runner: PointRunner, point: BoundPoint, repeat: int, attempt: int) -> Outcome:
         if self._stepper is None or self._context is None:

@@ -18,6 +18,7 @@ from asct.engine.steplog import StepLog, StepsChangedError
 from asct.engine.stepping import Stepper, Trail
 from asct.engine.unmeasured import lost, started_over, unbound, unplaced, unreadable
 from asct.errors import HostError, HostLost
+from asct.hosts.base import Task
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
@@ -115,11 +116,31 @@ class PointRunner:
         records: list[Record] = []
         if outcome.status == "ok":
             records = self._evaluate(one, outcome)
-        outcome.elapsed_s = round(time.monotonic() - started, 6)
+        measured_s = (
+            sum(output.elapsed_ns for output in one.trail.outputs) / 1e9
+        )  # it may have run before it was asked for
+        outcome.elapsed_s = round(max(time.monotonic() - started, measured_s), 6)
         if one.log is not None:
             self._leave(one.log, outcome)
         self._document(one, outcome, records, started_at)
         return outcome
+
+    def identity(self, point: BoundPoint, repeat: int, attempt: int) -> list[str]:
+        """What tells this attempt from every other of the run: also from one in an earlier part that came to an end."""
+        told = self._shared.earlier.told.get((self._job.host, self._job.id, point.id, repeat), 0)
+        return [self._shared.resolved.hash, self._job.key, point.id, str(repeat), str(told), str(attempt)]
+
+    def foreseen(self, stepper: Stepper, point: BoundPoint, repeat: int, context: Context) -> list[Task]:
+        """The tasks of a repeat whose steps are known beforehand; else none."""
+        benchmark, params = self._benchmark, point.params
+        if point.unfit is not None or not benchmark.foreseeable(params, self._facts) or benchmark.continues(params):
+            return []
+        try:
+            steps = benchmark.steps(params, context)
+        except _SHAPE_ERRORS:
+            return []  # it will fail when its turn comes, and say why
+        folder = self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
+        return stepper.foreseen(steps, folder, point.limit_s, self.identity(point, repeat, 1))
 
     def _opened(self, point: BoundPoint, repeat: int, context: Context, attempt: int) -> _Attempt:
         """The repeat's folder: empty, or with the finished steps of before for a benchmark that goes on behind them."""
@@ -182,7 +203,8 @@ class PointRunner:
         for step in self._course(one.point, context):
             if one.log is not None and one.log.replay(step, one.trail):
                 continue
-            if not stepper.run(step, one.folder, one.trail, deadline, self._watched(step, one)):
+            identity = self.identity(one.point, one.repeat, one.number)
+            if not stepper.run(step, one.folder, one.trail, deadline, self._watched(step, one), identity):
                 return self._failed("timeout" if one.trail.timed_out else "failed", one.trail.failure)
             if self._shared.stop.at_once:  # a program that was told to end may have ended well, but too early
                 return self._failed("interrupted", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from asct.diagnostics.model import Diagnostic
@@ -87,7 +88,20 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Collaborators) -> t
     exports = _exports(resolved, records, done, ports)
     fresh = stored.run.model_copy(update={"status": "running", "exit_code": None, "ended_at": None, "verdicts": []})
     writer.run = fresh
-    return writer, Earlier(done, exports)
+    told, folders = _told(stored)
+    return writer, Earlier(done, exports, told, folders)
+
+
+def _told(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
+    """How often the end of each repeat was told, and the folder of each host's last session."""
+    told: Counter[RepeatKey] = Counter()
+    folders: dict[str, str] = {}
+    for event in stored.journal():
+        if event.get("t") == "point-ended":
+            told[event["host"], event["id"], event["point_id"], event["repeat"]] += 1
+        elif event.get("t") == "host-ready":
+            folders[event["host"]] = event.get("work", "")
+    return told, folders
 
 
 def _exports(

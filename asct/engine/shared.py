@@ -33,6 +33,10 @@ class Earlier:
     done: Mapping[RepeatKey, Done] = field(default_factory=dict)
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
     """(host, job id) to its results by path."""
+    told: Mapping[RepeatKey, int] = field(default_factory=dict)
+    """How many ends of a repeat were told."""
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """Host to the folder of its last session, which may still be there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
+import os
+import platform
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.circumstances import busy
@@ -16,15 +20,16 @@ from asct.engine.programs import Programs
 from asct.engine.shared import Shared
 from asct.engine.stepping import process_of, texts
 from asct.engine.targets import Kind, check_targets, device_names, find_tools, look, missing_devices
-from asct.errors import AsctError, HostError, HostLost, NotMeasured
+from asct.errors import AsctError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts.describe import describe
-from asct.hosts.base import Host, Task
+from asct.hosts.base import Host, Session, Task
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import KERNEL, Target, inspection
 
 _REOPENINGS = 3
 """How often in a row a host may be lost before it is given up."""
+_TURN_S = 0.5
 _INSPECTION_S = 120.0
 """More than the checks of many drives take; a drive that does not answer is not written."""
 
@@ -38,6 +43,7 @@ class Site:
         self._losses = 0
         self._failed: dict[str, tuple[Diagnostic, ...]] = {}
         self._rights = Rights(spec.name, sudo=spec.uses_sudo)
+        self._folder = shared.earlier.folders.get(spec.name, "")
         self.host: Host | None = None
         self.programs: Programs | None = None
         self.gate = HostGate(shared, spec.name)
@@ -74,15 +80,32 @@ class Site:
         """Connect and read the facts. Raises AsctError with the way out."""
         host = self._shared.ports.make_host(self._spec, self._shared.plan_folder)
         self.host = host
-        host.open()
+        self._enter(host)
         self.generation += 1
         facts = self._collect(host)
         self.programs = Programs(facts, elevated=self._rights.granted)
         self._shared.writer.facts(self.name, facts)
-        self._shared.bus.emit(HostReady(self.name, describe(facts)))
+        self._shared.bus.emit(HostReady(self.name, describe(facts), host.work))
         warning = busy(facts)
         if warning is not None:
             self._shared.bus.notice(self.name, warning)
+
+    def _enter(self, host: Host) -> None:
+        """Open it for this run. Two hosts of a plan that are the same machine measure one after the other."""
+        session = Session(self._shared.run, owner_of(self._shared.run), self._folder)
+        while True:
+            try:
+                host.open(session)
+                break
+            except HostLocked as error:
+                if error.owner != session.owner or self._shared.stop.requested:
+                    raise
+                time.sleep(_TURN_S)
+        self._folder = host.work
+        if host.adopted:
+            message = f"host {self.name}: still has the session of before; what was measured there meanwhile is taken"
+            self._shared.bus.notice(self.name, Diagnostic("E625", message, severity="note"))
+            host.settle()
 
     def _collect(self, host: Host) -> HostFacts:
         folder = self._shared.writer.facts_folder(self.name)
@@ -224,6 +247,13 @@ class Site:
             except HostError as error:
                 for diagnostic in error.diagnostics:
                     self._shared.bus.notice(self.name, diagnostic)
+
+
+def owner_of(run: str) -> str:
+    """How a run presents itself to others who find a host locked."""
+    with suppress(OSError, KeyError):  # an account without a name
+        return f"run {run} of {getpass.getuser()} on {platform.node()}"
+    return f"run {run} of account {os.getuid()} on {platform.node()}"
 
 
 def reasons(error: AsctError) -> str:

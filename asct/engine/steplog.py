@@ -7,14 +7,12 @@ noted one (another plan, another program on the host, a newer asct) shows that t
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from asct.engine.step_key import step_key
 from asct.engine.stepping import Trail, texts
-from asct.sdk.guard import target_files, targets_in
 from asct.sdk.step import Output, Step
 from asct.store.files import writing
 from asct.store.model import StepNote
@@ -111,14 +109,4 @@ class StepLog:
         self.finished += 1
 
     def _digest(self, step: Step, number: int) -> str:
-        """What makes the step this one: not its time limit nor what runs beside it, and not where its folder lies."""
-        program = [type(step.program).__name__, step.program.name]
-        parts = [*self._identity, number, step.name, program, [*step.arguments], _files(step), {**step.env}]
-        text = json.dumps(parts, sort_keys=True, ensure_ascii=False).replace(self._work, "<work>")
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _files(step: Step) -> dict[str, str]:
-    """The files of a step. That its target was written to before is true from the second part on, and left out."""
-    targets = targets_in(step)
-    return {**step.files, **target_files([replace(one, dirty=False) for one in targets])} if targets else {**step.files}
+        return step_key(self._identity, number, step, self._work)

@@ -13,9 +13,10 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.failures import Ran, failure_of
 from asct.engine.gate import JobGate
 from asct.engine.programs import MissingProgram, Programs
+from asct.engine.step_key import step_key
 from asct.hosts.base import Finished, Host, Process, Task
 from asct.sdk.record import Scalar
-from asct.sdk.step import Companion, Kernel, Output, Step
+from asct.sdk.step import Companion, Output, Step
 from asct.store.layout import RunLayout
 from asct.store.writer import RunWriter
 
@@ -41,18 +42,14 @@ class Trail:
 
 
 class Stepper:
-    """Runs steps of one job, each in a folder of its own on the host, so that no step finds files of another.
-
-    A bare kernel (no files, nothing to collect) leaves only its output, which the next one replaces: those share a
-    folder, because making or emptying one costs more than a short kernel runs.
-    """
+    """Runs steps of one job, each in a folder of its own on the host, so that no step finds files of another, and what
+    one left is there until it was fetched."""
 
     def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter, gate: JobGate) -> None:
         self._host = host
         self._programs = programs
         self._work = work
         self._numbers = count(1)
-        self._shared_made = False
         self._writer = writer
         self._gate = gate
 
@@ -61,12 +58,19 @@ class Stepper:
         return self._writer.layout
 
     def run(
-        self, step: Step, folder: Path, trail: Trail, deadline: float, on_line: Callable[[str], None] | None = None
+        self,
+        step: Step,
+        folder: Path,
+        trail: Trail,
+        deadline: float,
+        on_line: Callable[[str], None] | None = None,
+        identity: Sequence[str] = (),
     ) -> bool:
         """Run one step into `folder` (of the repeat) and note it in `trail`; False when it failed.
 
-        `deadline` is a time of `time.monotonic`; `on_line` hears the step's standard output while it runs. Raises
-        HostLost and other HostErrors, and StoreError.
+        `deadline` is a time of `time.monotonic`; `on_line` hears the step's standard output while it runs. `identity`
+        tells the attempt that asks for it from all others of the run. Raises HostLost and other HostErrors, and
+        StoreError.
         """
         number = len(trail.rows)
         into = self._layout.step(folder, number, step.name)
@@ -75,7 +79,7 @@ class Stepper:
         limit = max(0.001, deadline - time.monotonic())
         limit = limit if step.timeout_s is None else min(limit, step.timeout_s)
         try:
-            task = self._task(step, into, limit, trail)
+            task = self._task(step, into, limit, trail, self._key(identity, number, step))
         except MissingProgram as error:
             trail.failure = Diagnostic("E420", f"host {self._host.name}: {error} is not there", hint=f"install {error}")
             return False
@@ -110,8 +114,22 @@ class Stepper:
             self._writer.probe()
         return finished
 
-    def _task(self, step: Step, into: Path, limit: float, trail: Trail) -> Task:
-        folder, fresh = self._folder(step)
+    def foreseen(self, steps: Sequence[Step], folder: Path, limit: float, identity: Sequence[str]) -> list[Task]:
+        """The tasks that `run` will make of these steps, which are all of a repeat; none when a program is missing."""
+        try:
+            return [
+                self._task(step, self._layout.step(folder, number, step.name), min(limit, step.timeout_s or limit),
+                           Trail(), self._key(identity, number, step))
+                for number, step in enumerate(steps)
+            ]  # fmt: skip
+        except MissingProgram:
+            return []
+
+    def _key(self, identity: Sequence[str], number: int, step: Step) -> str:
+        return step_key(identity, number, step, self._work)[:24] if identity else ""
+
+    def _task(self, step: Step, into: Path, limit: float, trail: Trail, key: str) -> Task:
+        folder = f"{self._work}/{key or next(self._numbers)}"
         return Task(
             main=process_of(
                 self._gate.limited(step),
@@ -124,16 +142,8 @@ class Stepper:
             companions=tuple(self._companions(step, folder, trail)),
             collect=step.collect,
             timeout_s=limit,
-            fresh=fresh,
+            key=key,
         )
-
-    def _folder(self, step: Step) -> tuple[str, bool]:
-        """Where a step runs, and whether that folder is to be emptied first."""
-        bare = isinstance(step.program, Kernel) and not (step.files or step.collect or step.companions)
-        if not bare:
-            return f"{self._work}/{next(self._numbers)}", True
-        fresh, self._shared_made = not self._shared_made, True
-        return f"{self._work}/kernels", fresh
 
     def _companions(self, step: Step, folder: str, trail: Trail) -> Iterable[Process]:
         for companion in step.companions:

@@ -180,7 +180,10 @@ class Host(Protocol):
 class Unqueued:
     """The part of a Host of a transport that keeps no tasks: what it is told ahead does not concern it."""
 
-    adopted = False
+    @property
+    def adopted(self) -> bool:
+        """Nothing is kept between the parts of a run."""
+        return False
 
     def settle(self) -> None:
         """Nothing of an earlier part runs."""

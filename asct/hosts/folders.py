@@ -16,6 +16,8 @@ from typing import BinaryIO
 from asct.hosts.incoming import save
 
 OWNER = ".owner"
+SESSION = ".session"
+"""Of a folder that a runner works in (runner.sh): it outlives its connection."""
 _COPY_BYTES = 1 << 20
 
 
@@ -37,7 +39,7 @@ class Folders:
         _clear_stale(found)
         work = found / f"run-{secrets.token_hex(16)}"
         work.mkdir(mode=0o700)
-        (work / OWNER).write_text(f"{os.getpid()} {_began(os.getpid())} {_boot_id()}\n")
+        (work / OWNER).write_text(f"{os.getpid()} {began(os.getpid())} {boot_id()}\n")
         return cls(str(work), str(_cache_folder(found).resolve()))
 
 
@@ -71,14 +73,14 @@ def _cache_folder(base: Path) -> Path:
     return found
 
 
-def _boot_id() -> str:
+def boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
 
 
-def _began(pid: int) -> str:
+def began(pid: int) -> str:
     """When a process began, in ticks since boot: field 22 of its stat, counted from behind the name.
 
     Empty for one that is gone, or has ended and is only not yet reaped.
@@ -94,12 +96,12 @@ def _clear_stale(base: Path) -> None:
     """Remove what a killed asct left: its owner (process, start time, boot) is gone."""
     for old in base.glob("run-*"):
         try:
-            if old.is_symlink() or old.stat().st_uid != os.geteuid():
+            if old.is_symlink() or old.stat().st_uid != os.geteuid() or (old / SESSION).exists():
                 continue
-            pid, began, boot = (old / OWNER).read_text().split()
+            pid, start, boot = (old / OWNER).read_text().split()
         except (OSError, ValueError):
             continue
-        if boot != _boot_id() or not pid.isdigit() or _began(int(pid)) != began:
+        if boot != boot_id() or not pid.isdigit() or began(int(pid)) != start:
             shutil.rmtree(old, ignore_errors=True)
 
 

@@ -50,6 +50,14 @@ class FileTransfer(Protocol):
         """Copy a file there under a temporary name, then rename. Missing folders are made with mode 0700."""
         ...
 
+    def write(self, target: str, data: bytes) -> None:
+        """Make a file of mode 0600 there under a temporary name, then rename."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether something of that name is there."""
+        ...
+
     def make_folder(self, path: str) -> bool:
         """Make a folder with mode 0700, and those above it; False when something of that name exists already."""
         ...
@@ -70,6 +78,10 @@ class Link(Protocol):
     def close(self) -> None: ...
 
     def alive(self) -> bool: ...
+
+    def cut(self) -> None:
+        """Give the connection up at once, without a word to the host: it does not answer."""
+        ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
         """Raises HostTimeout, and ends the connection, when the body takes longer; HostLost when it breaks."""

@@ -29,6 +29,7 @@ from asct.hosts.folders import (
     store_file,
     write_text,
 )
+from asct.hosts.hostlock import HostLock
 from asct.hosts.incoming import make_folder
 from asct.hosts.paths import below, inner_name
 from asct.hosts.waiting import wait_exit
@@ -57,7 +58,8 @@ class LocalHost(Unqueued):
         self.name = name
         self._base = base
         self._folders: Folders | None = None
-        self._lock = threading.Lock()
+        self._lock = HostLock(name)
+        self._mutex = threading.Lock()
         self._running = False
         self._interrupted = False
         self._wake = (-1, -1)
@@ -76,10 +78,13 @@ class LocalHost(Unqueued):
         return self._folders
 
     def open(self, session: Session | None = None) -> None:
+        if session is not None:
+            self._lock.take(session.owner)
         try:
             self._folders = Folders.make(Path(self._base))
         except OSError as error:
             detail = f"{error.filename or self._base}: {error.strerror or error}"
+            self._lock.release()
             raise ConnectError(self.name, problems.no_work_folder(self.name, self._base, detail)) from error
         self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
@@ -88,7 +93,8 @@ class LocalHost(Unqueued):
         folders, self._folders = self._folders, None
         if folders is not None:
             remove_tree(Path(folders.work))
-            with self._lock:
+            self._lock.release()
+            with self._mutex:
                 for end in self._wake:
                     os.close(end)
                 self._wake = (-1, -1)
@@ -105,13 +111,13 @@ class LocalHost(Unqueued):
     @contextlib.contextmanager
     def _busy(self) -> Iterator[None]:
         """Something runs that `interrupt` may end."""
-        with self._lock:
+        with self._mutex:
             self._running, self._interrupted = True, False
             self._drain_wake()
         try:
             yield
         finally:
-            with self._lock:
+            with self._mutex:
                 self._running = False
 
     def _set_up(self, task: Task, folder: Path) -> None:
@@ -229,7 +235,7 @@ class LocalHost(Unqueued):
         remove_tree(Path(path))
 
     def interrupt(self) -> None:
-        with self._lock:
+        with self._mutex:
             if self._running and self._wake[1] >= 0:
                 self._interrupted = True
                 os.write(self._wake[1], b"!")

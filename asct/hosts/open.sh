@@ -1,13 +1,9 @@
-# Makes the private folder of a run and prints where it is. Variables set before: base, token, runner.
+# Opens a host: makes the private folder of a session, or takes up that of an earlier part of the same run, and prints
+# where it is. Variables set before: base, token, runner, earlier (a folder, or nothing), owner (or nothing: only look).
 
-LC_ALL=C
-export LC_ALL
 umask 077
-say() { printf 'asct:%s\n' "$*"; }
-fail() {
-    say "failed $*"
-    exit 0
-}
+journal= live=1
+exec 4>&1
 
 # A folder of this account, made when missing; not a link, and nobody else may rename what lies in it.
 usable() {
@@ -16,16 +12,6 @@ usable() {
     case $(ls -ld -- "$1") in
     ?????w???[!tT]* | ????????w[!tT]*) return 1 ;;
     esac
-}
-
-# When a process began, in ticks since boot: field 22, counted from behind the name in parentheses. Nothing for one
-# that has ended and is only not yet reaped.
-began() {
-    IFS= read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
-    set -- ${stat##*) }
-    [ "$1" != Z ] || return 1
-    shift 19
-    printf '%s' "$1"
 }
 
 uid=$(id -u)
@@ -41,19 +27,39 @@ done
 [ -n "$found" ] || fail "no folder of this account can be made at $base"
 found=$(cd -P -- "$found" && pwd)
 
-# What a killed asct left: its owner (process, start time, boot) is gone.
+# What is left of others: a folder without a session whose connection (process, start time, boot) is gone, and one with
+# results that nobody came for in a week, or of another boot: power may have gone before all of them were on the disk.
+stale() {
+    [ -d "$1" ] && [ ! -h "$1" ] && [ -O "$1" ] && [ -f "$1/.owner" ] || return 1
+    if [ -f "$1/.session" ]; then
+        IFS= read -r when <"$1/.session"
+        [ "$when" != "$boot" ] && return
+        ! alive "$1/.pid" && [ -n "$(find "$1/.session" -mtime +7)" ]
+    else
+        read -r pid noted when <"$1/.owner"
+        [ -n "$when" ] || return 1
+        [ "$when" != "$boot" ] || ! alive "$1/.owner"
+    fi
+}
 for old in "$found"/run-*; do
-    [ -d "$old" ] && [ ! -h "$old" ] && [ -O "$old" ] && [ -f "$old/.owner" ] || continue
-    pid= start= when=
-    read -r pid start when <"$old/.owner"
-    [ -n "$when" ] || continue
-    if [ "$when" != "$boot" ] || [ "$(began "$pid")" != "$start" ]; then rm -rf -- "$old"; fi
+    if stale "$old"; then rm -rf -- "$old"; fi
 done
 
-work=$found/run-$token
-mkdir -- "$work" 2>/dev/null || fail "cannot make the folder $work"
-printf '%s %s %s\n' "$PPID" "$(began "$PPID")" "$boot" >"$work/.owner" || fail "cannot write in $work"
-printf '%s' "$runner" 2>/dev/null >"$work/.runner" || fail "cannot write in $work"
+work=
+case $earlier in
+"$found"/run-*/*) ;;
+"$found"/run-*)
+    if [ -O "$earlier" ] && [ ! -h "$earlier" ] && [ -f "$earlier/.session" ]; then work=$earlier; fi ;;
+esac
+if [ -n "$work" ]; then
+    say adopted
+else
+    work=$found/run-$token
+    mkdir -- "$work" 2>/dev/null || fail "cannot make the folder $work"
+    note "$work/.owner" "$PPID" 2>/dev/null || fail "cannot write in $work"
+fi
+printf '%s' "$runner" 2>/dev/null >"$work/.runner.new" && mv -f -- "$work/.runner.new" "$work/.runner" ||
+    fail "cannot write in $work"
 
 cache=
 case ${XDG_CACHE_HOME:-} in
@@ -74,3 +80,5 @@ case ${SHELL##*/} in
 sh | dash | ash | bash) say "shell posix" ;;
 esac
 say "ready"
+root=$work
+[ -z "$owner" ] || begin "$owner"

@@ -110,6 +110,34 @@ def no_answer(place: str, doing: str, seconds: float) -> Diagnostic:
     return Diagnostic("E321", f"{place}: no answer within {seconds:g} s while {doing}", hint=hint)
 
 
+def host_locked(place: str, owner: str, pid: str, age_s: str) -> Diagnostic:
+    since = (
+        f", process {pid} there, since {_span(int(age_s))}" if pid.isdigit() and pid != "0" and age_s.isdigit() else ""
+    )
+    hint = "one run at a time measures on a host: wait for it, or `asct resume` it to take over and end it"
+    return Diagnostic("E334", f"{place}: another run measures there ({owner}{since})", hint=hint)
+
+
+def _span(seconds: int) -> str:
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"
+
+
+def session_gone(place: str) -> Diagnostic:
+    hint = "`asct resume` measures what is missing; look why it was restarted before you trust what it measures"
+    message = f"{place}: it was started anew, or its work folder was removed: what ran there is lost"
+    return Diagnostic("E335", message, hint=hint)
+
+
+def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
+    hint = (
+        "the host goes on with what it was given: when it can be reached again, `asct resume` takes what was finished "
+        "and measures the rest"
+    )
+    return Diagnostic(cause.code, f"{cause.message}, and no way back within {seconds:g} s", hint=hint)
+
+
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
     hint = f"set `workdir` of the host to a folder that the account may write (now `{base}`)"
     return Diagnostic("E322", f"{place}: no private work folder: {detail}", hint=hint)

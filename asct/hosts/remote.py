@@ -1,136 +1,150 @@
-"""A host behind a link: every task is one exchange with runner.sh, results come as files."""
+"""A host behind a link: tasks are worked off by a runner of its own (runner.sh), results come as files."""
 
 from __future__ import annotations
 
-import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
-from asct.errors import AsctError, ConnectError, HostError, HostLost, HostTimeout
+from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
 from asct.hosts.base import Answer, Finished, Session, Task, Unqueued
-from asct.hosts.exchange import Exchange
+from asct.hosts.conversation import RECONNECT_S, SHORT_S, Conversation
 from asct.hosts.feed import LineFeed
 from asct.hosts.incoming import make_folder, save
+from asct.hosts.journal import Course
 from asct.hosts.link import Channel, Link
 from asct.hosts.paths import below
+from asct.hosts.script import Item
 
 ANSWER_LIMIT = 1 << 20
-SHORT_S = 30.0
-"""Time for a short exchange: opening a channel, a few small files."""
 
 
 class RemoteHost(Unqueued):
-    """The Host protocol over a Link; the host needs a POSIX shell and the link's file transfer, nothing else."""
+    """The Host protocol over a Link; the host needs a POSIX shell, setsid, flock and the link's file transfer."""
 
-    def __init__(self, name: str, transport: str, base: str, link: Link) -> None:
+    def __init__(self, name: str, transport: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
         self.name = name
         self.transport = transport
-        self._base = base
         self._link = link
-        self._work = ""
-        self._cache = ""
-        self._posix_login = False
-        self._lock = threading.Lock()
-        self._exchange: Exchange | None = None
+        self._talk = Conversation(name, base, link, reconnect_s)
+        self._numbers = count(1)
+        self._used: set[str] = set()
         self._interrupted = False
-        self._ready: Channel | None = None
 
     @property
     def work(self) -> str:
-        return self._work
+        return self._talk.work
 
     @property
     def cache(self) -> str:
-        return self._cache
+        return self._talk.cache
+
+    @property
+    def adopted(self) -> bool:
+        return self._talk.adopted
 
     def open(self, session: Session | None = None) -> None:
-        self._link.connect()
-        try:
-            self._make_work_folder()
-        except HostError as error:
-            self._link.close()
-            raise ConnectError(self.name, *error.diagnostics) from error
+        self._talk.open(session)
 
-    def _make_work_folder(self) -> None:
-        text = script.opening(self.name, self._base, secrets.token_hex(16))
-        doing = "making the work folder"
-        with self._link.within(SHORT_S, doing):
-            channel = self._link.start("exec sh -s")
-            channel.send(_encoded(text))
-            channel.finish_input()
-            out, err = _drain(channel, ANSWER_LIMIT)
-        found = dict(script.answers(out.decode("utf-8", "surrogateescape").splitlines()))
-        if "failed" in found:
-            detail = found["failed"]
-            raise HostError(self.name, problems.no_work_folder(self._link.place, self._base, detail))
-        if not {"work", "cache", "ready"} <= found.keys():
-            seen = (out + err).decode("utf-8", "replace")
-            raise HostError(self.name, problems.strange_shell(self._link.place, doing, seen))
-        self._work, self._cache = found["work"], found["cache"]
-        self._posix_login = found.get("shell") == "posix"
+    def settle(self) -> None:
+        self._talk.begin()
+        self._talk.settle()
 
     def close(self) -> None:
         self.interrupt()
         try:
-            if self._work and self._link.alive():
+            if self.work and self._link.alive():
                 self._housekeeping("leave")
         except AsctError:
-            pass  # the connection is gone; the next run of this account clears what is left
+            pass  # the connection is gone; `resume` comes back for the folder, or it is cleared a week later
         finally:
-            self._work = ""
-            self._ready = None
+            self._talk.work = ""
             self._link.close()
 
-    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
-        if task.fresh:
-            below(self.name, task.main.cwd, [self._work])
-        script.task_line(self.name, task, empty=False)  # refuses names and arguments before anything is touched
-        make_folder(task.into)
-        feed = LineFeed(on_line) if on_line else None
-        with self._link.within(SHORT_S, f"starting {task.main.argv[0]}"):
-            empty = task.fresh and not self._link.files.make_folder(task.main.cwd)
-            line = _encoded(script.task_line(self.name, task, empty=empty))
-            exchange = Exchange(self.name, self._link, task, feed)
-            with self._lock:
-                self._exchange = exchange
-            try:
-                ready, self._ready = self._ready, None
-                exchange.begin(self._runner_command(), line, ready)
-            except BaseException:
-                self._forget()
-                raise
-        try:
-            return self._attend(exchange, task, feed)
-        finally:
-            self._forget()
+    # ---- tasks
 
-    def _attend(self, exchange: Exchange, task: Task, feed: LineFeed | None) -> Finished:
-        with self._link.within(task.timeout_s + SHORT_S, f"running {task.main.argv[0]}"):
-            try:
-                exchange.attend()
-            except BaseException:
-                exchange.abandon()
-                raise
-        flags, statuses = exchange.flags, exchange.companions
-        if flags is None:
-            flags = self._flags(task)
-        self._prepare_runner()
-        notes = [*exchange.notes, *script.companion_notes(task, statuses)]
+    def ahead(self, tasks: Sequence[Task]) -> None:
+        self._talk.begin()
+        items = []
+        for task in tasks:
+            key, known = self._talk.place_of(task.key)
+            if not known:
+                items.append(self._item(task, key, beforehand=True))
+        if items:
+            self._talk.submit(items)
+
+    def cancel(self) -> None:
+        self._talk.cancel()
+
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+        self._talk.begin()
+        key, known = self._talk.place_of(task.key or f"task-{next(self._numbers)}")
+        if not known:
+            item = self._item(task, key, beforehand=False)  # refuses names and arguments before anything is touched
+            make_folder(task.into)
+            self._talk.submit([item])
+        feed = LineFeed(on_line) if on_line else None
+        try:
+            course = self._talk.wait(key, task.timeout_s, self._follow(task, feed) if feed else None)
+        except HostError:
+            raise
+        except BaseException:  # of the listener, or of a signal: nothing goes on that nobody waits for
+            self._talk.cancel()
+            raise
+        make_folder(task.into)
+        return self._finished(task, course, feed)
+
+    def _item(self, task: Task, key: str, *, beforehand: bool) -> Item:
+        """The task as the runner gets it; its folder is emptied when something may be in it."""
+        if task.fresh:
+            below(self.name, task.main.cwd, [self.work])
+        folder = task.main.cwd
+        used = task.fresh and (folder in self._used or self.adopted)
+        self._used.add(folder)
+        line = script.task_line(self.name, task, empty=used)
+        return Item(key, task.timeout_s, line, folder if beforehand and not used else "")
+
+    def _follow(self, task: Task, feed: LineFeed) -> Callable[[], None]:
+        """Reads what the growing standard output of a running task says."""
+        path = f"{task.main.cwd}/{task.main.stdout_file}"
+
+        def look() -> None:
+            with self._link.within(SHORT_S, "following the output"):
+                feed.take(self._link.files.tail(path, feed.offset))
+
+        return look
+
+    def _finished(self, task: Task, course: Course, feed: LineFeed | None) -> Finished:
+        if not course.over:  # it was called off before it began
+            return Finished(-2, 0, (), ("it was not begun",))
+        if course.refused:
+            raise HostError(self.name, problems.task_refused(self._link.place, course.refused))
+        notes: list[str] = []
         fetched: list[str] = []
-        with self._link.within(max(SHORT_S, task.timeout_s), "fetching results"):
+        flags, companions = (course.report.flags, course.report.companions) if course.report else ("", ())
+        if course.report is None:
+            notes.append("the process group was killed")
+            flags = self._flags(task)
+        notes += script.companion_notes(task, companions)
+
+        def fetch() -> None:
+            fetched.clear()
             for (path, name), flag in zip(script.wanted_files(self.name, task), flags, strict=True):
                 note = self._fetch(task, path, name, flag)
                 if note:
                     notes.append(note)
                 elif flag != "-":
                     fetched.append(name)
-            exchange.end()
+
+        self._talk.hold(fetch)
         if feed is not None and task.main.stdout_file in fetched:
             feed.finish((task.into / task.main.stdout_file).read_bytes())
-        return Finished(exchange.status, exchange.elapsed_ns, tuple(fetched), tuple(notes))
+        status = (
+            None if course.late else -9 if course.status is None else script.exit_status(course.status, course.told)
+        )
+        return Finished(status, course.elapsed_ns, tuple(fetched), tuple(dict.fromkeys(notes)))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str) -> str:
         """Bring one file of a task here; returns a note when it did not come."""
@@ -144,22 +158,26 @@ class RemoteHost(Unqueued):
             save(target, [])
             return ""
         source = path if path.startswith("/") else f"{task.main.cwd}/{path}"
-        if self._link.files.fetch_regular(source, target, task.max_bytes):
-            return ""
+        with self._link.within(_transfer_s(task.max_bytes), "fetching results"):
+            if self._link.files.fetch_regular(source, target, task.max_bytes):
+                return ""
         return f"{name} is larger than {task.max_bytes} bytes and was not fetched"
 
-    def _prepare_runner(self) -> None:
-        """Start the runner of the next task while this one's results are fetched: it waits for its line, and a task
-        then takes a third less."""
-        with self._link.within(SHORT_S, "starting a shell"):
-            self._ready = self._link.start(self._runner_command())
-
     def _flags(self, task: Task) -> str:
-        """The state of the files of a task whose runner was killed with it."""
+        """The state of the files of a task that was killed with the shell that would report it."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
-        text = self._housekeeping(f"{enter}; {script.call(self.name, 'report', *names)}")
-        return script.read_report(text).flags
+        found = ""
+
+        def look() -> None:
+            nonlocal found
+            text = self._housekeeping(f"{enter}; {script.call(self.name, 'report', *names)}")
+            found = script.read_report(text.partition(" ")[2]).flags
+
+        self._talk.hold(look)
+        return found
+
+    # ---- short commands and files
 
     def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
         line = script.call(self.name, "answer", *argv) + "\n"
@@ -189,7 +207,7 @@ class RemoteHost(Unqueued):
         return Answer(channel.status(), stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
-        below(self.name, target, [self._work, self._cache])
+        below(self.name, target, [self.work, self.cache])
         with self._link.within(_transfer_s(source.stat().st_size), f"sending {target}"):
             self._link.files.store(source, target, mode)
 
@@ -199,21 +217,15 @@ class RemoteHost(Unqueued):
                 raise HostError(self.name, problems.too_large(self.name, source, max_bytes))
 
     def remove(self, path: str) -> None:
-        below(self.name, path, [self._work, self._cache])
-        self._housekeeping(script.call(self.name, "remove", path, self._work, self._cache))
+        below(self.name, path, [self.work, self.cache])
+        self._housekeeping(script.call(self.name, "remove", path, self.work, self.cache))
 
     def interrupt(self) -> None:
         self._interrupted = True
-        with self._lock:
-            if self._exchange is not None:
-                self._exchange.interrupt()
-
-    def _forget(self) -> None:
-        with self._lock:
-            self._exchange = None
+        self._talk.stop()
 
     def _runner_command(self) -> str:
-        return script.runner_command(self._work, posix_login=self._posix_login)
+        return script.runner_command(self.work, posix_login=self._talk.posix_login)
 
     def _housekeeping(self, line: str) -> str:
         """Run a line of the runner; returns what follows `done`."""

@@ -1,24 +1,62 @@
-# The one program that a remote host needs: reads a single line of shell words from standard input and acts on it.
-# POSIX only (dash, bash, busybox ash); values arrive quoted, $nl stands for a line feed inside them.
-# $root, set before, is the folder of the run.
-# Answers are lines that begin with `asct:` on standard output; what programs print goes to files.
+# What a remote host needs of asct: a POSIX shell (dash, bash, busybox ash), setsid and flock. Values arrive quoted, $nl
+# stands for a line feed inside them. $root, set before, is the folder of the session, $mode what this shell is:
 #
-# It runs in a process group of its own (sshd gives each command a session; setsid where a server does not), so that
-# `kill 0` reaches everything a task started and nothing else. The group ends when standard input ends or carries a
-# line, when the time limit passes, and after the task: a lost connection leaves nothing running.
+#   none    the one that opened the session: only the functions
+#   line    reads one line of calls from standard input and acts on it: short commands, files, housekeeping
+#   serve   the runner of the session, detached: hears the FIFO `.control`, starts work and ends it
+#   task    one task of a job file, in a session of its own, so that `kill 0` reaches what it started and nothing else
+#
+# The runner works off the job files .queue/1, .queue/2, ... by itself; a connection that breaks does not concern it. Each
+# event is a line of `.journal` that begins with `asct:`, and goes through the connection that started it as well while
+# that lives. What programs print goes to files, which stay until asct has fetched them.
+#
+# Descriptors: 3 control, 4 the connection, 5 journal, 6 a lock on .session and 9 the host's lock. The locks are the
+# kernel's: they go when the last process of the session is gone, programs that measure included.
 
 nl='
 '
 LC_ALL=C
 export LC_ALL
 umask 077
-exec 4>&1 3<&0 </dev/null
+LOCK=/var/tmp/asct.lock
+LINGER_S=30
 
-say() { printf 'asct:%s\n' "$*" >&4; }
+say() {
+    [ -z "$journal" ] || printf 'asct:%s\n' "$*" >&5
+    [ -z "$live" ] || printf 'asct:%s\n' "$*" 2>/dev/null >&4 || live=
+}
 
 fail() {
+    if [ "$mode" = task ]; then
+        say "failed $key $*"
+        over
+    fi
     say "failed $*"
     exit 0
+}
+
+# look PID: sets $start, when it began in ticks since boot: field 22, counted from behind the name in parentheses.
+# Nothing for one that has ended and is only not yet reaped.
+look() {
+    start=
+    IFS= read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
+    set -- ${stat##*) }
+    [ "$1" != Z ] || return 1
+    shift 19
+    start=$1
+}
+
+# alive FILE: whether the process noted there runs; sets $pid
+alive() {
+    pid= noted=
+    { read -r pid noted rest <"$1"; } 2>/dev/null
+    [ -n "$noted" ] && look "$pid" && [ "$start" = "$noted" ]
+}
+
+# note FILE PID
+note() {
+    look "$2"
+    printf '%s %s %s\n' "$2" "$start" "$boot" >"$1"
 }
 
 # State, parent and process group follow the name in parentheses.
@@ -28,15 +66,206 @@ leads_group() {
     [ "$3" = "$$" ]
 }
 
-# INT, then TERM, then KILL for the whole group; this shell outlives the first two to report.
+# ---- the session
+# Nothing that leads to a task is started in the background: a shell lets such a program ignore SIGINT for good.
+
+# begin OWNER: the runner of this session, started unless it runs; this shell hands on to it what asct says.
+begin() {
+    cd /
+    [ -p "$root/.control" ] || mkfifo "$root/.control" || fail "cannot make a FIFO in $root"
+    [ -d "$root/.queue" ] || mkdir "$root/.queue" || fail "cannot make a folder in $root"
+    printf '%s\n' "$boot" >"$root/.session" || fail "cannot write in $root"
+    exec 8<>"$root/.control"
+    if alive "$root/.pid"; then
+        printf 'hello %s\n' "$$" >&8
+        say "joined $pid"
+        hand_on
+    else
+        hand_on | setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 owner=$4; . "$root/.runner"' \
+            sh "$root" "$$" "$boot" "$1" 8<&-
+    fi
+    exit 0
+}
+
+hand_on() {
+    cat >&8
+    printf 'gone %s\n' "$$" >&8
+}
+
+lock() {
+    command -v flock >/dev/null && command -v setsid >/dev/null || fail "flock and setsid are needed (util-linux)"
+    exec 6<"$root/.session"
+    end_leftovers
+    if [ ! -e "$LOCK" ]; then ( umask 0; set -C; : >"$LOCK" ) 2>/dev/null; fi
+    [ -f "$LOCK" ] && [ ! -h "$LOCK" ] && [ -r "$LOCK" ] || fail "$LOCK is not a file that can be read"
+    exec 9<"$LOCK"
+    flock -n 9 || { sleep 1; flock -n 9; } || locked
+    [ "/proc/$$/fd/9" -ef "$LOCK" ] || fail "$LOCK was replaced meanwhile"
+}
+
+# What a runner that was killed left: whoever holds .session.
+end_leftovers() {
+    until flock -n 6; do
+        end_all
+        sleep 1
+    done
+}
+
+end_all() {
+    for one in .pid .hear .work .task; do
+        if alive "$root/$one"; then kill -s KILL -- "-$pid" 2>/dev/null || kill -s KILL "$pid"; fi
+    done
+}
+
+locked() {
+    for one in "$LOCK".[0-9]*; do
+        [ -f "$one" ] && alive "$one" || continue
+        { read -r first; IFS= read -r text; } <"$one"
+        say "locked $pid $(($(date +%s) - $(date -r "$one" +%s))) ${text:-unknown}"
+        exit 0
+    done
+    say "locked 0 0 unknown"
+    exit 0
+}
+
+serve() {
+    trap : INT TERM HUP PIPE
+    exec 3<>"$root/.control" 5>>"$root/.journal"
+    journal= live=1 last=0
+    lock
+    journal=1
+    rm -f -- "$root/.stop"
+    [ -p "$root/.go" ] || mkfifo "$root/.go" || fail "cannot make a FIFO in $root"
+    exec 8<>"$root/.go"
+    : >"$root/.told"
+    note "$root/.pid" "$$"
+    card=$LOCK.$(id -u)
+    ( umask 022; rm -f -- "$card"; set -C; { cat "$root/.pid"; printf '%s\n' "$owner"; } >"$card" ) 2>/dev/null
+    while [ -e "$root/.queue/$((last + 1))" ]; do last=$((last + 1)); done
+    next=$((last + 1))
+    say "serving $next"
+    { ( work ); printf 'broken\n' >&3; } | hear
+}
+
+own_pid() { read -r me rest </proc/self/stat; }
+
+# What asct says, and how it goes with the work. Each `go` is answered by an `idle`.
+hear() {
+    own_pid
+    note "$root/.hear" "$me"
+    going=0 leaving=
+    while :; do
+        read -r word rest <&3 || continue
+        case $word in
+        job) going=$((going + 1)); printf 'go\n' >&8 ;;
+        idle) going=$((going - 1)); went_idle ;;
+        stop) stop_work ;;
+        ping) if [ "$going" -gt 0 ]; then say "pong $rest busy"; else say "pong $rest idle"; fi ;;
+        hello) attach=$rest live= ;;
+        gone) [ "$rest" != "$attach" ] || { attach= live=; linger; } ;;
+        expire) [ -n "$attach" ] || [ "$going" -gt 0 ] || over_and_out ;;
+        leave) leaving=1; stop_work; [ "$going" -gt 0 ] || over_and_out ;;
+        broken) end_all ;;
+        esac
+    done
+}
+
+# Nobody listens and nothing is to be done: another run may have the host; what was measured stays in the folder.
+linger() {
+    [ -n "$attach" ] || [ "$going" -gt 0 ] ||
+        ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
+}
+
+over_and_out() {
+    rm -f -- "$card" "$root/.pid"
+    kill -s KILL 0
+}
+
+went_idle() {
+    [ "$going" -eq 0 ] || return
+    if [ -e "$root/.stop" ]; then stopped; fi
+    [ -z "$leaving" ] || over_and_out
+    linger
+}
+
+stopped() {
+    rm -f -- "$root/.stop"
+    say stopped
+}
+
+# The task that runs is ended and none begins after it.
+stop_work() {
+    if [ "$going" -gt 0 ]; then
+        : >"$root/.stop"
+        if alive "$root/.task"; then ( end_group "$pid" ) 3<&- 4>&- 5>&- 6<&- 8<&- 9<&- & fi
+    else
+        say stopped
+    fi
+}
+
+# end_group PID: INT, then TERM, then KILL
+end_group() {
+    for signal in INT TERM KILL; do
+        kill -s "$signal" -- "-$1" 2>/dev/null || return
+        sleep 2
+    done
+}
+
+# ---- job files: `= KEY LIMIT` and a line `: CALLS` for each task, read by the task itself; `+ CALLS` is done at once
+
+work() {
+    trap : INT TERM HUP PIPE
+    own_pid
+    note "$root/.work" "$me"
+    while read -r word rest <&8; do
+        while [ -f "$root/.queue/$next" ]; do
+            [ -e "$root/.stop" ] || work_off
+            next=$((next + 1))
+        done
+        if [ -e "$root/.stop" ]; then stopped; fi
+        printf 'idle\n' >&3
+    done
+}
+
+work_off() {
+    while read -r mark one limit <&7; do
+        [ ! -e "$root/.stop" ] || break
+        case $mark in
+        +) ( eval "$one $limit" ) 7<&- ;;
+        =) key=$one; run_task ;;
+        esac
+    done 7<"$root/.queue/$next"
+}
+
+run_task() {
+    setsid sh -c 'root=$1 mode=task key=$2 limit=$3 live=$4 boot=$5; . "$root/.runner"' \
+        sh "$root" "$key" "$limit" "$live" "$boot" 3<&- 8<&-
+    settle_task
+}
+
+# A task says itself how it ended; one that was killed cannot.
+settle_task() {
+    finished=
+    { read -r finished <"$root/.done"; } 2>/dev/null
+    [ "$finished" = "$key" ] || say "died $key"
+}
+
+over() {
+    printf '%s\n' "$key" >"$root/.done"
+    kill -s KILL 0
+}
+
+# INT, then TERM, then KILL for the whole group; the shell of the task outlives the first two to report.
 stop() {
     trap '' TERM
-    kill -INT 0
+    kill -s INT 0
     sleep 2
-    kill -TERM 0
+    kill -s TERM 0
     sleep 2
-    kill -KILL 0
+    kill -s KILL 0
 }
+
+# ---- what the lines of calls are made of
 
 # enter EMPTY FOLDER: go there; first made anew when EMPTY is 1 (each program started costs a millisecond)
 enter() {
@@ -54,7 +283,7 @@ file() {
 # launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...    in place of this (sub)shell
 launch() {
     cd -- "$1" || exit 126
-    exec >"$2" 2>"$3" 3<&- 4>&-
+    exec >"$2" 2>"$3" 4>&- 5>&-
     shift 3
     while [ "$1" != -- ]; do
         export "$1"
@@ -72,40 +301,31 @@ companion() {
     companions="$companions $!"
 }
 
-# listen: what asct says while a task runs. "watch SECONDS" sets a limit that holds even when nothing more can be heard;
-# anything else, or the end of the connection, ends the group. A limit of its own would cost a short task a process.
-listen() {
-    while IFS= read -r word; do
-        case $word in
-            watch\ *) ( sleep "${word#watch }"; stop ) 3<&- & ;;
-            *) break ;;
-        esac
-    done
-    stop
-}
+uptime() { read -r up rest </proc/uptime; }
 
 # main FOLDER STDOUT STDERR ... as for launch.
 # A shell turns a death by signal n into 128+n, like a program that exits so. It tells of the death on its own standard
 # error, except for INT, PIPE and (bash) TERM: the message's presence is reported beside the status.
 main() {
-    note=$root/.note
-    exec 2>"$note"
-    trap : INT TERM
-    ( listen ) <&3 >/dev/null 2>&1 3<&- 4>&- &
-    say started
+    told=$root/.told
+    exec 2>"$told"
+    trap : INT TERM PIPE
+    ( sleep "$limit" && { say "late $key"; stop; } ) >/dev/null 2>&1 &
+    uptime
+    say "started $key $up"
     ( launch "$@" )
     status=$?
-    trap '' PIPE
-    told=0
-    if [ -s "$note" ]; then told=1; fi
-    say "ended $status $told"
+    uptime
+    message=0
+    if [ -s "$told" ]; then message=1; fi
+    say "ended $key $up $status $message"
 }
 
 # SIGINT is ignored in what a shell starts in the background unless the program handles it; then TERM ends it.
 end_companions() {
     [ -n "$companions" ] || return 0
-    ( trap '' TERM; sleep 2; kill -TERM $companions; sleep 2; kill -KILL $companions ) >/dev/null 2>&1 3<&- 4>&- &
-    kill -INT $companions 2>/dev/null
+    ( trap '' TERM; sleep 2; kill -s TERM $companions; sleep 2; kill -s KILL $companions ) >/dev/null 2>&1 4>&- 5>&- &
+    kill -s INT $companions 2>/dev/null
     statuses=
     for one in $companions; do
         wait "$one"
@@ -127,11 +347,11 @@ report() {
         fi
         flags=$flags$flag
     done
-    say "done $flags$statuses"
-    kill -KILL 0
+    say "done $key $flags$statuses"
+    [ "$mode" != task ] || over
 }
 
-# answer PROGRAM [ARGUMENT]...: a short command on this channel, with the rest of standard input
+# answer PROGRAM [ARGUMENT]...: a short command on this connection, with the rest of standard input
 answer() {
     say "begin $$"
     printf 'asct:begin\n' >&2
@@ -160,16 +380,39 @@ remove() {
     fail "$path leaves the work folder through a link"
 }
 
+# leave: end the session and remove its folder, once the last process of it is gone
 leave() {
     cd /
+    if [ -f "$root/.session" ]; then
+        if alive "$root/.pid"; then printf 'leave\n' 1<>"$root/.control"; fi
+        exec 6<"$root/.session"
+        ( sleep 10; end_all ) &
+        if alive "$root/.pid"; then flock 6; else end_leftovers; fi
+    fi
     rm -rf -- "$root"
     say done
+    kill -s KILL 0
 }
 
-if ! leads_group; then
-    [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "no process group of its own, and no setsid"
-    ASCT_SETSID=1 exec setsid sh -c 'root=$1; . "$root/.runner"' sh "$root" <&3 >&4
-fi
-unset ASCT_SETSID
-IFS= read -r line <&3 || exit 0
-eval "$line"
+case $mode in
+serve)
+    exec 4>&1 </dev/null >/dev/null 2>&1
+    serve ;;
+task)
+    journal=1
+    trap : PIPE
+    note "$root/.task" "$$"
+    IFS= read -r line <&7
+    exec </dev/null >/dev/null 7<&-
+    eval "${line#: }" ;;
+line)
+    exec 4>&1 3<&0 </dev/null
+    journal= live=1 key=-
+    if ! leads_group; then
+        [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "no process group of its own, and no setsid"
+        ASCT_SETSID=1 exec setsid sh -c 'root=$1 mode=line; . "$root/.runner"' sh "$root" <&3 >&4
+    fi
+    unset ASCT_SETSID
+    IFS= read -r line <&3 || exit 0
+    eval "$line" ;;
+esac

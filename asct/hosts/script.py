@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, SIGPIPE, SIGTERM
@@ -16,8 +17,10 @@ from asct.hosts.paths import inner_name
 
 RUNNER = Path(__file__).with_name("runner.sh")
 OPENER = Path(__file__).with_name("open.sh")
-HOST_GRACE_S = 3
-"""The host's own time limit comes this much after the one that is kept here."""
+LONGEST_LINE = 1 << 16
+"""What the runner says in a line is far shorter."""
+FOLDERS_AT_ONCE = 200
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -75,18 +78,51 @@ def task_line(host: str, task: Task, *, empty: bool) -> str:
     return "; ".join(calls) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A task as a job file has it: `line` is of `task_line`, `folder` is made beforehand together with others."""
+
+    key: str
+    limit_s: float
+    line: str
+    folder: str = ""
+
+
+def job_text(host: str, items: Sequence[Item]) -> str:
+    """A job file of the runner."""
+    folders = [item.folder for item in items if item.folder]
+    made = [
+        "+ " + call(host, "mkdir -p --", *folders[start : start + FOLDERS_AT_ONCE]) + "\n"
+        for start in range(0, len(folders), FOLDERS_AT_ONCE)
+    ]
+    return "".join(made) + "".join(f"= {_key(host, item.key)} {_limit(item.limit_s)}\n: {item.line}" for item in items)
+
+
+def _key(host: str, key: str) -> str:
+    if not _KEY.fullmatch(key):
+        raise HostError(host, problems.bad_argument(host, f"`{key[:60]}` cannot be the key of a task"))
+    return key
+
+
+def _limit(seconds: float) -> str:
+    """For sleep(1): whole seconds, as POSIX has it; parts of a second for limits so short that it matters."""
+    return f"{seconds:.2f}" if seconds < 3 else str(math.ceil(seconds))
+
+
 def runner_command(work: str, *, posix_login: bool) -> str:
     """The command line that starts the runner: inside the login shell if that will do, which saves a program start."""
     root = shlex.quote(work)
-    text = 'root=$1; . "$root/.runner"'
-    return f"root={root}; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
+    text = 'root=$1 mode=line; . "$root/.runner"'
+    return f"root={root} mode=line; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
 
 
-def opening(host: str, base: str, token: str) -> str:
-    """The text for `sh -s` that makes a run's folder below `base` and puts the runner there."""
+def opening(host: str, base: str, token: str, earlier: str = "", owner: str = "") -> str:
+    """The text for `sh -s` that makes a session's folder below `base`, or takes up `earlier`, and with an `owner` takes
+    the host's lock, starts the runner and stays as the way to it."""
     nl = "nl='\n'\n"
-    names = {"base": base, "token": token, "runner": RUNNER.read_text(encoding="utf-8")}
-    return nl + "".join(f"{name}={word(host, value)}\n" for name, value in names.items()) + OPENER.read_text("utf-8")
+    names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": RUNNER.read_text("utf-8")}
+    texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
+    return nl + texts + 'mode=none; eval "$runner"\n' + OPENER.read_text("utf-8")
 
 
 def exit_status(shell_status: int, message: bool) -> int:
@@ -110,7 +146,7 @@ class Report:
 
 
 def read_report(text: str) -> Report:
-    """From the words after `done`; raises ValueError for anything else."""
+    """From the words behind the key of `done`; raises ValueError for anything else."""
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")

@@ -18,6 +18,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost, HostTimeout
 from asct.hosts import hostkeys, problems
 from asct.hosts.base import Host
+from asct.hosts.conversation import RECONNECT_S
 from asct.hosts.knownhosts import known_keys
 from asct.hosts.link import Channel
 from asct.hosts.remote import RemoteHost
@@ -32,7 +33,8 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what it has t
 
 def make(spec: HostSpec, folder: Path) -> Host:
     """The host of `spec`; its relative paths (known_hosts, identity_file) start at `folder`."""
-    return RemoteHost(spec.name, "ssh", spec.workdir, SshLink(spec, folder))
+    patience_s = float(spec.options.get("reconnect_timeout", RECONNECT_S))
+    return RemoteHost(spec.name, "ssh", spec.workdir, SshLink(spec, folder), patience_s)
 
 
 class SshLink:
@@ -55,7 +57,7 @@ class SshLink:
         except BaseException:
             self.close()
             raise
-        self._watch = Watch(self._cut)
+        self._watch = Watch(self.cut)
         self._watch.start()
         with self.within(self._connect_s, "opening sftp"):
             try:
@@ -87,7 +89,7 @@ class SshLink:
         transport = self._hops[-1].transport if self._hops else None
         return transport is not None and bool(transport.is_active())
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
         for connection in self._hops[:1]:
             connection.transport.sock.close()
         for connection in self._hops:

@@ -6,7 +6,7 @@ import contextlib
 import posixpath
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from asct.errors import HostError
 from asct.hosts import problems
 from asct.hosts.incoming import save
 
+_BLOCK = 1 << 18
 READ_BYTES = 32768
 """One sftp read; a file that fits is fetched with a single one."""
 
@@ -70,6 +71,14 @@ class Files:
 
     def store(self, source: Path, target: str, mode: int) -> None:
         """Copy a file there under a temporary name, then rename it; missing folders are made with mode 0700."""
+        with source.open("rb") as data:
+            self._place(target, iter(lambda: data.read(_BLOCK), b""), mode)
+
+    def write(self, target: str, data: bytes) -> None:
+        """Make a file of mode 0600 there under a temporary name, then rename it."""
+        self._place(target, (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK)), 0o600)
+
+    def _place(self, target: str, blocks: Iterable[bytes], mode: int) -> None:
         partial = f"{target}.{secrets.token_hex(6)}.part"
         with self._errors(target):
             try:
@@ -78,9 +87,9 @@ class Files:
                 self._make_folder(posixpath.dirname(partial))
                 file = self._client.open(partial, "wbx")
             try:
-                with file, source.open("rb") as data:
+                with file:
                     file.set_pipelined(True)
-                    while block := data.read(1 << 18):
+                    for block in blocks:
                         file.write(block)
                     file.chmod(mode)
                 self._client.posix_rename(partial, target)
@@ -88,6 +97,11 @@ class Files:
                 with contextlib.suppress(OSError, EOFError):
                     self._client.remove(partial)
                 raise
+
+    def exists(self, path: str) -> bool:
+        """Whether something of that name is there."""
+        with self._errors(path):
+            return self._exists(path)
 
     def make_folder(self, path: str) -> bool:
         """Make a folder with mode 0700, and those above it; False when something of that name exists already."""

@@ -110,6 +110,13 @@ class Benchmark(ABC, Generic[P]):
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         """The next steps of one repeat, given what is done; an empty sequence ends the repeat."""
 
+    def foreseeable(self, params: P, facts: HostFacts) -> bool:
+        """Whether the first answer of `steps` holds every step of a repeat: it asks nothing of their outputs.
+
+        The host then gets all repeats of a job at once, and goes on by itself when the connection breaks.
+        """
+        return False
+
     def continues(self, params: P) -> bool:
         """Whether a repeat that was cut off goes on behind its last finished step, rather than begin again.
 

@@ -43,7 +43,7 @@ class HostEntry(_Document):
     name: str
     transport: str
     address: str = ""
-    status: Literal["ok", "unreachable", "unfit", "lost", "skipped"]
+    status: Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
     reason: str = ""
     description: str = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -185,7 +186,7 @@ def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
     writer.close()
     lines = writer.layout.journal.read_text().splitlines()
     assert seen[0] == seen[1] and len(lines) == 150
-    assert [line.rpartition('"text":"')[2].rstrip('"}') for line in lines] == seen[0]
+    assert [json.loads(line)["text"] for line in lines] == seen[0]
 
 
 def test_the_planner_binds_deferred_settings() -> None:

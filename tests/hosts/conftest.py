@@ -7,25 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from asct.hosts.base import Finished, Host, Process, Task
+from asct.hosts.base import Finished, Host, Process, Session, Task
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
+from tests.slurm import Slurm
 from tests.sshd import Sshd
 
-KINDS = ["local", pytest.param("ssh", marks=pytest.mark.ssh)]
+SESSION = Session("tests", "the tests")
+KINDS = ["local", pytest.param("ssh", marks=pytest.mark.ssh), pytest.param("slurm", marks=pytest.mark.slurm)]
 
 
 class Bench:
-    """An open host and a folder here; `run` makes the task."""
+    """An open host and a folder here; `run` makes the task. `tmp` is where the /var/tmp of the host is seen here."""
 
-    def __init__(self, host: Host, into: Path) -> None:
+    def __init__(self, host: Host, into: Path, tmp: str = "/var/tmp") -> None:
         self.host = host
         self.into = into
+        self.tmp = tmp
         self._count = 0
 
     def folder(self) -> str:
         self._count += 1
         return f"{self.host.work}/t{self._count}"
+
+    def seen(self, path: str) -> Path:
+        """A path of the host as it is here."""
+        return Path(path.replace("/var/tmp/", f"{self.tmp}/", 1))
 
     def run(self, *argv: str, **fields: object) -> Finished:
         on_line = fields.pop("on_line", None)
@@ -48,10 +55,29 @@ def spec_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> HostSpec
 
 @pytest.fixture(params=KINDS)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """Every test that takes this runs once per transport."""
+    """Every test that takes this runs once per transport. Those of Slurm share a host: jobs take seconds to start."""
+    if request.param == "slurm":
+        host, cluster = request.getfixturevalue("slurm_host"), request.getfixturevalue("slurm_cluster")
+        if not host.work:  # a test has closed it
+            host.open(SESSION)
+        yield Bench(host, tmp_path / "into", str(cluster.folder / "tmp.n1"))
+        return
     host = make_host(spec_of(request.param, request, tmp_path))
-    host.open()
+    host.open(SESSION)
     try:
         yield Bench(host, tmp_path / "into")
     finally:
         host.close()
+
+
+@pytest.fixture(scope="session")
+def slurm_host(slurm_cluster: Slurm) -> Iterator[Host]:
+    """A node that tests use one after another."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in slurm_cluster.environment.items():
+            patch.setenv(name, value)
+        host = make_host(HostSpec("node", "slurm", options={"nodelist": "n1"}))
+        try:
+            yield host
+        finally:
+            host.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from asct.hosts.base import Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.hosts.conftest import Bench
@@ -16,7 +17,7 @@ from tests.hosts.conftest import Bench
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Bench]:
     host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
-    host.open()
+    host.open(Session("tests", "the tests"))
     try:
         yield Bench(host, tmp_path / "into")
     finally:

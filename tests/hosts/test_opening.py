@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import ConnectError, HostError, UsageError
-from asct.hosts.base import Host, Process, Task
+from asct.hosts.base import Host, Process, Session, Task
 from asct.hosts.dryrun import DryRun
 from asct.hosts.opening import make_host, open_host, transports
 from asct.plan.model import HostSpec

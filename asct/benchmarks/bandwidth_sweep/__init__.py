@@ -67,6 +67,9 @@ class BandwidthSweep(Benchmark[BandwidthSweepParams]):
             privileges=page_privileges(params.pages, KERNEL),
         )
 
+    def foreseeable(self, params: BandwidthSweepParams, facts: HostFacts) -> bool:
+        return True
+
     def steps(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
         """A process for each level and one for the curve; one for the sizes that are given."""
         return sweep_steps(params, context)[len(context.done) :]

@@ -69,6 +69,9 @@ class CrossNumaBandwidth(Benchmark[CrossNumaBandwidthParams]):
             privileges=page_privileges(params.pages, KERNEL),
         )
 
+    def foreseeable(self, params: CrossNumaBandwidthParams, facts: HostFacts) -> bool:
+        return True
+
     def steps(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:
         """A process for each pair that has memory. Raises LookupError when no size is given and none was found."""
         possible = [pair for pair in pairs(params, context.facts) if pair.possible]

@@ -64,6 +64,9 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
             privileges=page_privileges(params.pages, "chase"),
         )
 
+    def foreseeable(self, params: IdleLatencyParams, facts: HostFacts) -> bool:
+        return True
+
     def steps(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
         """A process for each pair of nodes whose memory has room. Raises ValueError if none has."""
         if context.done:

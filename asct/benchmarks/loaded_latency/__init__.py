@@ -90,6 +90,9 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
             privileges=page_privileges(params.pages, KERNEL),
         )
 
+    def foreseeable(self, params: LoadedLatencyParams, facts: HostFacts) -> bool:
+        return True
+
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """One process for all levels. Raises LookupError when no size is given and none was found."""
         if context.done:

@@ -61,6 +61,9 @@ class MemoryProfile(Benchmark[MemoryProfileParams]):
             privileges=page_privileges(params.pages, KERNEL),
         )
 
+    def foreseeable(self, params: MemoryProfileParams, facts: HostFacts) -> bool:
+        return True
+
     def steps(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
         """A process for each width, then for each level of cache."""
         return profile_steps(params, context)[len(context.done) :]

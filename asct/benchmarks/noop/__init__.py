@@ -39,6 +39,9 @@ class Noop(Benchmark[NoopParams]):
         """One kernel, no memory, a few milliseconds."""
         return Needs(kernels=("noop",), seconds=0.003)
 
+    def foreseeable(self, params: NoopParams, facts: HostFacts) -> bool:
+        return True
+
     def steps(self, params: NoopParams, context: Context) -> Sequence[Step]:
         """One step, the same for every point."""
         return () if context.done else (_STEP,)

@@ -68,6 +68,9 @@ class PeakBandwidth(Benchmark[PeakBandwidthParams]):
             privileges=(*page_privileges(params.pages, KERNEL), *theoretical),
         )
 
+    def foreseeable(self, params: PeakBandwidthParams, facts: HostFacts) -> bool:
+        return True
+
     def steps(self, params: PeakBandwidthParams, context: Context) -> Sequence[Step]:
         """One process for all kinds of traffic. Raises LookupError when no size is given and none was found."""
         if context.done:

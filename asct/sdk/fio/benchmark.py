@@ -9,6 +9,7 @@ from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.fio.contradictions import contradictions
+from asct.sdk.fio.cpus import node_matters
 from asct.sdk.fio.figures import sweep_figures
 from asct.sdk.fio.measure import measure
 from asct.sdk.fio.metrics import METRICS
@@ -72,6 +73,9 @@ class FioBenchmark(Benchmark[P]):
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
         """Lay out the temporary file."""
         return layout_steps(points, context)
+
+    def foreseeable(self, params: P, facts: HostFacts) -> bool:
+        return not node_matters(params, facts)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         """One fio process."""

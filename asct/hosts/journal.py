@@ -1,0 +1,125 @@
+"""What the runner of a session tells, line by line: from its connection while that lives, else from its journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from asct.hosts import script
+
+GRAIN_S = 0.02
+"""The clock of the host that a shell can read without starting a program counts hundredths of a second."""
+
+
+@dataclass(slots=True)
+class Course:
+    """How far a task is. `status` is the shell's own; `over` when nothing more will be told of it."""
+
+    started_s: float | None = None
+    ended_s: float | None = None
+    heard_start: float = 0.0
+    heard_end: float = 0.0
+    status: int | None = None
+    told: bool = False
+    late: bool = False
+    died: bool = False
+    refused: str = ""
+    report: script.Report | None = None
+
+    @property
+    def over(self) -> bool:
+        """Reported, refused, or killed with its group."""
+        return self.report is not None or self.died or bool(self.refused)
+
+    @property
+    def elapsed_ns(self) -> int:
+        """By the clock here if both ends were heard as they happened, else by that of the host (10 ms)."""
+        if self.started_s is None:
+            return 0
+        theirs = (self.ended_s if self.ended_s is not None else self.started_s) - self.started_s
+        ours = self.heard_end - self.heard_start
+        return int(1e9 * (ours if abs(ours - theirs) <= GRAIN_S else max(theirs, 0.0)))
+
+
+@dataclass(slots=True)
+class Journal:
+    """All tasks of a session by key, and what the runner said of itself."""
+
+    tasks: dict[str, Course] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    """The rest of the last line of each other kind: work, cache, serving, joined, stopped, pong, locked, failed, ..."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How often each of these was told."""
+    offset: int = 0
+    """Bytes taken in."""
+    _rest: bytes = b""
+
+    def take(self, data: bytes) -> None:
+        """The next bytes. Lines that are not the runner's, or not whole sentences of it, are passed over."""
+        self.offset += len(data)
+        now = time.monotonic()
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > script.LONGEST_LINE:
+            self._rest = b""
+        for word, rest in script.answers(line.decode("utf-8", "surrogateescape") for line in lines):
+            self._heed(word, rest, now)
+
+    def course(self, key: str) -> Course:
+        """Of a task, made when nothing is known of it."""
+        return self.tasks.setdefault(key, Course())
+
+    def forget(self, key: str) -> None:
+        """A task that is handed over again."""
+        self.tasks.pop(key, None)
+
+    def _heed(self, word: str, rest: str, now: float) -> None:
+        of_a_task = _EVENTS.get(word)
+        key, _, detail = rest.partition(" ")
+        if of_a_task is None or (word == "failed" and key not in self.tasks):
+            self.answers[word] = rest
+            self.counts[word] = self.counts.get(word, 0) + 1
+            return
+        try:
+            of_a_task(self.course(key), detail, now)
+        except (ValueError, IndexError):
+            return  # torn by a full disk: what is missing shows at the end of the task
+
+
+def _started(course: Course, detail: str, now: float) -> None:
+    """Also of one that is done again, because the runner was killed while it ran."""
+    course.started_s, course.heard_start = float(detail), now
+    course.ended_s = course.status = course.report = None
+    course.late = course.died = False
+
+
+def _ended(course: Course, detail: str, now: float) -> None:
+    up, status, told = detail.split(" ")
+    course.status, course.told = int(status), told == "1"
+    course.ended_s, course.heard_end = float(up), now
+
+
+def _late(course: Course, _detail: str, _now: float) -> None:
+    course.late = True
+
+
+def _done(course: Course, detail: str, _now: float) -> None:
+    course.report = script.read_report(detail)
+
+
+def _died(course: Course, _detail: str, now: float) -> None:
+    course.died, course.heard_end = True, now
+
+
+def _failed(course: Course, detail: str, _now: float) -> None:
+    course.refused = detail or "no reason was given"
+
+
+_EVENTS: dict[str, Callable[[Course, str, float], None]] = {
+    "started": _started,
+    "ended": _ended,
+    "late": _late,
+    "done": _done,
+    "died": _died,
+    "failed": _failed,
+}
