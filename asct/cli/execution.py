@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from asct.cli.options import PROGRAM, Settings
 from asct.cli.words import counted
+from asct.engine.forks import FORKS
 
 if TYPE_CHECKING:
     from asct.engine.ports import RunOptions
@@ -28,7 +29,7 @@ class Options:
     results: Path = Path("results")
     folder: Path | None = None
     force: bool = False
-    forks: int = 32
+    forks: int = FORKS
     timeout_s: float | None = None
     fail_fast: bool = False
     reuse_s: float | None = None

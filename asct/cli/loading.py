@@ -31,7 +31,13 @@ class Choice:
 
 
 _OPTIONS: tuple[Callable[[F], F], ...] = (
-    click.option("--host", "hosts", multiple=True, metavar="H", help="Only this host, group or pattern."),
+    click.option(
+        "--host",
+        "hosts",
+        multiple=True,
+        metavar="H",
+        help="Only this host, group, range or pattern; commas and repetition add more.",
+    ),
     click.option("--benchmark", "benchmarks", multiple=True, metavar="ID", help="Only this benchmark (by id)."),
     click.option("--tag", "tags", multiple=True, metavar="T", help="Only benchmarks with this tag."),
     click.option("--profile", metavar="P", help="A profile of the plan."),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from asct.engine.forks import FORKS
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 from asct.planner.model import Job, ResolvedPlan
@@ -72,7 +73,7 @@ class RunOptions:
     folder: Path | None = None
     hosts: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
-    forks: int = 16
+    forks: int = FORKS
     timeout_s: float | None = None
     fail_fast: bool = False
     reuse_s: float | None = None

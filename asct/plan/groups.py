@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Final
 
 from asct.diagnostics.suggest import did_you_mean
@@ -12,7 +11,7 @@ from asct.plan.fields import Desk, Section
 from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED, HostMaps
 from asct.plan.model import Node
-from asct.plan.names import folder_name
+from asct.plan.names import folder_name, is_pattern, matching
 from asct.values.problem import BadValueError, shown
 
 _DEEPEST: Final = 50
@@ -92,8 +91,8 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
         return {word}
     if word == "all":
         return set(hosts)
-    pattern = any(mark in word for mark in "*?[")
-    chosen = {host for host in hosts if fnmatchcase(host, word)} if pattern else set()
+    pattern = is_pattern(word)
+    chosen = set(matching(word, hosts)) if pattern else set()
     if pattern and not chosen:
         findings.error("E114", f"pattern `{shown(word)}` matches no host", node.span, did_you_mean(word, hosts))
     elif not pattern:

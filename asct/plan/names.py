@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Final
 
 from asct.values.problem import BadValueError, shown
@@ -54,6 +56,20 @@ def expand_range(name: str) -> list[str]:
     if "[" in rest or "]" in rest or any("[" in part[0] or "]" in part[0] for part in parts):
         raise BadValueError(f"`{shown(name)}` is not a host range", "write `node[01:16]` or `node[0:16:2]`")
     return ["".join(chosen) for chosen in itertools.product(*parts, [rest])]
+
+
+def is_pattern(word: str) -> bool:
+    """Whether a word may mean several names: by a range, or by the marks of a shell pattern."""
+    return any(mark in word for mark in "*?[")
+
+
+def matching(word: str, names: Iterable[str]) -> list[str]:
+    """The names that a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`) means, in their own order."""
+    try:
+        meant = set(expand_range(word)) if "[" in word else set()
+    except BadValueError:
+        meant = set()
+    return [name for name in names if name in meant or (not meant and fnmatchcase(name, word))]
 
 
 def _width(found: re.Match[str]) -> int:

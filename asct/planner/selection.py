@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Entry, Node, Plan
+from asct.plan.names import is_pattern, matching
 from asct.planner.findings import Findings
 
 Pair = tuple[str, str]
@@ -16,8 +16,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Narrows a plan; empty means everything. `hosts` are names, groups or patterns, `benchmarks` are entry ids or
-    patterns, `tags` are tags of entries. An entry must meet all three, each by one of its words."""
+    """Narrows a plan; empty means everything. `hosts` are names, groups, ranges or patterns, several in a word between
+    commas; `benchmarks` are entry ids or patterns, `tags` are tags of entries. An entry must meet all three, each by
+    one of its words."""
 
     hosts: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
@@ -25,14 +26,14 @@ class Selection:
 
 
 def hosts_named(word: str, plan: Plan) -> list[str]:
-    """Hosts that a name, a group or a pattern means, in plan order; `all` is every host, unknown words are none."""
+    """Hosts that a name, group, range or pattern means, in plan order; `all` is every host, unknown words are none."""
     if word in plan.hosts:
         return [word]
     if word in plan.groups:
         return [name for name in plan.hosts if name in plan.groups[word]]
     if word == "all":
         return list(plan.hosts)
-    return [name for name in plan.hosts if fnmatchcase(name, word)] if _is_pattern(word) else []
+    return matching(word, plan.hosts) if is_pattern(word) else []
 
 
 def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
@@ -48,7 +49,7 @@ def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
 def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
     """(message, hint) for a word that means no host."""
     known = [*plan.hosts, *plan.groups]
-    if _is_pattern(word):
+    if is_pattern(word):
         return f"pattern `{word}` matches no host", did_you_mean("", known, "hosts: " + ", ".join(sorted(known)[:12]))
     return f"unknown host or group `{word}`", did_you_mean(word, known)
 
@@ -79,7 +80,7 @@ def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findin
 
 def _hosts(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
     found: set[str] = set() if words else set(plan.hosts)
-    for word in words:
+    for word in (part for text in words for part in text.split(",")):
         named = hosts_named(word, plan)
         found.update(named)
         if not named:
@@ -92,7 +93,7 @@ def _ids(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
     known = [entry.id for entry in plan.benchmarks]
     found: set[str] = set() if words else set(known)
     for word in words:
-        named = [name for name in known if name == word or (_is_pattern(word) and fnmatchcase(name, word))]
+        named = [word] if word in known else matching(word, known) if is_pattern(word) else []
         found.update(named)
         if not named:
             message = f"`--benchmark {word}` selects nothing: the plan has no such id"
@@ -113,7 +114,3 @@ def _tagged(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
 
 def _meets(tags: Iterable[str], words: Sequence[str]) -> bool:
     return any(tag in words for tag in tags)
-
-
-def _is_pattern(word: str) -> bool:
-    return any(mark in word for mark in "*?[")

@@ -90,10 +90,10 @@ def test_options_of_transports() -> None:
 def test_groups_hold_names_patterns_and_groups() -> None:
     plan = plan_of(
         BODY + "hosts: {'n[1:3]': {}, 'm[1:2]': {}}\n"
-        "groups: {all_n: 'n*', odd: ['n[13]'], both: [odd, m2], every: [all], one: n1}\n"
+        "groups: {all_n: 'n*', some: ['n[2:9]'], odd: ['n[13]'], both: [odd, m2], every: [all], one: n1}\n"
     )
     assert plan.groups == {
-        "all_n": ("n1", "n2", "n3"), "odd": ("n1", "n3"), "both": ("n1", "n3", "m2"),
+        "all_n": ("n1", "n2", "n3"), "some": ("n2", "n3"), "odd": ("n1", "n3"), "both": ("n1", "n3", "m2"),
         "every": ("n1", "n2", "n3", "m1", "m2"), "one": ("n1",),
     }  # fmt: skip
 

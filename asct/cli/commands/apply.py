@@ -10,6 +10,7 @@ import click
 from asct.cli.durations import Duration
 from asct.cli.loading import Choice, choice_options, load_all
 from asct.cli.options import Settings, shared_options
+from asct.engine.forks import FORKS
 
 if TYPE_CHECKING:
     from asct.cli.execution import Options
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path())
 @click.option("--results", type=click.Path(), default="results", show_default=True, help="The results tree.")
 @click.option("--dry-run", is_flag=True, help="Show the commands that would be run; touches no host.")
-@click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")
+@click.option("--forks", type=click.IntRange(1, 1024), default=FORKS, show_default=True, help="Hosts at a time.")
 @click.option("--timeout", type=Duration(), metavar="DURATION", help="For the whole run: 2h.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first measurement that fails.")
 @click.option(

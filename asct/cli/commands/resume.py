@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from asct.cli.options import Settings, shared_options
+from asct.engine.forks import FORKS
 
 
 @click.command("resume", short_help="Measure the missing and failed points of a run.")
 @click.argument("run", default="latest")
 @click.option("--results", type=click.Path(), default="results", show_default=True, help="The results tree.")
-@click.option("--forks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Hosts at a time.")
+@click.option("--forks", type=click.IntRange(1, 1024), default=FORKS, show_default=True, help="Hosts at a time.")
 @click.option("--ci", is_flag=True, help="For CI: plain lines, junit.xml, annotations under GitHub Actions.")
 @shared_options
 def command(settings: Settings, run: str, results: str, forks: int, ci: bool) -> int:
