@@ -7,13 +7,8 @@ from asct.diagnostics.codetext import CodeText
 CODES: dict[str, CodeText] = {
     "E301": CodeText(
         "unknown transport",
-        "`transport` says how asct reaches a host: `local` (this machine) or `ssh`. `dryrun` only shows what\n"
+        "`transport` says how asct reaches a host: `local` (this machine), `ssh` or `slurm`. `dryrun` only shows what\n"
         "would run, `replay` answers from a folder of recorded answers. `asct list transports` lists them.",
-    ),
-    "E302": CodeText(
-        "transport of a later version",
-        "The plan language knows this transport, this version of asct does not have it. Reach the node with\n"
-        "`transport: ssh`, or run asct on it with `transport: local`.",
     ),
     "E303": CodeText(
         "the name of the host cannot be resolved",

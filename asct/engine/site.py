@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.circumstances import busy
@@ -92,7 +93,8 @@ class Site:
 
     def _enter(self, host: Host) -> None:
         """Open it for this run. Two hosts of a plan that are the same machine measure one after the other."""
-        session = Session(self._shared.run, owner_of(self._shared.run), self._folder)
+        run, notice = self._shared.run, partial(self._shared.bus.notice, self.name)
+        session = Session(run, owner_of(run), self._folder, notice)
         while True:
             try:
                 host.open(session)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from asct.diagnostics.model import Diagnostic
+
 
 @dataclass(frozen=True, slots=True)
 class Process:
@@ -56,11 +58,13 @@ class Task:
 class Session:
     """What a host is opened for: to measure for one run, alone. `owner` is what others are told who find the host
     locked. `work` is the folder that an earlier part of the run left there, to be taken up again if it is still whole.
+    `notice` hears what the user should know meanwhile, such as why a scheduler lets the run wait.
     """
 
     run: str
     owner: str
     work: str = ""
+    notice: Callable[[Diagnostic], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)

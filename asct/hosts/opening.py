@@ -14,9 +14,6 @@ from asct.hosts import problems
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 
-PLANNED = ("slurm",)
-"""Transports of the plan language that this version does not have."""
-
 
 @cache
 def transports() -> tuple[tuple[str, str], ...]:
@@ -35,8 +32,6 @@ def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | No
     Raises UsageError for a transport that does not exist.
     """
     name = transport or spec.transport
-    if name in PLANNED:
-        raise UsageError(problems.planned_transport(name, spec.span))
     there = any(Path(place, f"{name}.py").is_file() for place in package.__path__)
     make = getattr(importlib.import_module(f"asct.hosts.{name}"), "make", None) if there else None
     if make is None:

@@ -12,11 +12,6 @@ def unknown_transport(name: str, known: Sequence[str], span: Span | None) -> Dia
     return Diagnostic("E301", f"unknown transport `{name}`", span=span, hint=did_you_mean(name, known))
 
 
-def planned_transport(name: str, span: Span | None) -> Diagnostic:
-    hint = "use `transport: ssh` with the address of a node, or run asct on the node with `transport: local`"
-    return Diagnostic("E302", f"transport `{name}` is not available in this version", span=span, hint=hint)
-
-
 def unresolved(place: str, detail: str) -> Diagnostic:
     return Diagnostic(
         "E303", f"{place}: the name cannot be resolved ({detail})", hint="check `address`, or use the IP address"

@@ -35,13 +35,12 @@ cd /
 exec 3<>"$door/orders"
 ( while sleep 5; do printf 'tick\n' >&3; done ) &
 
-# run NUMBER: the step that waits for it made the folder
+# run NUMBER: the step that waits for it made the folder. Started by setsid and not in the background by `&`: a shell lets
+# such a program ignore SIGINT for good. Whatever comes of it has `alive` open as descriptor 7, with a lock.
 run() {
-    {
-        flock -s 7
-        setsid sh "$door/$1/command"
-        echo "$?" >"$door/$1/status"
-    } <"$door/$1/in" >"$door/$1/out" 2>"$door/$1/err" 3<&- 7<"$door/alive"
+    setsid --fork sh -c '
+        { flock -s 7; setsid sh "$2/command"; echo "$?" >"$2/status"; } \
+            <"$2/in" >"$2/out" 2>"$2/err" 7<"$1/alive"' sh "$door" "$door/$1" 3<&-
 }
 
 # Nobody talks to this job and nothing runs in it: asct is gone, and will not come for the jobs behind it either.
@@ -57,7 +56,7 @@ idle=0
 while :; do
     read -r word rest <&3 || continue
     case $word in
-    run) idle=0; run "$rest" & ;;
+    run) idle=0; run "$rest" ;;
     tick) tick ;;
     end) signals=KILL; exit "$rest" ;; # asct has nothing running here any more
     esac

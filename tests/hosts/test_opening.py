@@ -17,7 +17,7 @@ from asct.plan.model import HostSpec
 
 
 def test_transports_are_found() -> None:
-    assert [name for name, _ in transports()] == ["dryrun", "local", "replay", "ssh"]
+    assert [name for name, _ in transports()] == ["dryrun", "local", "replay", "slurm", "ssh"]
     assert all(summary.endswith(".") for _, summary in transports())
 
 
@@ -33,7 +33,7 @@ def test_looking_for_transports_loads_none() -> None:
 
 @pytest.mark.parametrize(
     ("name", "code", "hint"),
-    [("shh", "E301", "ssh"), ("x", "E301", "local"), ("base", "E301", "local"), ("slurm", "E302", "ssh")],
+    [("shh", "E301", "ssh"), ("x", "E301", "local"), ("base", "E301", "local")],
 )
 def test_transport_that_is_not_there(name: str, code: str, hint: str) -> None:
     with pytest.raises(UsageError) as error:

@@ -1,0 +1,274 @@
+"""On nodes of a Slurm cluster: a job for each benchmark, the node for itself; runs where `sbatch` does."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import AsctError, ConnectError, HostError, HostLost
+from asct.hosts import slurm_memory, slurm_problems
+from asct.hosts.base import Host, JobBrief, Session
+from asct.hosts.remote import RemoteHost
+from asct.hosts.slurm_job import LOOK_S, After, Allocation, Request, arguments, cancel, job_name, order, submit
+from asct.hosts.slurm_link import SlurmLink
+from asct.hosts.slurm_memory import Memory
+from asct.hosts.slurm_queue import QUEUE, Queue, Seen
+from asct.plan.model import HostSpec
+
+GLANCE_S = 1.0
+"""How often a wait looks whether the run ends."""
+END_S = 60.0
+"""Time for a job that was told to end."""
+HOPELESS = frozenset(
+    {
+        "AccountNotAllowed", "AssocMaxWallDurationPerJobLimit", "BadConstraints", "DependencyNeverSatisfied",
+        "InvalidAccount", "InvalidQOS", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit",
+        "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
+    }
+)  # fmt: skip
+"""Reasons to wait that do not pass by themselves."""
+
+
+def make(spec: HostSpec, folder: Path) -> Host:
+    """A node for the host of `spec`; `folder` is not needed."""
+    return SlurmHost(spec)
+
+
+class _Nodes:
+    """Which node each host of this process has: two hosts of a plan are two machines."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hosts: dict[str, str] = {}
+
+    def claim(self, node: str, host: str) -> bool:
+        """False when another host has it."""
+        with self._lock:
+            return self._hosts.setdefault(node, host) == host
+
+    def release(self, host: str) -> None:
+        with self._lock:
+            self._hosts = {node: other for node, other in self._hosts.items() if other != host}
+
+    def of_others(self, host: str) -> list[str]:
+        with self._lock:
+            return sorted(node for node, other in self._hosts.items() if other != host)
+
+
+_NODES = _Nodes()
+
+
+class SlurmHost(RemoteHost):
+    """The Host protocol over jobs of Slurm on one node.
+
+    A first short job chooses the node and serves facts, checks and builds; all later ones are for that node, so that
+    what is measured and what is said of the machine belong together. They are submitted at once, each after the one
+    before it. A job ends when the next one begins: what is asked in between is asked on the node.
+    """
+
+    def __init__(self, spec: HostSpec, queue: Queue = QUEUE) -> None:
+        self._steps = SlurmLink(spec.name, queue)
+        super().__init__(spec.name, "slurm", spec.workdir, self._steps)
+        self._queue = queue
+        self._request = Request.of(spec)
+        self._file: Path | None = None
+        self._jobs_name = ""
+        self._memory = Memory()
+        self._planned: dict[str, Allocation] = {}
+        self._ok = True
+        self._adopted = False
+        self._over = threading.Event()
+        self._notice: Callable[[Diagnostic], None] = lambda _: None
+
+    @property
+    def adopted(self) -> bool:
+        return self._adopted
+
+    # ---- the session
+
+    def open(self, session: Session | None = None) -> None:
+        run = job_name(session.run if session else "look", self.name)
+        self._jobs_name = f"{run}-{secrets.token_hex(4)}"
+        self._over.clear()
+        if session is not None:
+            self._file = slurm_memory.place(run)
+            self._memory = slurm_memory.recall(self._file) or Memory(work=session.work)
+            session = replace(session, work=self._memory.work)
+            self._notice = session.notice
+        try:
+            self._take_up()
+            if self._memory.held is None:
+                self._find_node()
+            super().open(session)
+        except (AsctError, KeyboardInterrupt) as error:
+            self.close()
+            if isinstance(error, HostError) and not isinstance(error, ConnectError | HostLost):
+                raise ConnectError(self.name, *error.diagnostics) from error
+            raise
+        self._adopted = super().adopted
+        self._memory.work = self.work
+        self._remember()
+
+    def _take_up(self) -> None:
+        """Of the jobs of an earlier part, the one that holds the node is taken up; the others are planned anew."""
+        memory = self._memory
+        cancel(self.name, memory.waiting)
+        memory.waiting = []
+        if memory.held is None:
+            return
+        self._queue.follow(memory.held.job)
+        seen = self._queue.fresh(self.name, memory.held.job)
+        if seen.state == "RUNNING" and _NODES.claim(seen.node, self.name):
+            self._hold(memory.id, memory.held, seen.node)
+        else:
+            self._queue.forget(memory.held.job)
+            cancel(self.name, [memory.held.job])
+            memory.held = None
+
+    def _find_node(self) -> None:
+        """The first job, or the one that was lost. A node that another host of this run has is not taken again."""
+        memory, what = self._memory, self._memory.id or "look"
+        request = replace(self._request, node=memory.node or self._request.node)
+        while True:
+            others = _NODES.of_others(self.name)
+            allocation = self._submit(request, what, memory.seconds.get(memory.id, LOOK_S), After(), others)
+            memory.held = allocation
+            self._remember()
+            node = self._await(allocation)
+            if self._request.node or _NODES.claim(node, self.name):
+                self._hold(memory.id, allocation, node)
+                return
+            self._end_held()
+            request = self._request
+
+    def _submit(
+        self, request: Request, what: str, seconds: float, after: After, exclude: Sequence[str] = ()
+    ) -> Allocation:
+        comment = f"asct: {what} on {self.name}"
+        allocation = submit(self.name, arguments(request, self._jobs_name, comment, seconds, after, exclude))
+        self._queue.follow(allocation.job)
+        return allocation
+
+    def _await(self, allocation: Allocation) -> str:
+        """Wait until a job has its node; returns the node. Raises HostLost when it never will."""
+        seen, told = Seen("PENDING"), ""
+        while seen.state != "RUNNING":
+            if self._over.is_set():
+                raise HostLost(self.name, slurm_problems.given_up(self.name, allocation.job))
+            if seen.over:
+                raise HostLost(self.name, slurm_problems.ended(self.name, allocation.job, seen.state))
+            if seen.reason in HOPELESS:
+                raise HostLost(self.name, slurm_problems.hopeless(self.name, allocation.job, seen.reason))
+            if seen.reason not in ("", "None", "Dependency", told):
+                told = seen.reason
+                self._notice(slurm_problems.waiting(self.name, allocation.job, told))
+            seen = self._queue.change(self.name, allocation.job, seen, GLANCE_S)
+        return seen.node
+
+    def _hold(self, job_id: str, allocation: Allocation, node: str) -> None:
+        memory = self._memory
+        memory.held, memory.id, memory.node, self._ok = allocation, job_id, node, True
+        memory.waiting = [one.job for one in self._planned.values()]
+        self._steps.move(allocation, node)
+        self._remember()
+
+    def _remember(self) -> None:
+        if self._file is not None:
+            slurm_memory.remember(self._file, self._memory)
+
+    # ---- jobs
+
+    def plan_jobs(self, briefs: Sequence[JobBrief]) -> None:
+        held = self._memory.held
+        done = {self._memory.id: held} if held is not None else {}
+        last = held
+        self._memory.seconds = {brief.id: brief.seconds for brief in briefs}
+        for brief in briefs:
+            if brief.id in done:
+                continue
+            needed = tuple(done[one].job for one in brief.needs if one in done)
+            after = After(ended=(last.job,) if last is not None else (), ok=needed)
+            try:
+                last = self._submit(self._for_node(), brief.id, brief.seconds, after)
+            except HostError:
+                break  # a limit of jobs per user, perhaps: it is submitted, or refused, when its turn comes
+            self._planned[brief.id] = done[brief.id] = last
+        self._memory.waiting = [one.job for one in self._planned.values()]
+        self._remember()
+
+    def _for_node(self) -> Request:
+        return replace(self._request, node=self._memory.node)
+
+    def begin_job(self, job_id: str) -> None:
+        if self._memory.held is not None and self._memory.id == job_id:
+            return
+        for skipped in list(itertools.takewhile(lambda one: one != job_id, self._planned)):
+            self.end_job(skipped, ok=False)
+        allocation = self._planned.pop(job_id, None)
+        if allocation is None:
+            seconds = self._memory.seconds.get(job_id, LOOK_S)
+            allocation = self._submit(self._for_node(), job_id, seconds, After())
+        self._steps.close()
+        self._end_held()
+        try:
+            node = self._await(allocation)
+        except HostError:
+            cancel(self.name, [allocation.job])
+            raise
+        self._hold(job_id, allocation, node)
+        self._talk.rejoin()
+        self._memory.work = self.work
+        self._remember()
+
+    def end_job(self, job_id: str, *, ok: bool) -> None:
+        unused = self._planned.pop(job_id, None)
+        if unused is not None:
+            self._queue.forget(unused.job)
+            cancel(self.name, [unused.job])
+        elif job_id == self._memory.id:
+            self._ok = ok
+
+    def _end_held(self) -> None:
+        """End the job that has the node: well if its benchmark did well, which lets the jobs run that need it."""
+        held, self._memory.held = self._memory.held, None
+        if held is None:
+            return
+        seen = self._queue.seen(held.job)
+        if seen.state == "RUNNING":
+            order(self.name, held, "end 0" if self._ok else "end 1")
+            self._queue.hurry()
+            while not (now := self._queue.change(self.name, held.job, seen, END_S)).over and now != seen:
+                seen = now
+        if not self._queue.seen(held.job).over:
+            cancel(self.name, [held.job])
+        self._queue.forget(held.job)
+
+    # ---- the end
+
+    def interrupt(self) -> None:
+        self._over.set()
+        super().interrupt()
+
+    def close(self) -> None:
+        tidy = not self.work or self._link.alive()
+        super().close()
+        self._steps.close()
+        left = [one.job for one in self._planned.values()]
+        self._planned = {}
+        with contextlib.suppress(AsctError):  # Slurm does not answer; the jobs end by themselves when nobody comes
+            cancel(self.name, left)
+            self._end_held()
+        for job in left:
+            self._queue.forget(job)
+        _NODES.release(self.name)
+        if self._file is not None and tidy:
+            slurm_memory.forget(self._file)
+        else:
+            self._memory.waiting = []
+            self._remember()
