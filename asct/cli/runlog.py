@@ -9,6 +9,7 @@ from types import TracebackType
 
 from asct.cli.options import PROGRAM
 from asct.cli.progress import describe
+from asct.diagnostics.render import printable
 from asct.engine import events
 
 _FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -32,14 +33,18 @@ class RunLog(AbstractContextManager["RunLog"]):
             host = getattr(event, "host", None) or "run"
             hint = f" ({diagnostic.hint})" if diagnostic.hint else ""
             text = f"{host}: {diagnostic.code} {diagnostic.message}{hint}"
-            self._log.log(_LEVELS[diagnostic.severity], text.replace("\n", " "))
+            self._say(_LEVELS[diagnostic.severity], text.replace("\n", " "))
         elif isinstance(event, events.PointEnded):
             place = f"{event.host}/{event.id} {event.point_id} repeat {event.repeat}"
-            self._log.debug("%s: %s in %.3f s %s", place, event.status, event.elapsed_s, event.headline)
+            self._say(logging.DEBUG, f"{place}: {event.status} in {event.elapsed_s:.3f} s {event.headline}")
         elif isinstance(event, events.RunEnded):
-            self._log.info("%s, exit code %d, %.1f s", event.status, event.exit_code, event.elapsed_s)
+            self._say(logging.INFO, f"{event.status}, exit code {event.exit_code}, {event.elapsed_s:.1f} s")
         elif text := describe(event):
-            self._log.info(text)
+            self._say(logging.INFO, text)
+
+    def _say(self, level: int, text: str) -> None:
+        """One line without control characters: words of a host must not forge lines, or steer who looks at them."""
+        self._log.log(level, "%s", printable(text))
 
     def _open(self, place: Path) -> None:
         try:
