@@ -12,6 +12,7 @@ from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of
 from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import Headline, headlines
 from asct.analysis.machine import Row, host_rows, one_line
+from asct.analysis.outcomes import outcome_grid
 from asct.analysis.overlay import overlaid
 from asct.analysis.reused import reused_text
 from asct.analysis.verdict import Summary, summarise, verdict_grid
@@ -92,6 +93,8 @@ class Report:
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
     headlines: tuple[Headline, ...]
+    outcomes: Grid | None
+    """How each benchmark went on each host."""
     sections: tuple[Section, ...]
     facts: tuple[Row, ...]
     """When, what and with which asct: the line below the title and the appendix."""
@@ -111,6 +114,7 @@ def build(view: RunView) -> Report:
         warnings=tuple(_warnings(view)),
         hosts=tuple(_hosts(view)),
         headlines=tuple(found),
+        outcomes=outcome_grid(run),
         sections=tuple(sections),
         facts=tuple(_run_rows(view)),
     )

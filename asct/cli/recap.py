@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from asct.analysis.outcomes import matrix
 from asct.analysis.reused import reused_text
 from asct.cli.console import Console
+from asct.cli.matrix import MOST_ROWS, left_out, matrix_lines, short_label
 from asct.cli.words import counted
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from asct.store.reader import StoredRun
 
 _SHOWN = ("ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted")
+_FEW = 8
+"""Up to so many hosts have a line each."""
 _COLOURS = {"pass": "green", "fail": "red", "unknown": "yellow"}
 
 
@@ -37,6 +41,7 @@ def recap(console: Console, run: Run, folder: Path, reports: Mapping[str, Path])
         return
     console.line()
     _hosts(console, run)
+    _matrix(console, run)
     before = reused_text(run.jobs, run.started_at)
     if before:
         console.line(before)
@@ -48,20 +53,45 @@ def recap(console: Console, run: Run, folder: Path, reports: Mapping[str, Path])
 
 
 def _hosts(console: Console, run: Run) -> None:
+    """A line per host; in a fleet one for all to which the same happened, the worst first."""
     totals: dict[str, Counter[str]] = {host.name: Counter() for host in run.hosts}
     for job in run.jobs:
         totals.setdefault(job.host, Counter()).update(job.counts)
+    states = {host.name: host.status for host in run.hosts}
     present = [status for status in _SHOWN if status == "ok" or any(count[status] for count in totals.values())]
-    names = max([4, *(len(name) for name in totals)])
-    console.line(Text("host".ljust(names) + "".join(f"  {status:>6}" for status in present), style="bold"))
+    rows = _alike(totals, states) if len(totals) > _FEW else [[name] for name in totals]
+    labels = [short_label(names) for names in rows[:MOST_ROWS]]
+    size = max([4, *map(len, labels)])
+    console.line(Text("host".ljust(size) + "".join(f"  {status:>6}" for status in present), style="bold"))
+    for label, (name, *_) in zip(labels, rows, strict=False):
+        cells = "".join(f"  {totals[name][status]:>{max(6, len(status))}}" for status in present)
+        state = states.get(name, "ok")
+        console.line(label.ljust(size) + cells + ("" if state == "ok" else f"  {state}"))
+    for line in left_out(sum(map(len, rows[MOST_ROWS:]))):
+        console.line(line)
+
+
+def _alike(totals: Mapping[str, Counter[str]], states: Mapping[str, str]) -> list[list[str]]:
+    """Hosts to which the same happened together; first those that could not be used, then by how little went well."""
+    groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
     for name, count in totals.items():
-        cells = "".join(f"  {count[status]:>{max(6, len(status))}}" for status in present)
-        console.line(name.ljust(names) + cells + _state(run, name))
+        groups.setdefault((states.get(name, "ok"), tuple(sorted(count.items()))), []).append(name)
+
+    def worth(names: list[str]) -> tuple[bool, float]:
+        count = totals[names[0]]
+        return states.get(names[0], "ok") == "ok", (count["ok"] + count["noisy"]) / max(1, count.total())
+
+    return sorted(groups.values(), key=worth)
 
 
-def _state(run: Run, name: str) -> str:
-    entry = next((host for host in run.hosts if host.name == name), None)
-    return "" if entry is None or entry.status == "ok" else f"  {entry.status}"
+def _matrix(console: Console, run: Run) -> None:
+    """How each benchmark went on each host; of a single benchmark the lines of the hosts have told."""
+    found = matrix(run)
+    if len(found.ids) > 1:
+        console.line()
+        for line in matrix_lines(found, console.err.width):
+            console.line(line)
+        console.line()
 
 
 def _verdicts(console: Console, run: Run) -> None:

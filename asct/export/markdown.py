@@ -103,6 +103,8 @@ def _head(report: Report) -> str:
 
 def _measured(report: Report) -> Sequence[str]:
     lines = ["## What was measured on what", ""]
+    if report.outcomes is not None:
+        lines += [table(report.outcomes), ""]
     for host in report.hosts:
         state = "" if host.status == "ok" else f" ({escape(host.status)}: {escape(host.reason)})"
         lines += [f"**{escape(host.name)}**{state} {escape(host.line)}", "", "<details><summary>Facts</summary>", ""]
