@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from asct.diagnostics.model import Diagnostic
-from asct.errors import ConnectError, HostError, HostLost, HostTimeout
+from asct.errors import ConnectError, HostError
 from asct.hosts import script
-from asct.hosts.base import Host, Process, Task
+from asct.hosts.base import Process, Task
 from asct.hosts.opening import make_host, open_host
 from asct.plan.model import HostSpec
-from tests.hosts.test_contract import gone
 from tests.sshd import Sshd, free_port, keygen
 
 pytestmark = pytest.mark.ssh
@@ -216,76 +213,6 @@ def test_proxy_jump_of_ssh_config(sshd: Sshd, own_sshd: Sshd, home: Path, tmp_pa
     host.close()
 
 
-def _parent(host: Host) -> int:
-    """The process of the server that serves this connection."""
-    text = host.answer(["sh", "-c", "cat /proc/$$/stat"]).stdout
-    return int(text.rpartition(") ")[2].split()[1])
-
-
-def test_connection_lost_while_running(own_sshd: Sshd, tmp_path: Path) -> None:
-    host = open_host(own_sshd.spec())
-    work = host.work
-    session = _parent(host)
-    threading.Timer(0.5, os.kill, (session, signal.SIGKILL)).start()
-    with pytest.raises(HostLost) as error:
-        host.run(Task(Process(("sleep", "508"), f"{work}/t"), tmp_path / "into", timeout_s=60))
-    assert error.value.diagnostics[0].code == "E320"
-    assert gone(work), "the host ends the task when the connection is lost"
-    with pytest.raises(HostLost):
-        host.answer(["true"])
-    host.close()
-    again = open_host(own_sshd.spec())
-    assert not Path(work).exists(), "the next connection clears what was left"
-    again.close()
-
-
-def test_a_waiting_shell_that_was_killed_is_replaced(sshd: Sshd, tmp_path: Path) -> None:
-    host = open_host(sshd.spec())
-    task = Task(Process(("echo", "x"), f"{host.work}/t"), tmp_path / "into")
-    assert host.run(task).status == 0
-    waiting = host.answer(["pgrep", "-u", sshd.user, "-f", f"{host.work}/.runner"]).stdout.split()
-    assert waiting
-    host.answer(["kill", "-9", *waiting])
-    assert host.run(task).status == 0
-    assert (tmp_path / "into" / "stdout").read_text() == "x\n"
-    host.close()
-
-
-def test_frozen_peer(own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asct.hosts.remote.SHORT_S", 1.0)
-    host = open_host(own_sshd.spec())
-    session = _parent(host)
-    os.kill(session, signal.SIGSTOP)
-    try:
-        began = time.monotonic()
-        with pytest.raises(HostTimeout) as error:
-            host.run(Task(Process(("true",), f"{host.work}/t"), tmp_path / "into", timeout_s=1))
-        assert error.value.diagnostics[0].code == "E321"
-        with pytest.raises(HostLost):
-            host.answer(["true"])
-        host.close()
-        assert time.monotonic() - began < 30
-    finally:
-        os.kill(session, signal.SIGCONT)
-
-
-def test_the_host_ends_a_task_when_the_connection_freezes(own_sshd: Sshd, tmp_path: Path) -> None:
-    """The limit was handed over while the connection worked; it holds without it."""
-    host = open_host(own_sshd.spec())
-    work = host.work
-    session = _parent(host)
-    frozen = threading.Timer(2.0, os.kill, (session, signal.SIGSTOP))
-    frozen.start()
-    try:
-        with pytest.raises(HostError):
-            host.run(Task(Process(("sleep", "508"), f"{work}/t"), tmp_path / "into", timeout_s=3))
-        assert gone(work)
-        host.close()
-    finally:
-        frozen.join()
-        os.kill(session, signal.SIGCONT)
-
-
 def test_login_script_that_talks(own_sshd: Sshd) -> None:
     """Text of a login script before the answer is passed over."""
     config = own_sshd.folder / "sshd_config"
@@ -304,32 +231,45 @@ def test_login_script_that_talks(own_sshd: Sshd) -> None:
     host.close()
 
 
-@pytest.fixture(params=["/bin/bash", "busybox"])
-def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "busybox":
-        path = shutil.which("busybox")
-        if path is None:
-            pytest.skip("busybox is not installed")
-        yield f"{path} sh"
-    else:
-        yield request.param
+@pytest.fixture(params=["bash", "busybox", "dash"])
+def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A search path on which `sh` is another shell."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    found = shutil.which(request.param)
+    assert found is not None, "apt-get install bash busybox dash"
+    (folder / "sh").symlink_to(found)
+    return f"{folder}:{os.environ['PATH']}"
 
 
 def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
-    (tmp_path / ".runner").write_text(script.RUNNER.read_text())
-    folder = str(tmp_path / "t")
-    process = Process(("sh", "-c", 'printf %s "$1"; exit 137', "sh", "it's\na $(test)"), folder, env={"A": "b c"})
-    line = script.task_line("x", Task(process, tmp_path, files={"f": "one\ntwo'"}), empty=False)
-    command = [*other_shell.split(), "-c", 'root=$1; . "$root/.runner"', "sh", str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as shell:
-        assert shell.stdin is not None
-        assert shell.stdout is not None
-        shell.stdin.write(line.encode())
+    """A whole session by hand: opened, handed a job file, left."""
+    environment = {**os.environ, "PATH": other_shell, "HOME": str(tmp_path)}
+    text = script.opening("x", str(tmp_path / "w"), "0" * 32, owner="a test")
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    with subprocess.Popen(["sh", "-s"], bufsize=1, start_new_session=True, **streams) as shell:  # type: ignore[call-overload]
+        assert shell.stdin is not None and shell.stdout is not None
+        shell.stdin.write(text)
         shell.stdin.flush()
-        lines = shell.stdout.read().decode().split("\n")
-    assert lines[:3] == ["asct:started", "asct:ended 137 0", "asct:done fe"]
-    assert (tmp_path / "t" / "stdout").read_text() == "it's\na $(test)"
-    assert (tmp_path / "t" / "f").read_text() == "one\ntwo'"
+        said = dict(script.answers(line.strip() for line in iter(shell.stdout.readline, "asct:serving 1\n")))
+        folder = f"{said['work']}/t"
+        argv = ("sh", "-c", 'printf %s "$1"; exit 137', "sh", "it's\na $(test)")
+        task = Task(Process(argv, folder, env={"A": "b c"}), tmp_path, files={"f": "one\ntwo'"})
+        line = script.task_line("x", task, empty=False)
+        Path(said["work"], ".queue", "1").write_text(script.job_text("x", [script.Item("k1", 20, line, folder)]))
+        shell.stdin.write("job 1\n")
+        heard = [shell.stdout.readline().split()[:2] for _ in range(3)]
+        assert heard == [["asct:started", "k1"], ["asct:ended", "k1"], ["asct:done", "k1"]]
+        assert Path(folder, "stdout").read_text() == "it's\na $(test)"
+        assert Path(folder, "f").read_text() == "one\ntwo'"
+        command = script.runner_command(said["work"], posix_login=False)
+        leave = subprocess.run(
+            ["sh", "-c", command], input="leave\n", capture_output=True, text=True, env=environment,
+            start_new_session=True, timeout=50, check=False,
+        )  # fmt: skip
+        assert "asct:done" in leave.stdout, leave.stderr
+        assert not Path(said["work"]).exists()
+        shell.stdin.close()
 
 
 def test_closed_host_says_so(sshd: Sshd) -> None:

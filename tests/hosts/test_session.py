@@ -1,0 +1,226 @@
+"""A session on a host: what the runner does while nobody is there, and how it is found again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from asct.errors import HostLocked, HostLost
+from asct.hosts import conversation
+from asct.hosts.base import Host, Process, Session, Task
+from asct.hosts.opening import make_host
+from asct.hosts.remote import RemoteHost
+from tests.sshd import Sshd
+
+pytestmark = pytest.mark.ssh
+SESSION = Session("r1", "run r1 of the tests")
+
+
+def session_of(host: Host) -> int:
+    """The process of the ssh server that serves the connection."""
+    return int(host.answer(["sh", "-c", "echo $PPID"]).stdout)
+
+
+def noted(host: Host, name: str) -> int:
+    """The process that the runner notes under `name`."""
+    return int(Path(host.work, name).read_text().split()[0])
+
+
+def opened(server: Sshd, session: Session = SESSION) -> RemoteHost:
+    host = make_host(server.spec(options={"reconnect_timeout": 20}))
+    host.open(session)
+    assert isinstance(host, RemoteHost)
+    return host
+
+
+@pytest.fixture
+def host(own_sshd: Sshd) -> Iterator[RemoteHost]:
+    found = opened(own_sshd)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def counting(host: Host, into: Path, number: int, seconds: float = 0.0) -> Task:
+    """A task that leaves a line in a file of the session each time it is run."""
+    log = f"{host.work}/log"
+    script = f"echo {number} >>{log}; sleep {seconds}; echo {number}"
+    return Task(Process(("sh", "-c", script), f"{host.work}/t{number}"), into / str(number), key=f"k{number}")
+
+
+def runs(host: Host) -> list[str]:
+    return Path(host.work, "log").read_text().split()
+
+
+def said(into: Path, number: int) -> str:
+    return (into / str(number) / "stdout").read_text()
+
+
+def gone(pid: int) -> bool:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_announced_tasks_are_run_once_and_in_order(host: RemoteHost, tmp_path: Path) -> None:
+    tasks = [counting(host, tmp_path, number) for number in range(5)]
+    host.ahead(tasks)
+    done = [host.run(task) for task in tasks]
+    assert [one.status for one in done] == [0] * 5
+    assert [said(tmp_path, number) for number in range(5)] == [f"{number}\n" for number in range(5)]
+    assert runs(host) == ["0", "1", "2", "3", "4"]
+
+
+def test_what_was_not_announced_comes_last(host: RemoteHost, tmp_path: Path) -> None:
+    tasks = [counting(host, tmp_path, number) for number in range(3)]
+    host.ahead(tasks[:2])
+    assert host.run(tasks[2]).status == 0
+    assert runs(host) == ["0", "1", "2"]
+    assert host.run(tasks[0]).status == 0
+
+
+def test_the_connection_breaks_and_the_host_goes_on(host: RemoteHost, tmp_path: Path) -> None:
+    tasks = [counting(host, tmp_path, number, 0.4) for number in range(4)]
+    host.ahead(tasks)
+    threading.Timer(0.6, os.kill, (session_of(host), signal.SIGKILL)).start()
+    assert [host.run(task).status for task in tasks] == [0] * 4
+    assert runs(host) == ["0", "1", "2", "3"]
+    assert host.adopted
+
+
+def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation, "PING_S", 0.5)
+    monkeypatch.setattr(conversation, "PONG_S", 0.5)
+    frozen = session_of(host)
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        assert host.run(counting(host, tmp_path, 1)).status == 0
+    finally:
+        os.kill(frozen, signal.SIGKILL)
+    assert runs(host) == ["1"]
+
+
+@pytest.mark.parametrize("who", [".pid", ".hear", ".work"])
+def test_a_runner_that_was_killed_is_started_again(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    monkeypatch.setattr(conversation, "PING_S", 0.5)
+    monkeypatch.setattr(conversation, "PONG_S", 0.5)
+    tasks = [counting(host, tmp_path, number, 0.3) for number in range(3)]
+    host.ahead(tasks)
+    assert host.run(tasks[0]).status == 0
+    os.kill(noted(host, who), signal.SIGKILL)
+    assert [host.run(task).status for task in tasks[1:]] == [0, 0]
+    assert [said(tmp_path, number) for number in range(3)] == ["0\n", "1\n", "2\n"]
+
+
+def test_a_task_that_was_killed_with_its_group_is_told(host: RemoteHost, tmp_path: Path) -> None:
+    tasks = [counting(host, tmp_path, number, 1.0) for number in range(2)]
+    host.ahead(tasks)
+    until = time.monotonic() + 20
+    while not Path(host.work, "log").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(noted(host, ".task"), signal.SIGKILL)
+    done = host.run(tasks[0])
+    assert done.status == -9 and done.notes == ("the process group was killed",)
+    assert host.run(tasks[1]).status == 0
+
+
+def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_path: Path) -> None:
+    first = opened(own_sshd)
+    work = first.work
+    tasks = [counting(first, tmp_path, number, 0.3) for number in range(3)]
+    first.ahead(tasks)
+    first._link.cut()  # as when asct is killed: nothing is said to the host
+    second = opened(own_sshd, Session("r1", SESSION.owner, work))
+    assert second.adopted and second.work == work
+    second.settle()
+    assert runs(second) == ["0", "1", "2"]
+    assert [second.run(task).status for task in tasks] == [0, 0, 0]
+    assert second.run(counting(second, tmp_path, 7)).status == 0
+    assert runs(second) == ["0", "1", "2", "7"]
+    runner = noted(second, ".pid")
+    second.close()
+    assert not Path(work).exists() and gone(runner)
+
+
+def test_a_session_of_another_boot_is_not_taken_up(own_sshd: Sshd, tmp_path: Path) -> None:
+    first = opened(own_sshd)
+    work = first.work
+    first._link.cut()
+    os.killpg(noted(first, ".pid"), signal.SIGKILL)
+    Path(work, ".session").write_text("another-boot\n")
+    second = opened(own_sshd, Session("r1", SESSION.owner, work))
+    assert not second.adopted and second.work != work and not Path(work).exists()
+    second.close()
+
+
+def test_a_host_that_was_started_anew_is_told(host: RemoteHost, tmp_path: Path) -> None:
+    def reboot() -> None:
+        os.killpg(noted(host, ".pid"), signal.SIGKILL)
+        os.killpg(noted(host, ".task"), signal.SIGKILL)
+        Path(host.work, ".session").write_text("another-boot\n")
+        os.kill(connection, signal.SIGKILL)
+
+    connection = session_of(host)
+    threading.Timer(0.5, reboot).start()
+    with pytest.raises(HostLost) as error:
+        host.run(counting(host, tmp_path, 1, 3.0))
+    assert error.value.diagnostics[0].code == "E335"
+
+
+def test_one_run_at_a_time(host: RemoteHost, own_sshd: Sshd) -> None:
+    with pytest.raises(HostLocked) as error:
+        opened(own_sshd, Session("r2", "run r2 of the tests"))
+    found = error.value
+    assert (found.owner, found.exit_code, found.diagnostics[0].code) == (SESSION.owner, 4, "E334")
+    assert f"process {noted(host, '.pid')} there" in found.diagnostics[0].message
+    host.close()
+    opened(own_sshd, Session("r2", "run r2 of the tests")).close()
+
+
+def test_this_machine_and_ssh_to_it_share_the_lock(host: RemoteHost, tmp_path: Path) -> None:
+    from asct.plan.model import HostSpec
+
+    here = make_host(HostSpec("here", "local", workdir=str(tmp_path / "w")))
+    with pytest.raises(HostLocked) as error:
+        here.open(SESSION)
+    assert error.value.owner == SESSION.owner
+    host.close()
+    here.open(SESSION)
+    here.close()
+
+
+def test_cancel_ends_what_runs_and_forgets_the_rest(host: RemoteHost, tmp_path: Path) -> None:
+    tasks = [counting(host, tmp_path, number, 30) for number in range(3)]
+    host.ahead(tasks)
+    time.sleep(0.5)
+    host.cancel()
+    assert runs(host) == ["0"]
+    assert host.run(counting(host, tmp_path, 9)).status == 0
+
+
+def test_an_idle_runner_without_a_connection_lets_the_host_go(own_sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    from asct.hosts import script
+
+    text = script.RUNNER.read_text().replace("LINGER_S=30", "LINGER_S=1")
+    monkeypatch.setattr(script, "RUNNER", Path(own_sshd.folder / "runner.sh"))
+    Path(own_sshd.folder / "runner.sh").write_text(text)
+    host = opened(own_sshd)
+    work, runner = host.work, noted(host, ".pid")
+    host._link.cut()
+    assert gone(runner) and Path(work).exists()
+    opened(own_sshd, Session("r2", "run r2 of the tests")).close()
