@@ -38,7 +38,7 @@ class Task:
     `files` are written into `main.cwd` first (made with mode 0700 when missing, or when `fresh`, which also empties
     it).
     `companions` start before `main` and get SIGINT after it. `collect` names files of `cwd` fetched into `into`
-    besides the stdout and stderr of all processes. `max_bytes` bounds each fetched file.
+    besides the stdout and stderr of all processes. `max_bytes` bounds each fetched file, `max_total_bytes` all of them.
     """
 
     main: Process
@@ -49,6 +49,7 @@ class Task:
     timeout_s: float = 900.0
     fresh: bool = True
     max_bytes: int = 64 << 20
+    max_total_bytes: int = 256 << 20
     key: str = ""
     """Names the task within the session, so that it is known again when it was announced, or when the connection or
     asct itself was lost meanwhile; empty: it is of no use to know it again."""

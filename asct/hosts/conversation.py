@@ -85,7 +85,10 @@ class Conversation:
             if not owner:
                 channel.finish_input()
             while not journal.answers.keys() & {"serving", "joined", "locked", "failed"}:
-                data = channel.receive(SHORT_S)
+                try:
+                    data = channel.receive(SHORT_S)
+                except TimeoutError:
+                    raise HostTimeout(self.name, problems.no_answer(place, doing, SHORT_S)) from None
                 if not data:
                     break
                 seen += data[: script.LONGEST_LINE - len(seen)]

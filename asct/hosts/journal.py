@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from asct.hosts import script
 
+MOST_TASKS = 300_000
+"""More than a session has: what a host says of further ones is passed over."""
 GRAIN_S = 0.02
 """The clock of the host that a shell can read without starting a program counts hundredths of a second."""
 
@@ -77,8 +80,11 @@ class Journal:
         of_a_task = _EVENTS.get(word)
         key, _, detail = rest.partition(" ")
         if of_a_task is None or (word == "failed" and key not in self.tasks):
-            self.answers[word] = rest
-            self.counts[word] = self.counts.get(word, 0) + 1
+            if word in _ANSWERS and (word != "serving" or _COUNT.fullmatch(rest)):
+                self.answers[word] = rest
+                self.counts[word] = self.counts.get(word, 0) + 1
+            return
+        if key not in self.tasks and len(self.tasks) >= MOST_TASKS:
             return
         try:
             of_a_task(self.course(key), detail, now)
@@ -86,17 +92,26 @@ class Journal:
             return  # torn by a full disk: what is missing shows at the end of the task
 
 
+def _seconds(text: str) -> float:
+    """A time of the host, since its start. Raises ValueError for what no clock shows."""
+    seconds = float(text)
+    if not 0 <= seconds < _LONGEST_S:
+        raise ValueError(text)
+    return seconds
+
+
 def _started(course: Course, detail: str, now: float) -> None:
     """Also of one that is done again, because the runner was killed while it ran."""
-    course.started_s, course.heard_start = float(detail), now
+    course.started_s, course.heard_start = _seconds(detail), now
     course.ended_s = course.status = course.report = None
     course.late = course.died = False
 
 
 def _ended(course: Course, detail: str, now: float) -> None:
     up, status, told = detail.split(" ")
-    course.status, course.told = int(status), told == "1"
-    course.ended_s, course.heard_end = float(up), now
+    seconds, number = _seconds(up), script.status_of(status)
+    course.ended_s, course.heard_end = seconds, now
+    course.status, course.told = number, told == "1"
 
 
 def _late(course: Course, _detail: str, _now: float) -> None:
@@ -115,6 +130,11 @@ def _failed(course: Course, detail: str, _now: float) -> None:
     course.refused = detail or "no reason was given"
 
 
+_LONGEST_S = 1e10
+_COUNT = re.compile("[0-9]{1,9}")
+_ANSWERS = frozenset(
+    {"work", "cache", "shell", "adopted", "ready", "serving", "joined", "locked", "failed", "stopped", "pong"}
+)
 _EVENTS: dict[str, Callable[[Course, str, float], None]] = {
     "started": _started,
     "ended": _ended,

@@ -165,14 +165,15 @@ class LocalHost(Unqueued):
         return False
 
     def _fetch(self, task: Task) -> tuple[list[str], list[str]]:
-        fetched, notes = [], []
+        fetched, notes, left = [], [], task.max_total_bytes
         for path, name in script.wanted_files(self.name, task):
             make_folder((task.into / name).parent)
-            note = fetch_output(Path(task.main.cwd) / path, task.into / name, task.max_bytes)
+            note = fetch_output(Path(task.main.cwd) / path, task.into / name, min(task.max_bytes, left))
             if note:
                 notes.append(f"{name} {note}")
             elif note is not None:
                 fetched.append(name)
+                left -= (task.into / name).stat().st_size
         return fetched, notes
 
     def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
 
+_SAID = 500
+"""Characters of what a host says that a message repeats."""
+
 
 def unknown_transport(name: str, known: Sequence[str], span: Span | None) -> Diagnostic:
     return Diagnostic("E301", f"unknown transport `{name}`", span=span, hint=did_you_mean(name, known))
@@ -135,7 +138,7 @@ def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
 
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
     hint = f"set `workdir` of the host to a folder that the account may write (now `{base}`)"
-    return Diagnostic("E322", f"{place}: no private work folder: {detail}", hint=hint)
+    return Diagnostic("E322", f"{place}: no private work folder: {detail[:_SAID]}", hint=hint)
 
 
 def path_refused(host: str, path: str, why: str) -> Diagnostic:
@@ -171,7 +174,7 @@ def answer_too_long(place: str, program: str, limit: int) -> Diagnostic:
 
 def task_refused(place: str, detail: str) -> Diagnostic:
     hint = "check free space and permissions of the work folder"
-    return Diagnostic("E329", f"{place}: the task could not be set up: {detail}", hint=hint)
+    return Diagnostic("E329", f"{place}: the task could not be set up: {detail[:_SAID]}", hint=hint)
 
 
 def not_recorded(host: str, command: str) -> Diagnostic:

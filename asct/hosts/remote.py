@@ -128,15 +128,20 @@ class RemoteHost(Unqueued):
             notes.append("the process group was killed")
             flags = self._flags(task)
         notes += script.companion_notes(task, companions)
+        wanted = script.wanted_files(self.name, task)
+        if len(flags) != len(wanted):
+            raise self._strange("reporting a task", flags)
 
         def fetch() -> None:
             fetched.clear()
-            for (path, name), flag in zip(script.wanted_files(self.name, task), flags, strict=True):
-                note = self._fetch(task, path, name, flag)
+            left = task.max_total_bytes
+            for (path, name), flag in zip(wanted, flags, strict=True):
+                note = self._fetch(task, path, name, flag, min(task.max_bytes, left))
                 if note:
                     notes.append(note)
                 elif flag != "-":
                     fetched.append(name)
+                    left -= (task.into / name).stat().st_size
 
         self._talk.hold(fetch)
         if feed is not None and task.main.stdout_file in fetched:
@@ -146,7 +151,10 @@ class RemoteHost(Unqueued):
         )
         return Finished(status, course.elapsed_ns, tuple(fetched), tuple(dict.fromkeys(notes)))
 
-    def _fetch(self, task: Task, path: str, name: str, flag: str) -> str:
+    def _strange(self, doing: str, text: str) -> HostError:
+        return HostError(self.name, problems.strange_shell(self._link.place, doing, text))
+
+    def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
         """Bring one file of a task here; returns a note when it did not come."""
         if flag == "-":
             return ""
@@ -158,10 +166,10 @@ class RemoteHost(Unqueued):
             save(target, [])
             return ""
         source = path if path.startswith("/") else f"{task.main.cwd}/{path}"
-        with self._link.within(_transfer_s(task.max_bytes), "fetching results"):
-            if self._link.files.fetch_regular(source, target, task.max_bytes):
+        with self._link.within(_transfer_s(most), "fetching results"):
+            if self._link.files.fetch_regular(source, target, most):
                 return ""
-        return f"{name} is larger than {task.max_bytes} bytes and was not fetched"
+        return f"{name} is larger than {most} bytes and was not fetched"
 
     def _flags(self, task: Task) -> str:
         """The state of the files of a task that was killed with the shell that would report it."""
@@ -172,7 +180,10 @@ class RemoteHost(Unqueued):
         def look() -> None:
             nonlocal found
             text = self._housekeeping(f"{enter}; {script.call(self.name, 'report', *names)}")
-            found = script.read_report(text.partition(" ")[2]).flags
+            try:
+                found = script.read_report(text.partition(" ")[2]).flags
+            except ValueError:
+                raise self._strange("reporting a task", text) from None
 
         self._talk.hold(look)
         return found

@@ -21,6 +21,7 @@ LONGEST_LINE = 1 << 16
 """What the runner says in a line is far shorter."""
 FOLDERS_AT_ONCE = 200
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_STATUS = re.compile("[0-9]{1,3}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -119,6 +120,9 @@ def runner_command(work: str, *, posix_login: bool) -> str:
 def opening(host: str, base: str, token: str, earlier: str = "", owner: str = "") -> str:
     """The text for `sh -s` that makes a session's folder below `base`, or takes up `earlier`, and with an `owner` takes
     the host's lock, starts the runner and stays as the way to it."""
+    for path in (base, earlier):
+        if "\n" in path:  # the host answers with the path, in a line
+            raise HostError(host, problems.no_work_folder(host, base, "its name has several lines"))
     nl = "nl='\n'\n"
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": RUNNER.read_text("utf-8")}
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
@@ -150,7 +154,14 @@ def read_report(text: str) -> Report:
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")
-    return Report(flags, tuple(int(one) for one in statuses))
+    return Report(flags, tuple(status_of(one) for one in statuses))
+
+
+def status_of(text: str) -> int:
+    """A status as a shell says it. Raises ValueError for anything else."""
+    if not _STATUS.fullmatch(text):
+        raise ValueError(f"`{text[:60]}` is not a status")
+    return int(text)
 
 
 def answers(lines: Iterable[str]) -> Iterable[tuple[str, str]]:

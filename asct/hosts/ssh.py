@@ -62,7 +62,7 @@ class SshLink:
         with self.within(self._connect_s, "opening sftp"):
             try:
                 self._files = Files(self._spec.name, self._transport().open_sftp_client(), self.alive)
-            except (paramiko.SSHException, EOFError) as error:
+            except (paramiko.SSHException, paramiko.SFTPError, EOFError) as error:
                 if self._watch.fired or not self.alive():
                     raise
                 self.close()
@@ -115,7 +115,7 @@ class SshLink:
             if watch.fired:
                 raise self._late(doing) from error
             raise
-        except (paramiko.SSHException, EOFError, OSError) as error:
+        except (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError) as error:
             if isinstance(error, TimeoutError) and not watch.fired:
                 raise  # the caller's own limit
             if watch.fired:

@@ -61,7 +61,7 @@ class Files:
 
     def _blocks(self, file: Any, source: str, size: int) -> Iterator[bytes]:
         """The first `size` bytes of an open file: one that still grows is taken as it was."""
-        while size:
+        while size > 0:
             with self._errors(source):
                 block = bytes(file.read(min(READ_BYTES, size)))
             if not block:

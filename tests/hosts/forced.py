@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 from tests.sshd import Sshd
@@ -33,3 +36,13 @@ def with_programs(folder: Path, programs: dict[str, str]) -> str:
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
     return f'PATH={folder}:$PATH; export PATH\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n'
+
+
+def end(server: Sshd) -> None:
+    """Kill what was started on a host that could not be told to end it, by pid."""
+    place = str(server.folder).encode()
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+            if place in words and b"sshd" not in words.split(b"\0")[0]:
+                os.kill(int(entry.name), signal.SIGKILL)

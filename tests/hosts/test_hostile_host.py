@@ -1,0 +1,101 @@
+"""A host that lies: whatever it answers ends in a finding, soon, and without filling the memory of this machine."""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from asct.errors import AsctError, HostError
+from asct.hosts import conversation
+from asct.hosts.base import Process, Session, Task
+from asct.hosts.opening import make_host
+from tests.hosts.forced import end, force, through
+from tests.sshd import Sshd
+
+pytestmark = pytest.mark.ssh
+
+SHORT_S = 3.0
+MEMORY_KIB = 300 << 10
+OPENINGS = {
+    "random bytes": "exec head -c 3000000 /dev/urandom",
+    "zeros without end": "exec cat /dev/zero",
+    "one line without end": "printf asct:work; exec cat /dev/zero | tr '\\0' a",
+    "lines without end": "exec yes asct:work /tmp",
+    "new words without end": 'exec awk \'BEGIN { while (1) print "asct:word" n++ " x" }\'',
+    "tasks without end": 'exec awk \'BEGIN { while (1) print "asct:started k" n++ " 1" }\'',
+    "errors without end": "exec yes trouble >&2",
+    "silence": "exec sleep 600",
+    "nothing": "exit 0",
+    "a death": "kill -9 $$",
+    "no numbers": "printf 'asct:work /tmp\\nasct:cache /tmp\\nasct:ready\\nasct:serving x\\n'; exec sleep 600",
+    "a negative number": "printf 'asct:work /tmp\\nasct:cache /tmp\\nasct:ready\\nasct:serving -1\\n'; exec sleep 600",
+    "half of it": "printf 'asct:work\\nasct:ready\\nasct:serving\\n'; exec sleep 600",
+    "folders elsewhere": "printf 'asct:work ../x\\nasct:cache \\nasct:ready\\nasct:serving 1\\n'; exec sleep 600",
+    "refusals": "printf 'asct:failed \\033[2J%05000d\\n'",
+    "a lock": "printf 'asct:locked\\n'",
+}
+LIES = {
+    "no time": "s/^\\(asct:started [^ ]*\\) .*/\\1 nan/",
+    "no end of time": "s/^\\(asct:ended [^ ]*\\) [^ ]*/\\1 1e999/",
+    "time backwards": "s/^\\(asct:ended [^ ]*\\) [^ ]*/\\1 -5/",
+    "a wild status": "s/^\\(asct:ended [^ ]* [^ ]*\\) .*/\\1 99999999999999999999 0/",
+    "a negative status": "s/^\\(asct:ended [^ ]* [^ ]*\\) .*/\\1 -7 0/",
+    "no status": "s/^asct:ended .*/asct:ended/",
+    "too many files": "s/^\\(asct:done [^ ]*\\) .*/\\1 ffffffffffffffff/",
+    "too few files": "s/^\\(asct:done [^ ]*\\) .*/\\1 f/",
+    "files that are not there": "s/^\\(asct:done [^ ]*\\) .*/\\1 fff/",
+    "no flags": "s/^\\(asct:done [^ ]*\\) .*/\\1 zzz x y/",
+    "wild companions": "s/^\\(asct:done [^ ]* [^ ]*\\).*/\\1 1e9 99999999999999999999/",
+    "another task": "s/^\\(asct:[a-z]*\\) [^ ]*/\\1 other/",
+}
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bounds of an exchange, shortened: that they hold is what matters."""
+    for name in ("SHORT_S", "PING_S", "PONG_S", "STOP_S", "KILL_S"):
+        monkeypatch.setattr(conversation, name, SHORT_S)
+    monkeypatch.setattr(conversation, "RECONNECT_S", SHORT_S)
+
+
+def ends(server: Sshd, tmp_path: Path) -> AsctError | None:
+    """Open the host and run a task on it: it must not take long or much memory, and raise what is told to users."""
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    host = make_host(server.spec(options={"connect_timeout": 10.0, "reconnect_timeout": SHORT_S}))
+    try:
+        host.open(Session("run", "somebody"))
+        task = Task(Process(("echo", "x"), f"{host.work}/t"), tmp_path / "into", collect=("f",), timeout_s=5)
+        host.run(task)
+    except AsctError as error:
+        assert error.diagnostics
+        return error
+    finally:
+        host.close()
+        end(server)
+        assert time.monotonic() - began < 120
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY_KIB
+    return None
+
+
+@pytest.mark.parametrize("case", OPENINGS)
+def test_what_a_host_says_when_it_is_opened(own_sshd: Sshd, tmp_path: Path, case: str) -> None:
+    force(own_sshd, OPENINGS[case] + "\n")
+    error = ends(own_sshd, tmp_path)
+    assert error is not None
+    assert all(len(item.message) < 1000 for item in error.diagnostics)
+
+
+@pytest.mark.parametrize("case", LIES)
+def test_what_a_host_says_of_a_task(own_sshd: Sshd, tmp_path: Path, case: str) -> None:
+    force(own_sshd, through(LIES[case]))
+    error = ends(own_sshd, tmp_path)
+    assert error is None or isinstance(error, HostError)
+
+
+def test_a_host_that_answers_file_transfer_with_words(own_sshd: Sshd, tmp_path: Path) -> None:
+    for script in ("exec yes", "exec cat /dev/urandom", "exec sleep 600", "exit 0"):
+        force(own_sshd, script + "\n", files=False)
+        assert isinstance(ends(own_sshd, tmp_path), AsctError)
