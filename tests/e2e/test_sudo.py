@@ -111,6 +111,24 @@ def test_an_interrupt_ends_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: 
     assert running_from(own_sshd) == [] and leftovers(own_sshd) == []
 
 
+def test_what_root_runs_ends_by_itself_when_asct_is_killed(own_sshd: Sshd, loop: Loop, tmp_path: Path) -> None:
+    """The host works its tasks off without asct; then, as ever, nothing of root's is left, and `resume` goes on."""
+    plan = writing(loop, 4, ", repeats: 2") + hosts(own_sshd, sudo=True)
+    (tmp_path / "plan.yaml").write_text(plan)
+    with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "asct", "apply", "plan.yaml"],
+            cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))), 60)
+        process.kill()
+        process.wait(20)
+        until(lambda: of_root(str(own_sshd.folder)) == [], 60)
+        resumed = asct("resume", str(latest(tmp_path)), cwd=tmp_path)
+    assert resumed.code == 0, resumed.err
+    assert running_from(own_sshd) == [] and leftovers(own_sshd) == []
+
+
 def test_a_time_limit_ends_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: Path) -> None:
     with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
         ended = apply(writing(loop, 120, ", timeout: 3s") + hosts(own_sshd, sudo=True), tmp_path)
