@@ -8,9 +8,9 @@ Bins of several jobs add up; the mean of percentiles does not mean anything.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -19,6 +19,7 @@ from typing import Final, Generic, TypeVar
 from asct.sdk.record import Stats
 
 N = TypeVar("N", int, float)
+K = TypeVar("K")
 NS: Final = 1e-9
 MIN_BEYOND: Final = 10
 """Requests that must lie above a percentile for it to be given."""
@@ -62,10 +63,22 @@ class Quantiles(Generic[N]):
 
     def deviation(self, middle: float) -> float:
         """The median of the distances from `middle`."""
-        away = [abs(value - middle) for value in self._values]
-        order = sorted(range(len(away)), key=away.__getitem__)
-        reached = list(accumulate(self._counts[place] for place in order))
-        return away[order[bisect_left(reached, 0.5 * reached[-1])]]
+
+        def within(distance: float) -> bool:
+            """Whether half of the values are no farther away."""
+            low = bisect_left(self._values, -distance, key=offset)
+            high = bisect_right(self._values, distance, key=offset)
+            inside = (self._reached[high - 1] if high else 0) - (self._reached[low - 1] if low else 0)
+            return inside >= 0.5 * self.n
+
+        def offset(value: float) -> float:
+            return value - middle
+
+        centre = bisect_left(self._values, middle)
+        below = [middle - value for value in self._values[:centre]][::-1]
+        above = [value - middle for value in self._values[centre:]]
+        nearest = [side[bisect_left(side, True, key=within)] for side in (below, above) if side and within(side[-1])]
+        return min(nearest)
 
     def percentile(self, percent: float) -> float | None:
         """The same in percent, as fio computes it. None when fewer than MIN_BEYOND values lie above."""
@@ -105,9 +118,17 @@ class Latency:
         MIN_BEYOND requests above it allow, rounded outwards. Requests of one queue depend on one another: it is the
         least there is.
         """
+        if percent not in self._known:
+            self._known[percent] = self._percentile_stats(percent / 100.0)
+        return self._known[percent]
+
+    @cached_property
+    def _known(self) -> dict[float, Stats | None]:
+        return {}
+
+    def _percentile_stats(self, share: float) -> Stats | None:
         if not self.bins:
             return None
-        share = percent / 100.0
         value, low, high = (self.quantiles.at(one) for one in (share, *_rank_shares(self.n, share)))
         return Stats(
             n=self.n,
@@ -146,6 +167,16 @@ def _rank_shares(n: int, share: float) -> tuple[float, float]:
     return max(0.0, share - half), min(1.0, share + half)
 
 
+def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:
+    """The counts of several histograms together; a single one is itself."""
+    if len(parts) == 1:
+        return parts[0]
+    bins: Counter[K] = Counter()
+    for part in parts:
+        bins.update(part)
+    return dict(bins)
+
+
 def merged(parts: Iterable[Latency]) -> Latency | None:
     """All requests of `parts` as one population: bins added, mean and variance pooled. None if there are none."""
     used = [part for part in parts if part.n > 0]
@@ -154,14 +185,11 @@ def merged(parts: Iterable[Latency]) -> Latency | None:
     n = sum(part.n for part in used)
     mean = sum(part.n * part.mean_ns for part in used) / n
     squares = sum((part.n - 1) * part.stddev_ns**2 + part.n * (part.mean_ns - mean) ** 2 for part in used)
-    bins: Counter[int] = Counter()
-    for part in used:
-        bins.update(part.bins)
     return Latency(
         n=n,
         min_ns=min(part.min_ns for part in used),
         max_ns=max(part.max_ns for part in used),
         mean_ns=mean,
         stddev_ns=math.sqrt(squares / (n - 1)) if n > 1 else 0.0,
-        bins=dict(bins),
+        bins=added([part.bins for part in used]),
     )

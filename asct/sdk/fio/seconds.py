@@ -6,13 +6,13 @@ difference is what happened between them: requests, bytes and every latency, not
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from asct.sdk.fio.document import DIRECTIONS, Report, bins_of, count
+from asct.sdk.fio.document import DIRECTIONS, Report, buckets, count
+from asct.sdk.fio.histogram import added
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,16 @@ class _Total:
     """All that was done until `time_s`."""
 
     time_s: float
-    parts: Mapping[str, Part]
+    parts: Mapping[str, _Sum]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """The requests of one direction until then; the midpoints of `bins` are read when they are needed."""
+
+    ios: int
+    io_bytes: int
+    bins: Mapping[str, int]
 
 
 def _total(report: Report) -> _Total:
@@ -86,15 +95,13 @@ def _total(report: Report) -> _Total:
     return _Total(max((count(job["job_runtime"]) for job in report.jobs), default=0) / 1000.0, parts)
 
 
-def _sum(parts: Sequence[Mapping[str, Any]]) -> Part:
-    bins: Counter[int] = Counter()
+def _sum(parts: Sequence[Mapping[str, Any]]) -> _Sum:
     used = [part for part in parts if part["total_ios"]]
-    for part in used:
-        bins.update(bins_of(part["clat_ns"]))
-    return Part(sum(count(part["total_ios"]) for part in used), sum(count(part["io_bytes"]) for part in used), bins)
+    bins = added([buckets(part["clat_ns"]) for part in used])
+    return _Sum(sum(count(part["total_ios"]) for part in used), sum(count(part["io_bytes"]) for part in used), bins)
 
 
-_NOTHING = Part(0, 0, {})
+_NOTHING = _Sum(0, 0, {})
 
 
 def _difference(before: _Total, after: _Total, sides: Sequence[str]) -> Second:
@@ -102,19 +109,18 @@ def _difference(before: _Total, after: _Total, sides: Sequence[str]) -> Second:
     return Second(before.time_s, after.time_s - before.time_s, {"": _plus(list(parts.values())), **parts})
 
 
-def _minus(after: Part, before: Part) -> Part:
-    bins = {value: number - before.bins.get(value, 0) for value, number in after.bins.items()}
+def _minus(after: _Sum, before: _Sum) -> Part:
+    known = before.bins
+    bins = {int(value): more for value, number in after.bins.items() if (more := number - known.get(value, 0))}
     ios, io_bytes = after.ios - before.ios, after.io_bytes - before.io_bytes
     if ios < 0 or io_bytes < 0 or min(bins.values(), default=0) < 0:
         raise ValueError("the counts of a later document are below those of an earlier one")
-    return Part(ios, io_bytes, {value: number for value, number in bins.items() if number})
+    return Part(ios, io_bytes, bins)
 
 
 def _plus(parts: Sequence[Part]) -> Part:
-    bins: Counter[int] = Counter()
-    for part in parts:
-        bins.update(part.bins)
-    return Part(sum(part.ios for part in parts), sum(part.io_bytes for part in parts), dict(bins))
+    bins = added([part.bins for part in parts])
+    return Part(sum(part.ios for part in parts), sum(part.io_bytes for part in parts), bins)
 
 
 def _joined(seconds: Sequence[Second]) -> Second:
