@@ -74,6 +74,11 @@ CODES: dict[str, CodeText] = {
         "read, or uses ProxyCommand. Say it in the plan instead: `address`, `port`, `user`, `identity_file`,\n"
         "`jump`.",
     ),
+    "E315": CodeText(
+        "revoked host key",
+        "The host showed a key that known_hosts marks @revoked: it fell into other hands, or is no longer to be\n"
+        "trusted. A key that one file revokes is good in none. Nothing was sent. Give the host a new key.",
+    ),
     "E320": CodeText(
         "connection lost",
         "The connection broke while it was in use. What was measured before is kept; `asct resume` measures\n"

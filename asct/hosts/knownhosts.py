@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +18,24 @@ Key = tuple[str, bytes]
 """The type and the key itself, as ssh sends it."""
 
 
-def known_keys(file: Path, name: str) -> list[Key]:
-    """The keys of a host (`name` as by `hostkeys.known_as`) in the order of their lines, but those marked @revoked.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Keys of a host: those that prove it, in the order of their lines, and those marked @revoked, which never do.
+
+    Lines of certificate authorities (@cert-authority) say nothing here: certificates of hosts are not asked for.
+    """
+
+    keys: tuple[Key, ...] = ()
+    revoked: frozenset[Key] = frozenset()
+
+    def with_more(self, other: Known) -> Known:
+        """What two files say together: what one revokes, the other does not make good."""
+        revoked = self.revoked | other.revoked
+        return Known(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
+
+
+def known_keys(file: Path, name: str) -> Known:
+    """What a file says of a host (`name` as by `hostkeys.known_as`).
 
     Raises OSError for a file that cannot be read, ValueError for one that is no text or holds no keys.
     """
@@ -35,7 +52,7 @@ def known_keys(file: Path, name: str) -> list[Key]:
             revoked.add(key)
         else:
             found.append(key)
-    return [key for key in found if key not in revoked]
+    return Known(tuple(key for key in found if key not in revoked), frozenset(revoked))
 
 
 @lru_cache(maxsize=16)

@@ -58,6 +58,15 @@ def changed_key(place: str, shown: str, expected: str, file: str) -> Diagnostic:
     )
 
 
+def revoked_key(place: str, shown: str) -> Diagnostic:
+    return Diagnostic(
+        "E315",
+        f"{place}: the host key is marked @revoked in known_hosts; who holds it may not be the host",
+        hint="give the host a new key (`ssh-keygen -A` after removing the old one), and list that",
+        notes=((f"the host showed {shown}", None),),
+    )
+
+
 def login_refused(place: str, user: str, detail: str) -> Diagnostic:
     hint = "check `user` and `identity_file`, or load the key into the agent (`ssh-add -l` lists what it holds)"
     return Diagnostic("E309", f"{place}: login as `{user}` was refused ({detail})", hint=hint)

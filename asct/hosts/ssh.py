@@ -19,7 +19,7 @@ from asct.errors import ConnectError, HostLost, HostTimeout
 from asct.hosts import hostkeys, problems
 from asct.hosts.base import Host
 from asct.hosts.conversation import RECONNECT_S
-from asct.hosts.knownhosts import known_keys
+from asct.hosts.knownhosts import Key, Known, known_keys
 from asct.hosts.link import Channel
 from asct.hosts.remote import RemoteHost
 from asct.hosts.transfer import Files
@@ -193,6 +193,7 @@ class Hop:
         self._spec = spec
         self._connect_s = connect_s
         self._known_hosts = hostkeys.known_hosts_file(spec.known_hosts, folder)
+        self._known = Known()
         self._identity = str(hostkeys.resolve(spec.identity_file, folder)) if spec.identity_file else None
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
@@ -234,16 +235,22 @@ class Hop:
 
     def _load_known_hosts(self) -> None:
         name = hostkeys.known_as(self._connection.host, self._connection.port)
-        known = self._connection.client.get_host_keys()
+        parsed: dict[Key, paramiko.PKey] = {}
         for file in (self._known_hosts, Path("/etc/ssh/ssh_known_hosts")):
             try:
-                for kind, blob in known_keys(file, name):
+                found = known_keys(file, name)
+                for kind, blob in found.keys:
                     with contextlib.suppress(UnknownKeyType):
-                        known.add(name, kind, paramiko.PKey.from_type_string(kind, blob))
+                        parsed[kind, blob] = paramiko.PKey.from_type_string(kind, blob)
+                self._known = self._known.with_more(found)
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, paramiko.SSHException) as error:
                 raise ConnectError(self._spec.name, problems.bad_known_hosts(str(file), str(error))) from error
+        trusted = self._connection.client.get_host_keys()
+        for key in self._known.keys:
+            if key in parsed:
+                trusted.add(name, key[0], parsed[key])
 
     def _login_arguments(self) -> dict[str, Any]:
         found: list[str] = self._connection.connect_kwargs.get("key_filename", [])
@@ -271,6 +278,8 @@ class Hop:
         user, host, port = self._connection.user, self._connection.host, self._connection.port
         file = str(self._known_hosts)
         match error:
+            case _KeyUnknown(key=key) | paramiko.BadHostKeyException(key=key) if self._is_revoked(key):
+                return problems.revoked_key(self.place, hostkeys.fingerprint(key.get_name(), key.asbytes()))
             case _KeyUnknown(key=key):
                 kind, blob = key.get_name(), key.asbytes()
                 line = hostkeys.line_to_add(host, port, kind, blob)
@@ -284,6 +293,9 @@ class Hop:
             case paramiko.AuthenticationException():
                 return problems.login_refused(self.place, user, str(error).rstrip("."))
         return self._network_finding(error)
+
+    def _is_revoked(self, key: paramiko.PKey) -> bool:
+        return (key.get_name(), key.asbytes()) in self._known.revoked
 
     def _network_finding(self, error: Exception) -> Diagnostic:
         match error:

@@ -99,3 +99,19 @@ def test_a_host_that_answers_file_transfer_with_words(own_sshd: Sshd, tmp_path: 
     for script in ("exec yes", "exec cat /dev/urandom", "exec sleep 600", "exit 0"):
         force(own_sshd, script + "\n", files=False)
         assert isinstance(ends(own_sshd, tmp_path), AsctError)
+
+
+def test_a_revoked_key_is_refused_as_such(sshd: Sshd, tmp_path: Path) -> None:
+    """Also where another line knows it; one that only an authority's certificate could prove is unknown."""
+    line = sshd.known_hosts.read_text()
+    name, key = line.split(" ", 1)
+    known = tmp_path / "known"
+    for lines, code in (
+        (f"{line}@revoked * {key}", "E315"),
+        (f"@revoked {name} {key}", "E315"),
+        (f"@cert-authority {name} {key}", "E307"),
+    ):
+        known.write_text(lines)
+        with pytest.raises(AsctError) as error:
+            make_host(sshd.spec(known_hosts=str(known))).open()
+        assert error.value.diagnostics[0].code == code

@@ -26,7 +26,7 @@ def numbers(folder: Path, content: str, name: str) -> list[int]:
     file = folder / "known_hosts"
     file.write_text(content)
     known = {blob(number): number for number in range(10)}
-    return [known[key] for _, key in known_keys(file, name)]
+    return [known[key] for _, key in known_keys(file, name).keys]
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,21 @@ def test_names_and_patterns(tmp_path: Path, line: str, name: str, meant: bool) -
 def test_lines_are_kept_in_order_with_their_types(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"# remark\n\nn1\t{text(1)} comment\n  n1 {text(2, KINDS[1])}\nother {text(3)}\nn1 short\n")
-    assert known_keys(file, "n1") == [(KINDS[0], blob(1)), (KINDS[1], blob(2))]
+    assert known_keys(file, "n1").keys == ((KINDS[0], blob(1)), (KINDS[1], blob(2)))
 
 
 def test_markers(tmp_path: Path) -> None:
     lines = f"n1 {text(1)}\n@revoked * {text(1)}\nn1 {text(2)}\n@cert-authority n1 {text(3)}\n"
     assert numbers(tmp_path, lines, "n1") == [2]
+
+
+def test_what_one_file_revokes_no_other_makes_good(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_text(f"n1 {text(1)}\nn1 {text(2)}\n")
+    bad.write_text(f"@revoked * {text(1)}\n")
+    for first, second in ((good, bad), (bad, good)):
+        both = known_keys(first, "n1").with_more(known_keys(second, "n1"))
+        assert [key for _, key in both.keys] == [blob(2)]
 
 
 def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
@@ -69,7 +78,7 @@ def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"n1 {text(3)}\nn1 {text(4)}\n")
     os.utime(file, ns=(1, 1))
-    assert [key for _, key in known_keys(file, "n1")] == [blob(3), blob(4)]
+    assert [key for _, key in known_keys(file, "n1").keys] == [blob(3), blob(4)]
 
 
 def test_hashed_names_as_ssh_keygen_writes_them(tmp_path: Path) -> None:
@@ -80,8 +89,8 @@ def test_hashed_names_as_ssh_keygen_writes_them(tmp_path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(file)], check=True, capture_output=True)
     assert "n7" not in file.read_text()
     for name in ("[127.0.1.7]:2222", "n7", "n8"):
-        assert known_keys(file, name) == [(kind, base64.b64decode(key))]
-    assert known_keys(file, "n9") == []
+        assert known_keys(file, name).keys == ((kind, base64.b64decode(key)),)
+    assert known_keys(file, "n9").keys == ()
 
 
 @pytest.mark.parametrize("line", ["n1 ssh-ed25519 no base 64", "|1|a|b ssh-ed25519 AAAA"])
