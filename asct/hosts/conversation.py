@@ -28,7 +28,7 @@ KILL_S = 30.0
 """A task that is still there so long after its limit cannot be ended by its host."""
 RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
-_FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E353"})
+_FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
 """Reasons not to be let in that do not pass by themselves: keys, accounts, configuration."""
 
 
