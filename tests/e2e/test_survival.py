@@ -1,0 +1,109 @@
+"""asct is killed, or meets another run: what was measured is kept, and nothing is measured twice or side by side."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from asct.hosts.base import Session
+from asct.hosts.opening import make_host
+from tests.e2e.running import apply, asct, environment, latest, lines
+from tests.e2e.test_ssh import hosts, leftovers, running_from
+from tests.sshd import Sshd
+
+pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels]
+CONFIG = "{duration: 1s, filesize: 16M, numjobs: 1, rw: randread}"
+PLAN = f"""plan: 1
+name: quick
+benchmarks:
+  - {{uses: noop, id: before, sweep: {{index: [1, 2, 3]}}}}
+  - {{uses: storage-fio, id: read, config: {CONFIG}, sweep: {{block_size: [4K, 8K, 16K]}}}}
+  - {{uses: noop, id: after, needs: {{read: read}}}}
+"""
+
+
+def ended_points(folder: Path, job: str) -> int:
+    """How many points of a job the run's journal tells the end of."""
+    try:
+        return sum(
+            event["t"] == "point-ended" and event["id"] == job for event in lines(latest(folder) / "journal.jsonl")
+        )
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def killed_after(folder: Path, points: int) -> None:
+    """Start `apply` and kill it while the point behind so many of `read` is measured."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
+        cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while ended_points(folder, "read") < points:
+        assert process.poll() is None and time.monotonic() < deadline, "it did not get so far"
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.kill()
+    process.wait()
+
+
+def test_a_killed_asct_is_resumed_where_its_host_is_by_then(own_sshd: Sshd, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN + hosts(own_sshd))
+    killed_after(tmp_path, 1)
+    seen = [path for path in leftovers(own_sshd) if path.endswith("/.journal")]
+    assert len(seen) == 1, "the host has the session still"
+    ended = asct("resume", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "still has the session of before" in ended.err
+    run = latest(tmp_path)
+    records = lines(run / "records.jsonl")
+    values = Counter((one["id"], one["point_id"], one["metric"], json.dumps(one["coords"])) for one in records)
+    assert set(values.values()) == {1} and len({(job, point) for job, point, *_ in values}) == 7
+    started = [
+        event for event in lines(run / "journal.jsonl") if event["t"] == "point-started" and event["id"] == "read"
+    ]
+    assert len(started) in (4, 5), "only the point that was running is asked for again"
+    assert asct("results", "verify", cwd=tmp_path).code == 0
+    assert (leftovers(own_sshd), running_from(own_sshd)) == ([], [])
+
+
+def test_the_host_measures_what_it_was_given_while_nobody_is_there(own_sshd: Sshd, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(PLAN + hosts(own_sshd))
+    killed_after(tmp_path, 1)
+    (journal,) = (path for path in leftovers(own_sshd) if path.endswith("/.journal"))
+    deadline = time.monotonic() + 60
+    while Path(journal).read_text().count("asct:done") < 7:  # three of before, the layout of the file, three of read
+        assert time.monotonic() < deadline, Path(journal).read_text()
+        time.sleep(0.1)
+    assert ended_points(tmp_path, "read") < 3
+    assert asct("resume", cwd=tmp_path).code == 0
+    assert (leftovers(own_sshd), running_from(own_sshd)) == ([], [])
+
+
+def test_two_hosts_that_are_one_machine_measure_one_after_the_other(own_sshd: Sshd, tmp_path: Path) -> None:
+    plan = yaml.safe_load(hosts(own_sshd))
+    plan["hosts"]["twin"] = plan["hosts"]["server"]
+    ended = apply("plan: 1\nname: quick\nbenchmarks: [noop]\n" + json.dumps(plan)[1:-1] + "\n", tmp_path)
+    assert ended.code == 0, ended.err
+    assert {record["host"] for record in lines(latest(tmp_path) / "records.jsonl")} == {"server", "twin"}
+
+
+def test_a_host_that_another_run_has_is_refused(own_sshd: Sshd, tmp_path: Path) -> None:
+    other = make_host(own_sshd.spec())
+    other.open(Session("other", "run other of somebody"))
+    try:
+        ended = apply("plan: 1\nname: quick\nbenchmarks: [noop]\n" + hosts(own_sshd), tmp_path)
+    finally:
+        other.close()
+    assert ended.code == 4
+    assert "E334" in ended.err and "run other of somebody" in ended.err
+    run = json.loads((latest(tmp_path) / "run.json").read_text())
+    assert [host["status"] for host in run["hosts"]] == ["locked"]
+    assert asct("resume", cwd=tmp_path).code == 0
