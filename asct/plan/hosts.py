@@ -15,9 +15,10 @@ from asct.plan.sources import path_near
 from asct.plan.variables import resolved_vars
 from asct.values.problem import BadValueError, shown
 
+DURATIONS: Final = ("connect_timeout", "reconnect_timeout")
 TRANSPORTS: Final[dict[str, tuple[str, ...]]] = {
     "local": (),
-    "ssh": ("connect_timeout",),
+    "ssh": DURATIONS,
     "slurm": ("partition", "account", "nodes", "nodelist", "constraint", "options"),
     "dryrun": (),
     "replay": ("answers",),
@@ -194,7 +195,7 @@ def _options(section: Section, keys: tuple[str, ...]) -> Mapping[str, Any]:
             continue
         if key == "options":
             options[key] = list(section.texts(key))
-        elif key == "connect_timeout":
+        elif key in DURATIONS:
             options[key] = section.duration(key)
         elif (node := section.settled(key)) is not None:
             if isinstance(node.value, str | int) and not isinstance(node.value, bool):

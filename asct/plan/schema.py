@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from asct.plan.execution import ORDERS, RETRY_ON
-from asct.plan.hosts import TRANSPORTS
+from asct.plan.hosts import DURATIONS, TRANSPORTS
 from asct.plan.schema_settings import DURATION, SIZE, TEMPLATE, Schema, settings_schema
 from asct.plan.sections import FORMATS
 from asct.sdk.benchmark import Benchmark
@@ -109,7 +109,7 @@ def _execution() -> Schema:
 
 def _host() -> Schema:
     options: Schema = {key: _SCALAR for keys in TRANSPORTS.values() for key in keys}
-    options |= {"options": _texts("Further options of the scheduler"), "connect_timeout": _ref("duration")}
+    options |= {"options": _texts("Further options of the scheduler")} | dict.fromkeys(DURATIONS, _ref("duration"))
     properties: Schema = {
         "transport": _choice(tuple(TRANSPORTS), "How the host is reached"),
         "address": _TEXT | {"description": "Name or address; by default the name of the host"},
