@@ -138,6 +138,14 @@ class Slurm:
         logs = {path.name: path.read_text(errors="replace")[-1000:] for path in self.folder.glob("*.log")}
         raise RuntimeError(f"Slurm did not come up: {logs}")
 
+    def await_answer(self) -> None:
+        """Wait until the controller answers."""
+        until = time.monotonic() + _UP_S
+        while "is UP" not in " ".join(self._asked("scontrol", "ping")):
+            if time.monotonic() > until:
+                raise RuntimeError("slurmctld does not answer")
+            time.sleep(0.1)
+
     def _asked(self, *argv: str) -> list[str]:
         try:
             return self.command(*argv).split()
@@ -153,9 +161,11 @@ class Slurm:
             time.sleep(0.1)
 
     def clear(self) -> None:
-        """End the jobs that a test left."""
+        """End the jobs that a test left, and remove what they left on the nodes."""
         self.command("scancel", "--quiet", f"--user={getpass.getuser()}")
         self.await_empty()
+        for folder in self.folder.glob("tmp.*/asct/run-*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _configure(folder: Path) -> None:

@@ -108,7 +108,7 @@ class SlurmHost(RemoteHost):
             super().open(session)
         except (AsctError, KeyboardInterrupt) as error:
             self.close()
-            if isinstance(error, HostError) and not isinstance(error, ConnectError | HostLost):
+            if isinstance(error, HostError) and not isinstance(error, ConnectError):
                 raise ConnectError(self.name, *error.diagnostics) from error
             raise
         self._adopted = super().adopted

@@ -8,37 +8,41 @@ umask 077
 door=/tmp/asct-job-$token
 mkdir -m 700 -- "$door" && : >"$door/alive" && mkfifo "$door/orders" || exit 1
 
-# Whoever has `alive` open was started from here. Slurm itself may lose sight of a program that left its session.
-holders() {
-    for one in /proc/[0-9]*; do
-        if [ "$one/fd/7" -ef "$door/alive" ]; then printf '%s ' "${one#/proc/}"; fi
+# ours [WORD]: what was started from here, or that of it which has WORD in its command line. Slurm itself may lose sight
+# of a program that left its session.
+ours() {
+    for one in $(grep -lsz "^ASCT_JOB=$token\$" /proc/[0-9]*/environ); do
+        one=${one%/environ}
+        if [ -z "$1" ] || grep -qs -- "$1" "$one/cmdline"; then printf '%s ' "${one#/proc/}"; fi
     done
 }
 
-signals="INT TERM KILL"
+# The shells of the session go first: what is ended now has not ended by itself, as they would say.
 finish() {
     trap '' INT TERM HUP
+    kill -s KILL $(ours mode=) 2>/dev/null
     for signal in $signals; do
-        found=$(holders)
-        [ -n "$found" ] || break
-        kill -s "$signal" $found 2>/dev/null
+        kill -s "$signal" $(ours) 2>/dev/null || break
         for nap in 1 2 3 4 5; do
-            if [ -z "$(holders)" ]; then break; fi
+            if [ -z "$(ours)" ]; then break; fi
             sleep 0.3
         done
     done
     rm -rf -- "$door"
+    kill "$ticker"
 }
+signals="INT TERM KILL"
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
 cd /
 exec 3<>"$door/orders"
-( while sleep 5; do printf 'tick\n' >&3; done ) &
+( while [ -p "$door/orders" ]; do sleep 5; printf 'tick\n' >&3; done ) &
+ticker=$!
 
-# run NUMBER: the step that waits for it made the folder. Started by setsid and not in the background by `&`: a shell lets
-# such a program ignore SIGINT for good. Whatever comes of it has `alive` open as descriptor 7, with a lock.
+# run NUMBER: the step that waits for it made the folder. Started by setsid and not in the background by `&`: a shell
+# lets such a program ignore SIGINT for good. The runner of a session keeps descriptor 7, and so the lock.
 run() {
-    setsid --fork sh -c '
+    ASCT_JOB=$token setsid --fork sh -c '
         { flock -s 7; setsid sh "$2/command"; echo "$?" >"$2/status"; } \
             <"$2/in" >"$2/out" 2>"$2/err" 7<"$1/alive"' sh "$door" "$door/$1" 3<&-
 }

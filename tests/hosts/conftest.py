@@ -70,9 +70,9 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
         host.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def slurm_host(slurm_cluster: Slurm) -> Iterator[Host]:
-    """A node that tests use one after another."""
+    """A node that the tests of a file use one after another."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in slurm_cluster.environment.items():
             patch.setenv(name, value)

@@ -349,12 +349,12 @@ def test_remove_only_below_the_folders(bench: Bench, elsewhere: Path) -> None:
     host.remove(f"{host.work}/d/e")
     host.remove(f"{host.work}/absent/deeper")
     assert host.answer(["ls", f"{host.work}/d"]).stdout == ""
-    host.answer(["ln", "-s", str(elsewhere), f"{host.work}/link"])
-    for path in (str(elsewhere), host.work, f"{host.work}/../x", f"{host.work}/link/keep", "relative"):
+    host.answer(["ln", "-s", str(elsewhere), f"{host.work}/d/link"])
+    for path in (str(elsewhere), host.work, f"{host.work}/../x", f"{host.work}/d/link/keep", "relative"):
         with pytest.raises(HostError):
             host.remove(path)
     assert (elsewhere / "keep").is_dir()
-    host.remove(f"{host.work}/link")
+    host.remove(f"{host.work}/d/link")
     assert (elsewhere / "keep").is_dir()
 
 

@@ -1,0 +1,281 @@
+"""The transport `slurm` on a real cluster of two nodes: its jobs, their order, their ends."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import ConnectError, HostLost
+from asct.hosts.base import JobBrief, Process, Session, Task
+from asct.hosts.opening import make_host
+from asct.hosts.slurm import SlurmHost
+from asct.hosts.slurm_job import After, Request, arguments, batch_text
+from asct.plan.model import HostSpec
+from tests.slurm import Slurm
+
+pytestmark = pytest.mark.slurm
+RUN = "20260101T000000Z-abc123"
+Into = Callable[[str], Path]
+
+
+def host_of(name: str = "lab", **options: object) -> SlurmHost:
+    return cast(SlurmHost, make_host(HostSpec(name, "slurm", options=options)))
+
+
+@contextmanager
+def opened(host: SlurmHost, session: Session | None = None) -> Iterator[SlurmHost]:
+    host.open(session or Session(RUN, "the tests"))
+    try:
+        yield host
+    finally:
+        host.close()
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is remembered of jobs lies in the test's own folder."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Into:
+    return lambda name: tmp_path / "into" / name
+
+
+def shell(host: SlurmHost, into: Path, text: str, key: str = "") -> str:
+    """What a task prints."""
+    task = Task(Process(("sh", "-c", text), f"{host.work}/{into.name}"), into, key=key)
+    assert host.run(task).status == 0
+    return (into / "stdout").read_text().strip()
+
+
+def until(holds: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def code_of(error: pytest.ExceptionInfo[ConnectError] | pytest.ExceptionInfo[HostLost]) -> str:
+    return error.value.diagnostics[0].code
+
+
+def states(slurm: Slurm) -> dict[str, str]:
+    """State by job number."""
+    return {job: state for job, _, state, _, _ in slurm.jobs()}
+
+
+def test_a_job_for_each_benchmark_one_after_another(slurm: Slurm, into: Into) -> None:
+    with opened(host_of(partition="main")) as host:
+        look = host.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
+        host.plan_jobs([JobBrief("a", 60), JobBrief("b", 600, ("a",)), JobBrief("c", 60, ("x",))])
+        first, second, third = (row for row in slurm.waiting() if row[2] == "PENDING")
+        assert first[4].startswith(f"afterany:{look}(")
+        assert second[4].startswith(f"afterok:{first[0]}(")
+        assert third[4].startswith(f"afterany:{second[0]}(")
+        about = slurm.command("scontrol", "show", "job", second[0])
+        node = host.answer(["sh", "-c", "echo $SLURMD_NODENAME"]).stdout.strip()
+        assert f"ReqNodeList={node}" in about and "OverSubscribe=NO" in about and "TimeLimit=00:20:00" in about
+        for brief, job in (("a", first), ("b", second), ("c", third)):
+            host.begin_job(brief)
+            assert shell(host, into(brief), "echo $SLURM_JOB_ID $SLURMD_NODENAME") == f"{job[0]} {node}"
+            host.end_job(brief, ok=True)
+            assert host.answer(["true"]).status == 0  # the node is there until the next job begins
+    slurm.await_empty()
+    found = states(slurm)
+    assert [found[job] for job in (look, first[0], second[0], third[0])] == ["COMPLETED"] * 4
+    assert slurm.left() == []
+
+
+def test_what_needs_a_failed_job_is_cancelled_and_the_next_one_runs(slurm: Slurm, into: Into) -> None:
+    with opened(host_of()) as host:
+        host.plan_jobs([JobBrief("a", 1), JobBrief("b", 1, ("a",)), JobBrief("c", 1)])
+        first, second, third = (row[0] for row in slurm.waiting() if row[2] == "PENDING")
+        host.begin_job("a")
+        host.end_job("a", ok=False)
+        host.begin_job("c")
+        assert shell(host, into("c"), "echo $SLURM_JOB_ID") == third
+        assert states(slurm)[second] == "CANCELLED"
+    slurm.await_empty()
+    assert states(slurm)[first] == "FAILED"
+
+
+def test_a_node_is_measured_on_alone_and_two_hosts_have_two(slurm: Slurm) -> None:
+    with opened(host_of("lab-1")) as one, opened(host_of("lab-2")) as two:
+        nodes = {host.answer(["sh", "-c", "echo $SLURMD_NODENAME"]).stdout.strip() for host in (one, two)}
+        assert nodes == {"n1", "n2"}
+        running = slurm.jobs("RUNNING")
+        assert sorted(row[3] for row in running) == ["n1", "n2"]
+    slurm.await_empty()
+
+
+def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
+    """The second host is opened while the first one, between two jobs, holds no node."""
+    blocker = _occupy(slurm, "n2")
+    with opened(host_of("lab-1")) as one:
+        with ThreadPoolExecutor(1) as pool:
+            opening = pool.submit(host_of("lab-2").open, Session(RUN, "the tests"))
+            until(lambda: len(slurm.jobs("PENDING")) == 1)
+            one._end_held()  # n1 is free: Slurm gives it to the second host, which does not keep it
+            until(lambda: any("-lab-2-" in row[1] and row[2] == "COMPLETED" for row in slurm.jobs()))
+            slurm.command("scancel", blocker)
+            opening.result(60)
+        assert [row[3] for row in slurm.jobs("RUNNING")] == ["n2"]
+
+
+def _occupy(slurm: Slurm, node: str) -> str:
+    argv = ["sbatch", "--parsable", "--exclusive", f"--nodelist={node}", "--output=/dev/null", "--wrap=sleep 300"]
+    job = slurm.command(*argv).strip()
+    until(lambda: states(slurm)[job] == "RUNNING")
+    return job
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"partition": "nope"}, "nope"), ({"constraint": "fast"}, "feature"), ({"nodelist": "n9"}, "node"),
+        ({"options": ["--qos"]}, "argument"),
+    ],
+)  # fmt: skip
+def test_what_slurm_refuses_is_told_in_its_words(slurm: Slurm, options: dict[str, object], words: str) -> None:
+    host = host_of(**options)
+    with pytest.raises(ConnectError) as error:
+        host.open(Session(RUN, "the tests"))
+    assert (code_of(error), words in str(error.value)) == ("E351", True)
+    assert slurm.waiting() == []
+
+
+def test_a_job_that_would_never_start_is_cancelled(slurm: Slurm, own_state: Path) -> None:
+    with pytest.raises(ConnectError) as error:
+        host_of(partition="short").open(Session(RUN, "the tests"))
+    assert (code_of(error), "(Partition" in str(error.value)) == ("E352", True)
+    slurm.await_empty()
+    assert list(own_state.rglob("*.json")) == []
+
+
+def test_why_a_job_waits_is_told_and_the_wait_can_be_given_up(slurm: Slurm) -> None:
+    for node in ("n1", "n2"):
+        _occupy(slurm, node)
+    told: list[Diagnostic] = []
+    host = host_of()
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(host.open, Session(RUN, "the tests", notice=told.append))
+        until(lambda: told)
+        assert (told[0].code, "Resources" in told[0].message or "Priority" in told[0].message) == ("E355", True)
+        host.interrupt()
+        with pytest.raises(ConnectError) as error:
+            opening.result(60)
+    assert code_of(error) == "E353"
+    assert len(slurm.waiting()) == 2
+
+
+def test_a_job_that_is_cancelled_from_outside(slurm: Slurm, into: Into) -> None:
+    with opened(host_of()) as host:
+        job = host.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
+        threading.Timer(1.0, lambda: slurm.command("scancel", job)).start()
+        with pytest.raises(HostLost) as error:
+            shell(host, into("a"), "exec sleep 120")
+        assert (code_of(error), "CANCELLED" in str(error.value)) == ("E353", True)
+    slurm.await_empty()
+
+
+def test_a_controller_that_is_started_anew_concerns_no_job(slurm: Slurm, into: Into) -> None:
+    with opened(host_of(nodelist="n2")) as host:
+        host.plan_jobs([JobBrief("a", 1)])
+        host.begin_job("a")
+        slurm.stop("slurmctld")
+        assert shell(host, into("a"), "sleep 1; echo done") == "done"
+        slurm.start_controller()
+        slurm.await_answer()
+        host.end_job("a", ok=True)
+    slurm.await_empty()
+
+
+def test_a_node_that_is_looked_at_has_no_session(slurm: Slurm) -> None:
+    host = host_of()
+    host.open()
+    assert host.answer(["true"]).status == 0
+    host.close()
+    slurm.await_empty()
+    assert slurm.left() == []
+
+
+def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Path) -> None:
+    """As after `kill -9`: the connection breaks without a word, the node works on, the next one finds all of it."""
+    host = host_of()
+    host.open(Session(RUN, "the tests"))
+    host.plan_jobs([JobBrief("a", 60), JobBrief("b", 60)])
+    host.begin_job("a")
+    tasks = [
+        Task(Process(("sh", "-c", "sleep 1; echo $SLURM_JOB_ID >>../count; echo $SLURM_JOB_ID"), f"{host.work}/{key}"),
+             into(key), key=key)
+        for key in ("one", "two", "three")
+    ]  # fmt: skip
+    host.ahead(tasks)
+    assert host.run(tasks[0]).status == 0
+    work = host.work
+    host._steps.cut()
+    with opened(host_of(), Session(RUN, "the tests", "/elsewhere")) as again:
+        assert (again.adopted, again.work) == (True, work)
+        again.settle()
+        job = again.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
+        assert [row[0] for row in slurm.waiting()] == [job]  # what waited is planned anew
+        again.plan_jobs([JobBrief("a", 60), JobBrief("b", 60)])
+        again.begin_job("a")
+        for task in tasks:
+            assert again.run(task).status == 0
+            assert (task.into / "stdout").read_text().strip() == job
+        assert again.answer(["cat", f"{work}/count"]).stdout.split() == [job] * 3  # each was done once
+        again.begin_job("b")
+        assert shell(again, into("b"), "echo $SLURM_JOB_ID") != job
+    slurm.await_empty()
+    assert slurm.left() == []
+    assert list(own_state.rglob("*.json")) == []
+
+
+def test_what_a_lost_job_left_on_its_node_is_fetched_by_the_next(slurm: Slurm, into: Into) -> None:
+    host = host_of()
+    host.open(Session(RUN, "the tests"))
+    host.plan_jobs([JobBrief("a", 60)])
+    host.begin_job("a")
+    task = Task(Process(("sh", "-c", "echo $SLURM_JOB_ID"), f"{host.work}/x"), into("x"), key="x")
+    assert host.run(task).status == 0
+    job = (into("x") / "stdout").read_text().strip()
+    slurm.command("scancel", job)
+    until(lambda: states(slurm)[job] == "CANCELLED")
+    host.close()
+    (into("x") / "stdout").unlink()
+    with opened(host_of(), Session(RUN, "the tests")) as again:
+        assert again.adopted
+        assert "asct: a on lab" in slurm.command("scontrol", "show", "job", _running(slurm))
+        assert again.run(replace(task, main=replace(task.main, cwd=f"{again.work}/x"))).status == 0
+        assert (into("x") / "stdout").read_text().strip() == job
+    slurm.await_empty()
+
+
+def _running(slurm: Slurm) -> str:
+    (row,) = slurm.jobs("RUNNING")
+    return row[0]
+
+
+def test_a_job_that_nobody_comes_to_ends_and_takes_the_waiting_ones_with_it(slurm: Slurm) -> None:
+    argv = arguments(Request(node="n1"), "asct-forgotten", "", 60, After())
+    jobs = []
+    for _ in range(2):
+        done = subprocess.run(argv, input=batch_text("f" * 32, 5), capture_output=True, text=True, check=True)
+        jobs.append(done.stdout.strip())
+    until(lambda: states(slurm)[jobs[0]] == "FAILED")
+    slurm.await_empty()
+    assert states(slurm)[jobs[1]] == "CANCELLED"
+    assert not Path("/tmp/asct-job-" + "f" * 32).exists()
