@@ -64,7 +64,7 @@ class Rights:
                 self.granted.add(kernel)
             else:
                 account = connection.answer(["id", "-un"]).stdout.strip()
-                self._refusals[kernel] = _Refusal(why, sudoers_line(account, path, programs.sums.get(kernel, "")))
+                self._refusals[kernel] = _Refusal(why, sudoers_line(account, path, programs.built[kernel].sha256))
         return self._refusals.get(kernel)
 
 
@@ -82,13 +82,12 @@ def _tried(connection: Host, path: str) -> str | None:
 
 def sudoers_line(account: str, path: str, sha256: str) -> str:
     """The line of sudoers that lets `account` run the program at `path` as root: the very file with that sum only."""
-    digest = f"sha256:{sha256} " if sha256 else ""
-    return f"{_escaped(account)} ALL=(root) NOPASSWD: {digest}{_escaped(path)}"
+    return f"{_escaped(account)} ALL=(root) NOPASSWD: sha256:{sha256} {_escaped(path)}"
 
 
 def _escaped(text: str) -> str:
-    """Characters that mean something in sudoers, or would match more than themselves."""
-    return re.sub(r'[\\,:=\s*?\[\]!#"@()]', r"\\\g<0>", text)
+    """What would end a word, or begin a remark. Wildcards in a path are left: the sum says which file is meant."""
+    return re.sub(r"[\\,:=#\s]", r"\\\g<0>", text)
 
 
 def _finding(host: str, item: Privilege, refusal: _Refusal) -> Diagnostic:

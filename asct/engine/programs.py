@@ -16,15 +16,14 @@ class MissingProgram(LookupError):
 
 @dataclass(slots=True)
 class Programs:
-    """Paths by name. `found` holds tools outside the facts, looked up on the host's PATH. `sums` are the SHA-256 of the
-    kernels, `elevated` those of them that sudo lets run as root."""
+    """Paths by name. `found` holds tools outside the facts, looked up on the host's PATH; `elevated` the kernels that
+    sudo lets run as root."""
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
     built: dict[str, Built] = field(default_factory=dict)
     """Of what the kernels are made."""
     found: dict[str, str] = field(default_factory=dict)
-    sums: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)
 
     def path(self, program: Program) -> str:

@@ -234,7 +234,7 @@ class Site:
             built = self._shared.ports.provide(self.connection, name, self.facts, folder)
         except OSError as error:
             raise self._shared.writer.fail(folder, error) from error
-        self.ready.kernels[name], self.ready.sums[name] = built.path, built.sha256
+        self.ready.kernels[name] = built.path
         self.ready.built[name] = built
         elapsed = round(time.monotonic() - started, 3)
         self._shared.bus.emit(KernelBuilt(self.name, name, built.compiler, built.cached, elapsed))
