@@ -22,7 +22,7 @@ from asct.engine.shared import Done, Shared
 from asct.engine.site import Site
 from asct.engine.stepping import Stepper, Trail
 from asct.engine.telemetry import document, snapshot
-from asct.errors import HostError, HostLost, NotMeasured
+from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobBrief, Task
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
@@ -240,6 +240,9 @@ class JobRunner:
             self._site.remove([self._work])
         except HostLost:
             self._site.reopen()
+        except HostTimeout as error:
+            for diagnostic in error.diagnostics:
+                self._shared.bus.notice(self._job.host, diagnostic)
 
     def _ready(self, points: list[BoundPoint], runner: PointRunner) -> bool:
         """The job's folder is prepared on the present connection; done again after the host was lost."""

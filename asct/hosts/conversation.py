@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, HostTimeout
 from asct.hosts import problems, script
@@ -142,6 +143,7 @@ class Conversation:
         with self.link.within(SHORT_S, "reading the journal"):
             while data := self.link.files.tail(f"{self.work}/.journal", self._journal.offset):
                 self._journal.take(data)
+        self._journal.answers.pop("pong", None)  # it said so before the connection broke
 
     # ---- tasks
 
@@ -187,7 +189,7 @@ class Conversation:
         self._say(f"job {self._next}")
         self._next += 1
 
-    def wait(self, key: str, limit_s: float, on_pause: Callable[[], None] | None = None) -> Course:
+    def wait(self, key: str, on_pause: Callable[[], None] | None = None) -> Course:
         """Until a task is over. `on_pause` is called from time to time while it runs. Raises HostLost, HostTimeout."""
         while True:
             course = self._journal.course(key)
@@ -196,21 +198,25 @@ class Conversation:
                 return course
             if key not in self._pending:  # the runner was told to stop before it came to this one
                 return course
-            self._held(lambda: self._attend(key, limit_s, on_pause))
+            self._held(partial(self._attend, course, on_pause))
 
-    def _attend(self, key: str, limit_s: float, on_pause: Callable[[], None] | None) -> None:
-        course = self._journal.course(key)
+    def _attend(self, course: Course, on_pause: Callable[[], None] | None) -> None:
         self._listen(LOOK_S)
-        if course.started_s is not None and not course.over:
-            if on_pause is not None and course.status is None:
-                on_pause()
-            if time.monotonic() - course.heard_start > limit_s + KILL_S:
-                raise HostTimeout(self.name, problems.no_answer(self.link.place, "ending a task", limit_s + KILL_S))
-        if self._stop_asked and time.monotonic() - self._stop_asked > STOP_S:
-            raise HostTimeout(self.name, problems.no_answer(self.link.place, "ending a task", STOP_S))
+        if on_pause is not None and course.started_s is not None and course.status is None:
+            on_pause()
+        self._look_at_limits()
         if self._journal.answers.get("pong", "").endswith(" idle"):
             self._journal.answers.pop("pong")
             self._revive(course)
+
+    def _look_at_limits(self) -> None:
+        """Raises HostTimeout for a task that its host cannot end, be it the one that is waited for or one before it."""
+        now = time.monotonic()
+        item, course = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
+        if item and course and not course.over and now - course.heard_start > item.limit_s + KILL_S:
+            raise HostTimeout(self.name, problems.not_ended(self.link.place, item.limit_s + KILL_S))
+        if self._stop_asked and now - self._stop_asked > STOP_S:
+            raise HostTimeout(self.name, problems.not_ended(self.link.place, STOP_S))
 
     def _revive(self, course: Course) -> None:
         """The runner says it has nothing to do, though a task is not over: whoever worked it off was killed."""
@@ -246,7 +252,7 @@ class Conversation:
         while self._stops == stops:
             self._listen(LOOK_S)
             if time.monotonic() > until:
-                raise HostTimeout(self.name, problems.no_answer(self.link.place, "ending a task", STOP_S))
+                raise HostTimeout(self.name, problems.not_ended(self.link.place, STOP_S))
 
     def settle(self) -> None:
         """Wait until the runner has nothing to do. Ended by `stop`. Raises HostLost, HostTimeout."""

@@ -54,6 +54,8 @@ class Journal:
     """The rest of the last line of each other kind: work, cache, serving, joined, stopped, pong, locked, failed, ..."""
     counts: dict[str, int] = field(default_factory=dict)
     """How often each of these was told."""
+    running: str = ""
+    """The task that began last."""
     offset: int = 0
     """Bytes taken in."""
     _rest: bytes = b""
@@ -90,6 +92,8 @@ class Journal:
             of_a_task(self.course(key), detail, now)
         except (ValueError, IndexError):
             return  # torn by a full disk: what is missing shows at the end of the task
+        if word == "started":
+            self.running = key
 
 
 def _seconds(text: str) -> float:

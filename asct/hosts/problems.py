@@ -145,6 +145,11 @@ def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
     return Diagnostic(cause.code, f"{cause.message}, and no way back within {seconds:g} s", hint=hint)
 
 
+def not_ended(place: str, seconds: float) -> Diagnostic:
+    hint = "a process that hangs in the kernel (a drive, a network file system) goes only with a restart of the host"
+    return Diagnostic("E321", f"{place}: a task was told to end and is still there after {seconds:g} s", hint=hint)
+
+
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
     hint = f"set `workdir` of the host to a folder that the account may write (now `{base}`)"
     return Diagnostic("E322", f"{place}: no private work folder: {detail[:_SAID]}", hint=hint)

@@ -87,7 +87,7 @@ class RemoteHost(Unqueued):
             self._talk.submit([item])
         feed = LineFeed(on_line) if on_line else None
         try:
-            course = self._talk.wait(key, task.timeout_s, self._follow(task, feed) if feed else None)
+            course = self._talk.wait(key, self._follow(task, feed) if feed else None)
         except HostError:
             raise
         except BaseException:  # of the listener, or of a signal: nothing goes on that nobody waits for
