@@ -75,10 +75,11 @@ class Space:
 
 @dataclass
 class NetHost:
-    """A host: `cable` is the bridge's end of its link."""
+    """A host: `cable` is the bridge's end of its link, `card` the address of the network card at its own end."""
 
     name: str
     cable: str
+    card: str
     server: Sshd
     space: Space
     outside: Space
@@ -96,7 +97,7 @@ class NetHost:
         self.space.start(script, folder / "ready", self.name, str(folder), home, *_compilers())
         assert self.space.process is not None
         self.outside.sh(
-            f"ip link add {self.cable} type veth peer name eth0 netns {self.space.first} &&"
+            f"ip link add {self.cable} type veth peer name eth0 address {self.card} netns {self.space.first} &&"
             f" ip link set {self.cable} master bridge up"
         )
         self.space.sh(f"ip link set lo up && ip address add {self.server.address}/24 dev eth0 && ip link set eth0 up")
@@ -213,7 +214,7 @@ def _host(folder: Path, number: int, outside: Space) -> NetHost:
     (server.folder / "authorized_keys").chmod(0o644)
     (server.folder / "sshd_config").write_text(configuration(server, SFTP))
     space = Space(["--net", "--pid", "--mount", "--uts", "--mount-proc"], ["--net", "--pid", "--mount", "--uts"])
-    return NetHost(name, f"v{number}", server, space, outside)
+    return NetHost(name, f"v{number}", f"02:00:00:00:00:{number:02x}", server, space, outside)
 
 
 def _compilers() -> list[str]:

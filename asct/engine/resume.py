@@ -93,11 +93,14 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Collaborators) -> t
 
 
 def _told(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """How often the end of each repeat was told, and the folder of each host's last session."""
+    """How often the end of each repeat was told, and the folder of each host's last session.
+
+    That a host was lost is not the end of what it was at: it goes on, and what it finished is taken.
+    """
     told: Counter[RepeatKey] = Counter()
     folders: dict[str, str] = {}
     for event in stored.journal():
-        if event.get("t") == "point-ended":
+        if event.get("t") == "point-ended" and event["status"] != "host-lost":
             told[event["host"], event["id"], event["point_id"], event["repeat"]] += 1
         elif event.get("t") == "host-ready":
             folders[event["host"]] = event.get("work", "")

@@ -1,0 +1,295 @@
+"""What happens to a run when links fail: the asct command against hosts with networks of their own.
+
+A point of these plans takes three seconds, so that a fault meets it while it is measured. What counts is what is in the
+results tree, and what the hosts themselves say was run on them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.running import Ended, environment, latest, lines
+from tests.netns import Net, network
+from tests.sshd import keygen
+
+pytestmark = [
+    pytest.mark.ssh,
+    pytest.mark.e2e,
+    pytest.mark.fio,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and links need root"),
+]
+
+NOOP = "benchmarks: [noop]\n"
+LONG = """\
+benchmarks:
+  - {id: before, uses: noop}
+  - id: long
+    uses: storage-fio
+    config: {duration: 3s, filesize: 4M, numjobs: 1, rate_iops: 50}
+    sweep: {iodepth: [1, 2]}
+  - {id: after, uses: noop}
+"""
+POINTS = {"before": 1, "long": 2, "after": 1}
+READING = "--readonly"
+"""Marks the fio that measures, not the one that made its file."""
+PATIENCE_S = 10
+
+
+@dataclass
+class Run:
+    """A run of the asct command, going on."""
+
+    cwd: Path
+    env: dict[str, str]
+    process: subprocess.Popen[str]
+
+    def end(self, seconds: float = 300) -> Ended:
+        """Wait for it; one that hangs is ended, and the test fails."""
+        try:
+            out, err = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, err = self.process.communicate()
+            raise AssertionError(f"still running after {seconds} s:\n{err}") from None
+        return Ended(self.process.returncode, out, err)
+
+    @property
+    def tree(self) -> Path:
+        return latest(self.cwd, "links")
+
+
+@pytest.fixture
+def start(tmp_path: Path, cache: Path) -> Iterator[Callable[..., Run]]:
+    """Apply a plan to all hosts of a network, or to the given entries; whatever still runs afterwards is ended."""
+    begun: list[Run] = []
+
+    def begin(net: Net, benchmarks: str, **changes: dict[str, Any]) -> Run:
+        entries = net.entries()
+        entries["defaults"]["reconnect_timeout"] = f"{PATIENCE_S}s"
+        for name, change in changes.items():
+            entries[name] |= change
+        (tmp_path / "plan.yaml").write_text(f"plan: 1\nname: links\n{benchmarks}hosts: {json.dumps(entries)}\n")
+        env = environment({"XDG_CACHE_HOME": str(cache)})
+        process = subprocess.Popen(
+            [*net.prefix, sys.executable, "-m", "asct", "apply", "plan.yaml"], cwd=tmp_path, env=env, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        begun.append(Run(tmp_path, env, process))
+        return begun[-1]
+
+    yield begin
+    for run in begun:
+        run.process.kill()
+        run.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Kernels are built once for all tests of this file."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def three() -> Iterator[Net]:
+    """Three hosts that a test may harm."""
+    with network(3) as net:
+        yield net
+
+
+def until(true: Callable[[], object], what: str, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def measuring(net: Net) -> None:
+    """Wait until every host measures its long point, and a moment more."""
+    for host in net.hosts.values():
+        until(lambda host=host: any(READING in line for line in host.running()), f"{host.name} does not measure")
+    time.sleep(0.5)
+
+
+def measured(run: Run) -> dict[str, dict[str, int]]:
+    """Points with results by job, of each host; one that stands there twice is a failure."""
+    records = lines(run.tree / "records.jsonl")
+    values = Counter(
+        (one["host"], one["id"], one["point_id"], one["metric"], one["repeat"], json.dumps(one["coords"]))
+        for one in records
+    )
+    assert set(values.values()) == {1}
+    points = {(one["host"], one["id"], one["point_id"]) for one in records}
+    found: dict[str, dict[str, int]] = {}
+    for host, job, _ in points:
+        jobs = found.setdefault(host, {})
+        jobs[job] = jobs.get(job, 0) + 1
+    return found
+
+
+def ran_once(net: Net, *names: str) -> None:
+    """Each point was run once by the account of the hosts themselves, whatever happened on the way."""
+    for name in names or net.hosts:
+        started = [line for line in net.hosts[name].started() if READING in line]
+        assert len(started) == POINTS["long"], started
+
+
+def clean(net: Net, *names: str) -> None:
+    """Nothing of the run is left on the hosts."""
+    for name in names or net.hosts:
+        host = net.hosts[name]
+        until(lambda host=host: not host.running(), f"left on {name}: {host.running()}", 60)
+        assert host.left() == []
+
+
+def status(run: Run) -> dict[str, str]:
+    """What run.json says of each host."""
+    return {one["name"]: one["status"] for one in json.loads((run.tree / "run.json").read_text())["hosts"]}
+
+
+def test_sixteen_hosts_are_measured_side_by_side(start: Callable[..., Run]) -> None:
+    with network(16) as net:
+        run = start(net, NOOP)
+        ended = run.end()
+        assert ended.code == 0, ended.err
+        assert measured(run) == {name: {"noop": 1} for name in net.hosts}
+        names = {
+            json.loads((run.tree / "facts" / f"{name}.json").read_text())["system"]["hostname"] for name in net.hosts
+        }
+        assert names == set(net.hosts)
+        clean(net)
+
+
+def test_a_link_that_comes_back_costs_nothing(three: Net, start: Callable[..., Run]) -> None:
+    run = start(three, LONG)
+    measuring(three)
+    three.hosts["tb02"].link("down")
+    time.sleep(8)
+    three.hosts["tb02"].link("up")
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
+    ran_once(three)
+    clean(three)
+
+
+def test_a_link_that_stays_down_ends_its_host_alone(three: Net, start: Callable[..., Run]) -> None:
+    run = start(three, LONG)
+    measuring(three)
+    three.hosts["tb02"].link("down")
+    ended = run.end()
+    assert ended.code == 3, ended.err
+    found = measured(run)
+    assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
+    assert found["tb02"].get("before") == 1 and "after" not in found["tb02"]
+    assert "tb02" in ended.err and "asct resume" in ended.err
+    ran_once(three)
+    clean(three, "tb01", "tb03")
+    three.hosts["tb02"].link("up")
+    resumed(run, three)
+    ran_once(three)
+    clean(three)
+
+
+def resumed(run: Run, net: Net) -> None:
+    """`asct resume` measures what is missing, and then all of it is there, once."""
+    done = subprocess.run(
+        [*net.prefix, sys.executable, "-m", "asct", "resume", str(run.tree)],
+        cwd=run.cwd, env=run.env, text=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert measured(run) == dict.fromkeys(net.hosts, POINTS)
+
+
+def test_a_slow_link_is_waited_for(three: Net, start: Callable[..., Run]) -> None:
+    three.hosts["tb02"].slow("1mbit")
+    run = start(three, LONG)
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
+    ran_once(three)
+    clean(three)
+
+
+def test_a_wrong_host_key_is_refused_and_the_others_are_measured(
+    three: Net, start: Callable[..., Run], tmp_path: Path
+) -> None:
+    keygen(tmp_path / "other")
+    wrong = (tmp_path / "other.pub").read_text().split()[1]
+    right = (three.hosts["tb02"].server.folder / "host.pub").read_text().split()[1]
+    three.known_hosts.write_text(three.known_hosts.read_text().replace(right, wrong))
+    run = start(three, NOOP)
+    ended = run.end()
+    assert ended.code == 3, ended.err
+    assert "E308" in ended.err and ended.err.count("SHA256:") == 2
+    assert measured(run) == {name: {"noop": 1} for name in ("tb01", "tb03")}
+    assert status(run) == {"tb01": "ok", "tb02": "unreachable", "tb03": "ok"}
+    assert not (three.hosts["tb02"].var_tmp / "asct").exists(), "nothing was sent there"
+    clean(three)
+
+
+def test_an_ssh_server_that_is_killed_and_started_again_costs_nothing(three: Net, start: Callable[..., Run]) -> None:
+    run = start(three, LONG)
+    measuring(three)
+    three.hosts["tb02"].kill_servers()
+    time.sleep(2)
+    three.hosts["tb02"].serve()
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
+    ran_once(three)
+    clean(three)
+
+
+def test_a_session_that_is_stopped_is_noticed_and_left_for_another(three: Net, start: Callable[..., Run]) -> None:
+    run = start(three, LONG)
+    measuring(three)
+    three.hosts["tb02"].signal_sessions("STOP")
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
+    ran_once(three)
+    three.hosts["tb02"].signal_sessions("CONT")
+    clean(three)
+
+
+def test_a_frozen_host_is_given_up_and_the_others_are_measured(three: Net, start: Callable[..., Run]) -> None:
+    run = start(three, LONG)
+    measuring(three)
+    three.hosts["tb02"].freeze()
+    ended = run.end()
+    assert ended.code == 3, ended.err
+    found = measured(run)
+    assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
+    assert "after" not in found["tb02"]
+    assert "tb02" in ended.err and "asct resume" in ended.err
+    clean(three, "tb01", "tb03")
+
+
+def test_a_host_that_was_switched_off_and_on_is_resumed(three: Net, start: Callable[..., Run]) -> None:
+    run = start(three, LONG)
+    measuring(three)
+    three.hosts["tb02"].power_off()
+    three.hosts["tb02"].boot()
+    ended = run.end()
+    assert ended.code == 3, ended.err
+    found = measured(run)
+    assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
+    assert "it was started anew" in " ".join(ended.err.split())
+    (lost,) = [one for one in lines(run.tree / "journal.jsonl") if one.get("status") == "host-lost"]
+    assert lost["host"] == "tb02" and lost["diagnostic"]["hint"]
+    resumed(run, three)
+    ran_once(three, "tb01", "tb03")
+    clean(three)
