@@ -45,9 +45,9 @@ def headlines(job: JobView) -> list[Headline]:
     taken: set[str] = set()
     result: list[Headline] = []
     for metric in job.benchmark.metrics:
-        own = [place for place in places if place.metric == metric.name]
         if metric.unit not in _UNITS or metric.unit in taken or metric.better == "neither" or not metric.comparable:
             continue
+        own = [place for place in places if place.metric == metric.name]
         if not own:
             continue
         taken.add(metric.unit)
