@@ -44,6 +44,7 @@ def offered(text: str) -> list[str]:
     return re.findall(rf"{ACCOUNT} ALL=\(root\) NOPASSWD: sha256:[0-9a-f]{{64}} \S+", text)
 
 
+@pytest.mark.alone
 def test_huge_pages_are_reserved_by_the_line_that_is_offered(sshd: Sshd, tmp_path: Path) -> None:
     before = POOL.read_text()
     plan = PAGES + hosts(sshd, sudo=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.building import Builds
+from tests.kernels.test_hugepool import ENDLESS, lacking, pool
 from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers, until
 
 pytestmark = [pytest.mark.kernels, as_root]
@@ -22,13 +23,13 @@ PROGRAM = "id -u; echo result >told.json; sleep 300"
 
 @pytest.fixture
 def place(built: Builds) -> Iterator[Path]:
-    """A folder of the account with the kernels guard and noop, which it may run as root."""
+    """A folder of the account with kernels that it may run as root."""
     folder = Path(tempfile.mkdtemp(prefix="asct-sudo-"))
     try:
         folder.chmod(0o755)
-        for name in ("guard", "noop"):
+        for name in ("chase", "guard", "noop"):
             shutil.copy(built[name], folder / name)
-        with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: {folder}/guard, {folder}/noop"):
+        with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: {folder}/chase, {folder}/guard, {folder}/noop"):
             work = folder / "work"
             work.mkdir()
             (work / "data").write_bytes(b"x" * 4096)
@@ -81,6 +82,19 @@ def test_the_death_of_who_started_it_ends_root(place: Path) -> None:
     process.kill()
     process.communicate(timeout=20)
     until(lambda: not of_root(str(place)))
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_pages_of_a_pool_are_given_back(place: Path, number: int) -> None:
+    before = pool()
+    process = start(place, "chase", "--sudo", "", *ENDLESS, "--pages", "2m", "--sizes", str(lacking()))
+    assert process.stdout is not None
+    assert '"pages":"2m"' in process.stdout.readline()
+    assert pool() > before
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    until(lambda: pool() == before and not of_root(str(place)))
 
 
 def test_what_root_wrote_is_the_accounts(place: Path) -> None:
