@@ -85,8 +85,8 @@ def outcome(job: JobEntry) -> Outcome:
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
     """Hosts that could not be used come first, then by what is worst in them."""
-    ranks = sorted(WORST_FIRST.index(item.status) for item in row.outcomes if item is not None)
-    return row.state == "ok", tuple(ranks)
+    ranks = sorted(WORST_FIRST.index(item.status) for item in row.outcomes if item is not None and item.status != "ok")
+    return row.state == "ok", (*ranks, len(WORST_FIRST))
 
 
 def short_names(names: Sequence[str]) -> str:

@@ -10,8 +10,10 @@ from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
 from asct.engine.circumstances import busy
 from asct.engine.ports import Collaborators
-from asct.errors import ConnectError, NotMeasured
+from asct.engine.site import owner_of
+from asct.errors import ConnectError, HostLocked, NotMeasured
 from asct.facts import describe
+from asct.hosts.base import Session
 from asct.plan.model import Destroys, HostSpec
 from asct.sdk.guard import KERNEL
 
@@ -23,7 +25,7 @@ def examine(
     there. A host that cannot be looked at is a report too."""
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
-            host.open()
+            host.open(Session("doctor", owner_of("doctor")))  # guard may have to be built, and is run
             facts = ports.collect_facts(host, folder / "facts")
             guard = ports.provide(host, KERNEL, facts, folder / "build").path
             warning = busy(facts)
@@ -37,6 +39,6 @@ def examine(
                 disks=scan(host, guard, folder),
                 consents=consents(host, guard, folder, given_up),
             )
-    except NotMeasured as error:
+    except (NotMeasured, HostLocked) as error:
         status: Status = "unreachable" if isinstance(error, ConnectError) else "unfit"
         return HostReport(spec.name, spec.transport, spec.address, status, problems=error.diagnostics)

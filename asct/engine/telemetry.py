@@ -9,7 +9,8 @@ from asct.errors import HostError
 from asct.hosts.base import Host
 
 _FILES = ("/proc/loadavg", "/proc/stat", "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io")
-_SCRIPT = 'for f do echo "== $f"; grep -vE "^(intr|softirq|cpu[0-9])" "$f" 2>/dev/null; done; true'
+_LEFT_OUT = "^(intr|softirq|cpu[0-9])"
+"""Lines of /proc/stat that are long on large machines, and of no use here."""
 _TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 Snapshot = dict[str, float]
@@ -18,7 +19,7 @@ Snapshot = dict[str, float]
 def snapshot(host: Host) -> Snapshot:
     """Counters of the whole host now; empty when the host does not give them. Raises HostLost."""
     try:
-        return parse(host.answer(["sh", "-c", _SCRIPT, "sh", *_FILES], timeout_s=10).stdout)
+        return parse(host.answer(["grep", "-vE", _LEFT_OUT, "/dev/null", *_FILES], timeout_s=10).stdout)
     except HostError as error:
         if type(error).__name__ == "HostLost":
             raise
@@ -26,15 +27,18 @@ def snapshot(host: Host) -> Snapshot:
 
 
 def parse(text: str) -> Snapshot:
-    """The files of one exchange, each behind a line `== path`. What is not understood is left out.
+    """The files of one exchange, each line behind its path, as grep prints several. What is not understood is left out.
 
     `ticks_*` are clock ticks of all CPUs since boot (proc(5), /proc/stat), `pressure_*_us` microseconds in which some
     task waited (Documentation/accounting/psi.rst), `load1` the load average.
     """
+    bodies: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        path, _, rest = line.partition(":")
+        bodies.setdefault(path, []).append(rest)
     found: Snapshot = {}
-    for part in text.split("== ")[1:]:
-        path, _, body = part.partition("\n")
-        found.update(_parse_file(path, body))
+    for path, lines in bodies.items():
+        found.update(_parse_file(path, "\n".join(lines)))
     return found
 
 

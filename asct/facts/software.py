@@ -21,7 +21,9 @@ def tools(found: Snapshot) -> dict[str, ToolFact]:
         answer = found.commands.get(f"tool-{name}")
         path, _, text = (answer.text if answer else "").partition("\n")
         if path.startswith("/"):
-            fact = ToolFact(path=path.strip(), version=version(text))
+            ran = answer is not None and answer.status == 0
+            banner = text.strip().partition("\n")[0].strip() if ran else ""
+            fact = ToolFact(path=path.strip(), version=version(text), banner=banner or None)
             if name == "fio":
                 listed = {"features": engines(found.said("fio-engines")), "options": options(found.said("fio-options"))}
                 fact = fact.model_copy(update=listed)

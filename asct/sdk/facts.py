@@ -106,6 +106,8 @@ class ToolFact(_Model):
 
     path: str
     version: str | None = None
+    banner: str | None = None
+    """The first line of what it says of its version, if it ended well: names a compiler in the keys of its builds."""
     features: list[str] = Field(default_factory=list)
     options: list[str] = Field(default_factory=list)
 

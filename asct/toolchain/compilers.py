@@ -25,17 +25,22 @@ class Compiler:
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Those of the host, best first; each is asked for its version when its turn comes: what is given really runs."""
+    """Those of the host, best first; one whose facts do not tell how it names itself is asked when its turn comes."""
     given: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)
         if tool is None:
             continue
-        answer = host.answer([tool.path, "--version"])
-        line = answer.stdout.partition("\n")[0].strip()
-        if answer.status == 0 and line and line not in given:
+        line = tool.banner or _asked(host, tool.path)
+        if line and line not in given:
             given.add(line)
             yield Compiler(tool.path, line)
+
+
+def _asked(host: Host, path: str) -> str:
+    """What a compiler of the host says first of its version; nothing when it does not run."""
+    answer = host.answer([path, "--version"])
+    return answer.stdout.partition("\n")[0].strip() if answer.status == 0 else ""
 
 
 def here(arch: str) -> Compiler | None:

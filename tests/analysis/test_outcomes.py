@@ -54,8 +54,8 @@ def test_hosts_alike_share_a_row_and_the_worst_come_first() -> None:
         ("gone: unreachable", ["skipped", "skipped", None]),
         ("n2", ["failed", "ok", None]),
         ("n3", ["ok", "noisy", None]),
-        ("only", [None, None, "ok"]),
         ("n1, n[4:6]", ["ok", "ok", None]),
+        ("only", [None, None, "ok"]),
     ]
 
 

@@ -16,7 +16,8 @@ from asct.doctor.disks import disks_of
 from asct.engine.inspection import Said
 from asct.engine.ports import Collaborators
 from asct.engine.refusals import CHECKS
-from asct.errors import ConnectError, NotMeasured
+from asct.errors import AsctError, ConnectError, HostLocked, NotMeasured
+from asct.hosts.base import Session
 from asct.plan.model import Destroys, HostSpec
 from asct.sdk.watch import Check, Device
 from tests.doctor.stub import END, LOOK, META, check, device, ports
@@ -67,16 +68,23 @@ def test_a_look_that_failed_is_not_a_clean_bill(tmp_path: Path, bodies: list[dic
 
 def test_a_host_that_cannot_be_reached(tmp_path: Path) -> None:
     class Dead:
-        def open(self) -> None:
-            raise ConnectError("here", Diagnostic("E301", "no route"))
+        def __init__(self, error: AsctError) -> None:
+            self.error = error
+
+        def open(self, session: Session) -> None:
+            raise self.error
 
         def close(self) -> None: ...
 
     def unbuilt(*_: object) -> plant.FakeBuilt:
         raise NotMeasured(Diagnostic("E401", "no compiler"))
 
-    dead = look(tmp_path, plant.collaborators(make_host=lambda *_: Dead()))
+    no_route = ConnectError("here", Diagnostic("E301", "no route"))
+    locked = HostLocked("here", "run r of me", Diagnostic("E334", "another run measures there"))
+    dead = look(tmp_path, plant.collaborators(make_host=lambda *_: Dead(no_route)))
     assert (dead.status, dead.problems[0].code) == ("unreachable", "E301")
+    busy = look(tmp_path, plant.collaborators(make_host=lambda *_: Dead(locked)))
+    assert (busy.status, busy.problems[0].code) == ("unfit", "E334")
     unfit = look(tmp_path, plant.collaborators(provide=unbuilt))
     assert (unfit.status, unfit.problems[0].code) == ("unfit", "E401")
 

@@ -44,17 +44,13 @@ def test_exports_on_which_points_differ_are_left_out() -> None:
     assert ExportLedger().values() == {}
 
 
-SNAPSHOT = """== /proc/loadavg
-0.50 0.40 0.30 1/200 4242
-== /proc/stat
-cpu  100 0 50 800 20 1 2 30 0 0
-ctxt 5000
-btime 1
-processes 40
-== /proc/pressure/cpu
-some avg10=1.00 avg60=0.50 avg300=0.10 total=700
-full avg10=0.00 avg60=0.00 avg300=0.00 total=9
-== /proc/pressure/io
+SNAPSHOT = """/proc/loadavg:0.50 0.40 0.30 1/200 4242
+/proc/stat:cpu  100 0 50 800 20 1 2 30 0 0
+/proc/stat:ctxt 5000
+/proc/stat:btime 1
+/proc/stat:processes 40
+/proc/pressure/cpu:some avg10=1.00 avg60=0.50 avg300=0.10 total=700
+/proc/pressure/cpu:full avg10=0.00 avg60=0.00 avg300=0.00 total=9
 """
 
 
@@ -70,7 +66,7 @@ def test_telemetry_is_read_and_subtracted() -> None:
     assert (found["load1_before"], found["load1_after"]) == (0.5, 1.5)
 
 
-@pytest.mark.parametrize("text", ["", "== /proc/stat\ncpu\n", "== /proc/loadavg\nx\n", "no marks", "== \n"])
+@pytest.mark.parametrize("text", ["", "/proc/stat:cpu\n", "/proc/loadavg:x\n", "no marks", ":\n"])
 def test_telemetry_of_odd_hosts_is_empty(text: str) -> None:
     assert telemetry.parse(text) == {}
     assert telemetry.document({}, {}, 1.0)["growth"] == {}

@@ -13,8 +13,8 @@ import pytest
 from asct import resources
 from asct.errors import NotMeasured
 from asct.facts import collect
-from asct.hosts.base import Host
-from asct.hosts.opening import open_host
+from asct.hosts.base import Host, Session
+from asct.hosts.opening import make_host
 from asct.sdk.facts import HostFacts
 from asct.toolchain import Built, compilers, provide
 from tests.sshd import Sshd
@@ -194,7 +194,8 @@ def test_no_such_kernel(
 
 @pytest.mark.ssh
 def test_over_ssh(sshd: Sshd, kernels: Path, tmp_path: Path) -> None:
-    host = open_host(sshd.spec())
+    host = make_host(sshd.spec())
+    host.open(Session("run", "a test"))
     try:
         facts = collect(host, tmp_path / "raw")
         for tools, where in ((facts, "host"), (without_compiler(facts), "here")):
