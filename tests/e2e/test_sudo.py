@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -127,6 +128,31 @@ def test_what_root_runs_ends_by_itself_when_asct_is_killed(own_sshd: Sshd, loop:
         until(lambda: of_root(str(own_sshd.folder)) == [], 60)
         resumed = asct("resume", str(latest(tmp_path)), cwd=tmp_path)
     assert resumed.code == 0, resumed.err
+    assert running_from(own_sshd) == [] and leftovers(own_sshd) == []
+
+
+def sessions(server: Sshd) -> list[int]:
+    """The processes of a server that serve a login each."""
+    assert server.process is not None
+    listed = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
+    return [int(word) for word in listed.split()]
+
+
+def test_a_lost_connection_neither_ends_nor_doubles_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(writing(loop, 5) + hosts(own_sshd, sudo=True))
+    with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "asct", "apply", "plan.yaml"],
+            cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))), 60)
+        for pid in sessions(own_sshd):
+            os.kill(pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        until(lambda: of_root(str(own_sshd.folder)) == [])
+    (status,) = (latest(tmp_path) / "jobs/server/job").glob("*/r1/status.json")
+    assert (json.loads(status.read_text())["status"], json.loads(status.read_text())["attempts"]) == ("ok", 1)
     assert running_from(own_sshd) == [] and leftovers(own_sshd) == []
 
 
