@@ -103,7 +103,7 @@ def test_the_connection_breaks_and_the_host_goes_on(host: RemoteHost, tmp_path: 
 
 def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversation, "PING_S", 0.5)
-    monkeypatch.setattr(conversation, "PONG_S", 0.5)
+    monkeypatch.setattr(conversation, "PONG_S", 4.0)
     frozen = session_of(host)
     os.kill(frozen, signal.SIGSTOP)
     try:
@@ -118,7 +118,7 @@ def test_a_runner_that_was_killed_is_started_again(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     monkeypatch.setattr(conversation, "PING_S", 0.5)
-    monkeypatch.setattr(conversation, "PONG_S", 0.5)
+    monkeypatch.setattr(conversation, "PONG_S", 4.0)
     tasks = [counting(host, tmp_path, number, 0.3) for number in range(3)]
     host.ahead(tasks)
     assert host.run(tasks[0]).status == 0
