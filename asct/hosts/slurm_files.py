@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import secrets
 import shlex
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ SERVER = Path(__file__).with_name("slurm_files.sh")
 _TAIL_BYTES = 1 << 16
 _BLOCK = 1 << 16
 _PAUSE_S = 1.0
+_SIZE = re.compile("[0-9]{1,15}")
 
 
 class SlurmFiles:
@@ -39,7 +41,7 @@ class SlurmFiles:
         return self._channel.running()
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        word, size = self._ask("fetch", source, str(max_bytes))
+        word, size = self._ask("fetch", source, str(max_bytes), most=max_bytes)
         if word == "odd":
             raise HostError(self._host, problems.not_regular(self._host, source))
         if word == "missing":
@@ -87,13 +89,21 @@ class SlurmFiles:
 
     # ---- one question, one answer
 
-    def _ask(self, function: str, path: str, *values: str) -> tuple[str, int]:
+    def _ask(self, function: str, path: str, *values: str, most: int = _TAIL_BYTES) -> tuple[str, int]:
+        """The word of the answer, and how many bytes follow: no more than `most`, whatever the node says."""
         line = script.call(self._host, function, path, *values) + "\n"
         self._channel.send(line.encode("utf-8", "surrogateescape"))
         word, rest = self._answer()
         if word == "no":
             raise HostError(self._host, problems.file_failed(self._host, path, rest))
-        return word, int(rest) if word == "ok" else 0
+        if word != "ok":
+            return word, 0
+        if not _SIZE.fullmatch(rest) or int(rest) > most:
+            raise self._strange(rest)
+        return word, int(rest)
+
+    def _strange(self, text: str) -> HostError:
+        return HostError(self._host, problems.strange_shell(self._place, "moving files", text))
 
     def _done(self, answer: tuple[str, int]) -> str:
         """The word of an answer whose content does not matter."""
@@ -105,6 +115,8 @@ class SlurmFiles:
 
     def _answer(self) -> tuple[str, str]:
         while b"\n" not in self._rest:
+            if len(self._rest) > script.LONGEST_LINE:
+                raise self._strange(self._rest.decode("utf-8", "replace"))
             self._rest += self._received(self._channel)
         line, _, self._rest = self._rest.partition(b"\n")
         word, _, rest = line.decode("utf-8", "replace").removeprefix("asct:").partition(" ")

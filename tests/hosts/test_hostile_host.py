@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -12,6 +13,8 @@ from asct.errors import AsctError, HostError
 from asct.hosts import conversation
 from asct.hosts.base import Process, Session, Task
 from asct.hosts.opening import make_host
+from asct.hosts.slurm_files import SlurmFiles
+from asct.hosts.slurm_process import StepChannel
 from tests.hosts.forced import end, force, through
 from tests.sshd import Sshd
 
@@ -99,6 +102,29 @@ def test_a_host_that_answers_file_transfer_with_words(own_sshd: Sshd, tmp_path: 
     for script in ("exec yes", "exec cat /dev/urandom", "exec sleep 600", "exit 0"):
         force(own_sshd, script + "\n", files=False)
         assert isinstance(ends(own_sshd, tmp_path), AsctError)
+
+
+class Node:
+    """The channel to a node's files: it answers as the test says, whatever is asked."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.answers = [b"asct:ready\n", *answers]
+
+    def send(self, data: bytes) -> None:
+        """What is asked does not matter."""
+
+    def receive(self, timeout_s: float) -> bytes:
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+@pytest.mark.parametrize("answer", [b"asct:ok 4097\n", b"asct:ok -1\n", b"asct:ok 1e3\n", b"asct:ok\n", b"a" * 70_000])
+def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> None:
+    """It sends no more than it was asked for."""
+    files = SlurmFiles("h", "h (node)", lambda _: cast(StepChannel, Node(answer)))
+    with pytest.raises(HostError) as error:
+        files.fetch("/x", tmp_path / "x", 4096)
+    assert error.value.diagnostics[0].code == "E327"
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_revoked_key_is_refused_as_such(sshd: Sshd, tmp_path: Path) -> None:
