@@ -3,7 +3,7 @@ VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test lint unit test-machines bench bench-memory bench-storage setup-run setup-test clean
+.PHONY: quickstart test lint unit test-machines bench bench-memory bench-storage bench-hosts setup-run setup-test clean
 
 quickstart: setup-run ## measure this machine and write a report
 	$(BIN)/asct apply plans/quickstart.yaml
@@ -31,6 +31,9 @@ bench-memory: setup-test ## the memory figures against physical limits and peers
 
 bench-storage: setup-test ## the storage figures against fio by hand, on throttled loop devices (root); ROWS="cliff" for some
 	$(BIN)/python -m tests.bench.storage $(ROWS)
+
+bench-hosts: setup-test ## the figures of fleets, on loopback hosts; ROWS="hundred plan" for some
+	$(BIN)/python -m tests.bench.hosts $(ROWS)
 
 setup-run:
 	@.ci/setup run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +14,12 @@ from asct.engine.ports import Collaborators
 from asct.engine.site import owner_of
 from asct.errors import ConnectError, HostLocked, NotMeasured
 from asct.facts import describe
-from asct.hosts.base import Session
+from asct.hosts.base import Host, Session
 from asct.plan.model import Destroys, HostSpec
 from asct.sdk.guard import KERNEL
+
+_TURN_S = 0.2
+"""How often a host is tried that another look of this command has."""
 
 
 def examine(
@@ -25,7 +29,7 @@ def examine(
     there. A host that cannot be looked at is a report too."""
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
-            host.open(Session("doctor", owner_of("doctor")))  # guard may have to be built, and is run
+            _enter(host)
             facts = ports.collect_facts(host, folder / "facts")
             guard = ports.provide(host, KERNEL, facts, folder / "build").path
             warning = busy(facts)
@@ -42,3 +46,16 @@ def examine(
     except (NotMeasured, HostLocked) as error:
         status: Status = "unreachable" if isinstance(error, ConnectError) else "unfit"
         return HostReport(spec.name, spec.transport, spec.address, status, problems=error.diagnostics)
+
+
+def _enter(host: Host) -> None:
+    """Open it as a run does, since guard is run there. Hosts of a plan that are the same machine take turns."""
+    session = Session("doctor", owner_of("doctor"))
+    while True:
+        try:
+            host.open(session)
+            return
+        except HostLocked as error:
+            if error.owner != session.owner:
+                raise
+            time.sleep(_TURN_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import textwrap
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import click
 
 from asct.cli.options import Settings, shared_options
 from asct.cli.words import counted
+from asct.engine.forks import FORKS
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -37,12 +39,15 @@ def command(settings: Settings, plan: str | None, hosts: tuple[str, ...]) -> int
     from asct.engine.ports import default_collaborators
 
     specs, given_up, folder = _chosen(settings, plan, hosts)
-    ports, reports = default_collaborators(), []
+    ports = default_collaborators()
     with tempfile.TemporaryDirectory(prefix="asct-doctor-") as raw:
-        for spec in specs:
-            settings.console.more(f"looking at {spec.name}")
+
+        def look(spec: HostSpec) -> HostReport:
             mine = [item for item in given_up if item.host == spec.name]
-            reports.append(examine(spec, ports, Path(raw, spec.name), folder, mine))
+            return examine(spec, ports, Path(raw, spec.name), folder, mine)
+
+        with ThreadPoolExecutor(min(FORKS, len(specs))) as pool:
+            reports = list(pool.map(look, specs))
     if settings.json:
         from asct.doctor.model import SCHEMA
 

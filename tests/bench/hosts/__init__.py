@@ -1,0 +1,1 @@
+"""Figures of fleets: many hosts at once, many points on one, short commands, large dry plans; all on loopback."""

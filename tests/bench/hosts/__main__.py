@@ -1,0 +1,12 @@
+"""Runs every row, or those whose name contains one of the words given."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.bench.hosts.rows import ROWS
+from tests.bench.table import machine, note, run
+
+if __name__ == "__main__":
+    note(machine())
+    sys.exit(run(ROWS, sys.argv[1:]))

@@ -1,0 +1,135 @@
+"""The rows. Servers and clients share this machine, so a row of many hosts counts the work of both sides."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from asct.hosts.base import Host, Session
+from asct.hosts.opening import make_host
+from asct.plan.model import HostSpec
+from tests.bench.harness import asct, scratch
+from tests.bench.measure import Cost, command
+from tests.bench.table import Goal, note, row
+from tests.fleet import Fleet, fleet
+
+HOSTS = 100
+POINTS = 1000
+PLANNED = 500
+ROUNDS = 3
+COMMANDS = 200
+
+
+def hundred_hosts() -> None:
+    """One noop point on each of 100 hosts: the first run finds empty caches, the others are counted."""
+    with fleet(HOSTS) as made:
+        plan = _plan(made.hosts())
+        cold, *costs = [_applied(plan, made) for _ in range(ROUNDS + 1)]
+    walls = [cost.wall_s for cost, _ in costs]
+    memory = max(cost.memory_mib for cost, _ in costs)
+    row(f"{HOSTS} hosts, a point each", "s", *_middle_and_best(walls), goal=_below(walls, 5, "s"))
+    row(f"{HOSTS} hosts, memory of asct", "MiB", memory, memory, goal=Goal("under 300 MB", memory * 1.048576 < 300))
+    own = statistics.median(cost.cpu_s for cost, _ in costs)
+    theirs = statistics.median(cpu_s for _, cpu_s in costs)
+    note(f"processor time: asct {own:.2f} s, the hosts {theirs:.2f} s; first run {cold[0].wall_s:.2f} s; {_load()}")
+
+
+def one_host() -> None:
+    """The same with one host: what 100 cost beyond it."""
+    with fleet(1) as made:
+        plan = _plan(made.hosts())
+        walls = [_applied(plan, made)[0].wall_s for _ in range(ROUNDS + 1)][1:]
+    row("1 host, a point", "s", *_middle_and_best(walls))
+
+
+def warm_command() -> None:
+    """A short command over a connection that is open, and a task of a session."""
+    with _connected() as host:
+        host.answer(["true"])
+        times = [_timed(lambda: host.answer(["true"])) * 1e3 for _ in range(COMMANDS)]
+    row("a warm command", "ms", *_middle_and_best(times), goal=_below(times, 6, "ms"))
+    note(_load())
+
+
+def thousand_points() -> None:
+    """1,000 noop points on one host, from the start of asct to its end."""
+    sweep = f"  - {{uses: noop, sweep: {{index: {{from: 1, to: {POINTS}, step: 1}}}}}}\n"
+    with fleet(1) as made:
+        plan = _plan(made.hosts(), sweep)
+        walls = [_applied(plan, made)[0].wall_s for _ in range(ROUNDS)]
+        logins = made.servers["n001"].log.read_text().count("Accepted publickey")
+    row(f"{POINTS} points on one host", "s", *_middle_and_best(walls), goal=_below(walls, 10, "s"))
+    note(f"{logins} logins in {ROUNDS} runs; {_load()}")
+
+
+def dry_plan() -> None:
+    """`asct plan` for 500 hosts with two benchmarks; no host is touched."""
+    hosts = {f"node[001:{PLANNED}]": {"transport": "ssh", "vars": {"index": 7}}}
+    more = '  - {id: swept, uses: noop, sweep: {index: ["${host.vars.index}", 1, 2]}}\n'
+    folder = scratch()
+    (folder / "plan.yaml").write_text(_plan(hosts, "  - noop\n" + more))
+    costs = [command(asct("plan", str(folder / "plan.yaml"))) for _ in range(ROUNDS)]
+    walls = [cost.wall_s for cost in costs]
+    row(f"a dry plan for {PLANNED} hosts", "s", *_middle_and_best(walls), goal=_below(walls, 2, "s"))
+    note(f"processor time {statistics.median(cost.cpu_s for cost in costs):.2f} s; {_load()}")
+
+
+def _plan(hosts: object, benchmarks: str = "  - noop\n") -> str:
+    return f"plan: 1\nname: fleet\nhosts: {json.dumps(hosts)}\nbenchmarks:\n{benchmarks}"
+
+
+def _applied(plan: str, made: Fleet) -> tuple[Cost, float]:
+    """What asct cost, and the processor time of the servers meanwhile."""
+    folder = scratch()
+    (folder / "plan.yaml").write_text(plan)
+    before = made.cpu_s()
+    cost = command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+    return cost, made.cpu_s() - before
+
+
+@contextmanager
+def _connected() -> Iterator[Host]:
+    with fleet(1) as made:
+        server = made.servers["n001"]
+        spec = HostSpec(
+            "n001", "ssh", address=server.address, port=server.port, user=server.user,
+            identity_file=str(made.identity), known_hosts=str(made.known_hosts),
+        )  # fmt: skip
+        host = make_host(spec, folder=Path.cwd())
+        host.open(Session("bench", "the bench of hosts"))
+        try:
+            yield host
+        finally:
+            host.close()
+
+
+def _timed(act: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def _middle_and_best(values: list[float]) -> tuple[float, float]:
+    return statistics.median(values), min(values)
+
+
+def _below(values: list[float], limit: float, unit: str) -> Goal:
+    return Goal(f"under {limit:g} {unit}", statistics.median(values) < limit)
+
+
+def _load() -> str:
+    return f"load {os.getloadavg()[0]:.2f}"
+
+
+ROWS: dict[str, Callable[[], None]] = {
+    "hundred": hundred_hosts,
+    "one": one_host,
+    "command": warm_command,
+    "points": thousand_points,
+    "plan": dry_plan,
+}
