@@ -28,6 +28,7 @@ from asct.plan.model import HostSpec
 
 CONNECT_S = 10.0
 KEEPALIVE_S = 15
+MOST_JUMPS = 8
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what it has to say is in the diagnostics
 
 
@@ -71,11 +72,18 @@ class SshLink:
     def _connect_hops(self) -> None:
         spec = self._spec
         target = Hop(spec, self._folder, spec.address or spec.name, self._connect_s)
-        for one in target.jumps():
-            hop = Hop(spec, self._folder, one, self._connect_s, is_jump=True)
+        for hop in self._way(target):
             self._hops.append(hop.open(self._hops[-1] if self._hops else None))
         self.place = target.place
         self._hops.append(target.open(self._hops[-1] if self._hops else None))
+
+    def _way(self, target: Hop, depth: int = 0) -> list[Hop]:
+        """The jump hosts before `target`; the first of them may have a ProxyJump of its own in ~/.ssh/config."""
+        if depth > MOST_JUMPS:
+            detail = f"more than {MOST_JUMPS} jump hosts, one behind the other; does ProxyJump go round in a circle?"
+            raise ConnectError(self._spec.name, problems.bad_ssh_config(target.place, detail))
+        jumps = [Hop(self._spec, self._folder, one, self._connect_s, is_jump=True) for one in target.jumps()]
+        return [*self._way(jumps[0], depth + 1), *jumps] if jumps else []
 
     def close(self) -> None:
         if self._watch is not None:
@@ -195,6 +203,7 @@ class Hop:
         self._known_hosts = hostkeys.known_hosts_file(spec.known_hosts, folder)
         self._known = Known()
         self._identity = str(hostkeys.resolve(spec.identity_file, folder)) if spec.identity_file else None
+        self._is_jump = is_jump
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
         try:
@@ -212,10 +221,11 @@ class Hop:
     def jumps(self) -> list[str]:
         """The jump hosts, first to be reached first: the plan's, else ProxyJump of ~/.ssh/config."""
         known: dict[str, Any] = self._connection.ssh_config
-        if not self._spec.jump and "proxycommand" in known:
+        planned = None if self._is_jump else self._spec.jump
+        if not planned and "proxycommand" in known:
             detail = "ProxyCommand of ~/.ssh/config is not supported"
             raise ConnectError(self._spec.name, problems.bad_ssh_config(self.place, detail))
-        text = self._spec.jump or known.get("proxyjump", "none")
+        text = planned or known.get("proxyjump", "none")
         return [] if text == "none" else [one.strip() for one in text.split(",")]
 
     def open(self, through: fabric.Connection | None) -> fabric.Connection:
@@ -254,7 +264,12 @@ class Hop:
 
     def _login_arguments(self) -> dict[str, Any]:
         found: list[str] = self._connection.connect_kwargs.get("key_filename", [])
-        files = [self._identity] if self._identity else [file for file in found if Path(file).expanduser().is_file()]
+        files = (
+            []
+            if self._identity and not self._is_jump
+            else [file for file in found if Path(file).expanduser().is_file()]
+        )
+        files += [self._identity] if self._identity else []
         return {
             "key_filename": files,
             "look_for_keys": not files,
