@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -40,9 +40,17 @@ class HostProgress:
     point_started: float = field(default_factory=time.monotonic)
     job_done_s: float = 0.0
     job_started: float = field(default_factory=time.monotonic)
+    begun: bool = False
+    """Whether anything was heard of it; a fleet's last hosts wait for a free place."""
+
+    @property
+    def over(self) -> bool:
+        """Whether everything planned on it was tried."""
+        return self.done >= self.measurements
 
     def follow(self, event: events.Event) -> None:
         """Take one event of the host into the state."""
+        self.begun = True
         if isinstance(event, events.HostReady):
             self.doing = "preparing"
         elif isinstance(event, events.KernelBuilt):
@@ -153,6 +161,8 @@ class Lines(Progress):
                     continue
                 self._last = time.monotonic()
                 for name, state in self.hosts.items():
+                    if state.over:
+                        continue
                     at = ", ".join(part for part in (state.doing, state.step, state.rate) if part)
                     self.console.line(f"{name}  still at {at}  {state.done}/{state.measurements}")
 
@@ -179,7 +189,7 @@ class Live(Progress):
 
     def _draw(self) -> Text:
         now, columns = time.monotonic(), self.console.err.width
-        rows = [live_line(name, state, now, columns) for name, state in self.hosts.items()]
+        rows = live_rows(self.hosts, now, columns, max(3, self.console.err.height - 2))
         return Text("\n".join(rows), no_wrap=True, overflow="ellipsis")
 
     def show(self, event: events.Event) -> None:
@@ -209,6 +219,17 @@ def choose(console: Console) -> Progress:
     if console.interactive:
         return Live(console)
     return Progress(console) if console.look.quiet else Lines(console)
+
+
+def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
+    """A line per host; of more than `most` those at work come first, then those that wait; a last one tells the rest."""
+    if len(hosts) <= most:
+        return [live_line(name, state, now, columns) for name, state in hosts.items()]
+    ordered = sorted(hosts.items(), key=lambda item: (item[1].over, not item[1].begun))
+    left = [state for _, state in ordered[most - 1 :]]
+    over = sum(state.over for state in left)
+    rest = f"and {counted(len(left), 'host')} more, {over} of them done"
+    return [*(live_line(name, state, now, columns) for name, state in ordered[: most - 1]), rest]
 
 
 def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asct.cli.progress import HostProgress, Progress, describe, live_line, short_time
+from asct.cli.progress import HostProgress, Progress, describe, live_line, live_rows, short_time
 from asct.diagnostics.model import Diagnostic
 from asct.engine import events
 
@@ -67,6 +67,18 @@ def test_a_live_line_fits(columns: int) -> None:
 
 
 RATES = events.DriveRates("a", "iops", "0" * 12, 1, 400e6, 12e6, 100_000.0, 600.0)
+
+
+def test_of_many_hosts_those_at_work_are_shown() -> None:
+    hosts = {f"n{number}": HostProgress(2) for number in range(1, 101)}
+    for number in range(1, 41):
+        hosts[f"n{number}"].done, hosts[f"n{number}"].begun = 2, True
+    for number in (41, 50):
+        hosts[f"n{number}"].begun = True
+    rows = live_rows(hosts, 0.0, 80, 10)
+    assert [row.split()[0] for row in rows] == ["n41", "n50", "n42", "n43", "n44", "n45", "n46", "n47", "n48", "and"]
+    assert rows[-1] == "and 91 hosts more, 40 of them done"
+    assert [row.split()[0] for row in live_rows(hosts, 0.0, 80, 100)] == list(hosts)
 
 
 def test_the_step_of_a_long_repeat_and_the_rate_of_its_drives_are_shown_while_they_last() -> None:
