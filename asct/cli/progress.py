@@ -222,7 +222,7 @@ def choose(console: Console) -> Progress:
 
 
 def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
-    """A line per host; of more than `most` those at work come first, then those that wait; a last one tells the rest."""
+    """A line per host; of more than `most` those at work come first, then those that wait; the last tells the rest."""
     if len(hosts) <= most:
         return [live_line(name, state, now, columns) for name, state in hosts.items()]
     ordered = sorted(hosts.items(), key=lambda item: (item[1].over, not item[1].begun))
