@@ -21,8 +21,8 @@ class Recipe:
 
 
 # not dropbear: 2022.83 ends sessions at random (its issue 321)
-PACKAGES = ("busybox-static", "openssh-server", "fio", "sysstat")
-PROGRAMS = ("bin/busybox", "usr/sbin/sshd", "usr/bin/ssh-keygen")
+PACKAGES = ("busybox-static", "openssh-server", "util-linux", "fio", "sysstat")
+PROGRAMS = ("bin/busybox", "usr/bin/flock", "usr/sbin/sshd", "usr/bin/ssh-keygen")
 MODULES = ("virtio_pci", "virtio_net", "nvme")
 
 X86_64 = Recipe("x86_64", "x86_64", "amd64", "linux-image-cloud-amd64", PACKAGES, PROGRAMS, MODULES)
@@ -41,7 +41,6 @@ LAB = Recipe(
         "e2fsprogs",
         "fdisk",
         "mount",
-        "util-linux",
         "hdparm",
         "sg3-utils",
     ),
