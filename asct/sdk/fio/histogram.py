@@ -8,7 +8,7 @@ Bins of several jobs add up; the mean of percentiles does not mean anything.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,23 +62,16 @@ class Quantiles(Generic[N]):
         return float(self._values[min(place, len(self._values) - 1)])
 
     def deviation(self, middle: float) -> float:
-        """The median of the distances from `middle`."""
-
-        def within(distance: float) -> bool:
-            """Whether half of the values are no farther away."""
-            low = bisect_left(self._values, -distance, key=offset)
-            high = bisect_right(self._values, distance, key=offset)
-            inside = (self._reached[high - 1] if high else 0) - (self._reached[low - 1] if low else 0)
-            return inside >= 0.5 * self.n
-
-        def offset(value: float) -> float:
-            return value - middle
-
-        centre = bisect_left(self._values, middle)
-        below = [middle - value for value in self._values[:centre]][::-1]
-        above = [value - middle for value in self._values[centre:]]
-        nearest = [side[bisect_left(side, True, key=within)] for side in (below, above) if side and within(side[-1])]
-        return min(nearest)
+        """The median of the distances from `middle`: outwards from there, whichever side is nearer, to half of all."""
+        above = bisect_left(self._values, middle)
+        below, end = above - 1, len(self._values)
+        distance, left = 0.0, 0.5 * self.n
+        while left > 0:
+            if above == end or (below >= 0 and middle - self._values[below] < self._values[above] - middle):
+                distance, left, below = middle - self._values[below], left - self._counts[below], below - 1
+            else:
+                distance, left, above = self._values[above] - middle, left - self._counts[above], above + 1
+        return distance
 
     def percentile(self, percent: float) -> float | None:
         """The same in percent, as fio computes it. None when fewer than MIN_BEYOND values lie above."""

@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from asct.engine.stepping import texts
 from asct.registry import installed
 from asct.sdk.facts import HostFacts
+from asct.sdk.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE
 from asct.sdk.step import Output, Step, Tool
 from tests.bench.harness import scratch
 from tests.bench.storage.subjects import applied, limited, show
 
 FILES = 1000
+FETCHED = ("stdout", "stderr", RESULT_FILE, CPU_FILE, PROGRAM_FILE)
 
 
 def parse() -> None:
@@ -46,8 +49,8 @@ def _copy(repeat: Path, folder: Path) -> Path:
 
 
 def _output(folder: Path) -> Output:
-    files = {file.name: file.read_text() for file in folder.iterdir()}
-    return Output(Step("point", Tool("fio")), 0, files)
+    """What the step left, read as a run reads it."""
+    return Output(Step("point", Tool("fio")), 0, texts(folder, FETCHED))
 
 
 ROWS: dict[str, Callable[[], None]] = {"parse": parse}
