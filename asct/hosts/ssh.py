@@ -194,6 +194,15 @@ class _Refuse(paramiko.MissingHostKeyPolicy):
         raise _KeyUnknown(key)
 
 
+def _transport(sock: Any, **options: Any) -> paramiko.Transport:
+    """A transport that would rather have a cipher that authenticates by itself: paramiko compares the codes of others
+    byte by byte, which is a third of its work."""
+    made = paramiko.Transport(sock, **options)
+    wishes = made.get_security_options()
+    wishes.ciphers = sorted(wishes.ciphers, key=lambda name: "gcm" not in name)
+    return made
+
+
 class Hop:
     """One ssh server on the way: the host itself, or a jump host before it. Its key is checked either way."""
 
@@ -273,6 +282,7 @@ class Hop:
         return {
             "key_filename": files,
             "look_for_keys": not files,
+            "transport_factory": _transport,
             "allow_agent": True,
             "timeout": 2 * self._connect_s,
             "banner_timeout": self._connect_s,
