@@ -115,6 +115,11 @@ end_all() {
     for one in .pid .hear .work .task; do
         if alive "$root/$one"; then kill -s KILL -- "-$pid" 2>/dev/null || kill -s KILL "$pid"; fi
     done
+    for one in /proc/[0-9]*/fd/6; do # whose leader was killed
+        [ "$one" -ef "$root/.session" ] || continue
+        one=${one#/proc/}
+        [ "${one%%/*}" = "$$" ] || kill -s KILL "${one%%/*}" 2>/dev/null
+    done
 }
 
 locked() {
@@ -386,7 +391,7 @@ leave() {
     if [ -f "$root/.session" ]; then
         if alive "$root/.pid"; then printf 'leave\n' 1<>"$root/.control"; fi
         exec 6<"$root/.session"
-        ( sleep 10; end_all ) &
+        ( sleep 10; end_all ) 6<&- &
         if alive "$root/.pid"; then flock 6; else end_leftovers; fi
     fi
     rm -rf -- "$root"

@@ -157,6 +157,26 @@ def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_pat
     assert not Path(work).exists() and gone(runner)
 
 
+def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path: Path) -> None:
+    """All that could name what is left was killed: the session is free because of who has its file open."""
+    first = opened(own_sshd)
+    work = first.work
+    first.ahead([counting(first, tmp_path, 1, 120.0)])
+    until = time.monotonic() + 60
+    while not Path(work, "log").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    first._link.cut()
+    left = noted(first, ".task")
+    os.killpg(noted(first, ".pid"), signal.SIGKILL)
+    os.kill(left, signal.SIGKILL)
+    second = opened(own_sshd, Session("r1", SESSION.owner, work))
+    assert second.adopted
+    assert second.run(counting(second, tmp_path, 2)).status == 0
+    second.close()
+    assert not Path(work).exists()
+
+
 def test_a_session_of_another_boot_is_not_taken_up(own_sshd: Sshd, tmp_path: Path) -> None:
     first = opened(own_sshd)
     work = first.work
