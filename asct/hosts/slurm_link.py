@@ -103,6 +103,9 @@ class SlurmLink:
             if watch.fired:
                 raise HostTimeout(self._name, problems.no_answer(self.place, doing, self._allowed_s)) from error
             raise
+        else:
+            if watch.fired:  # what was read until then is not whole
+                raise HostTimeout(self._name, problems.no_answer(self.place, doing, self._allowed_s))
         finally:
             watch.deadline = before
 
