@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from asct.engine import events
 from asct.errors import NotMeasured, UsageError
+from asct.hosts.base import Host
+from asct.hosts.hostlock import HostLock
+from asct.hosts.local import LocalHost
 from asct.plan.model import HostSpec, Retry
 from asct.planner.model import Deferred
 from asct.sdk.benchmark import Context
@@ -220,6 +224,17 @@ def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:
     assert done.stored.run.counts == {"ok": 1, "skipped": 1}
 
 
+def apart(lab: Lab) -> plant.Collaborators:
+    """Hosts that are this machine, each with a lock of its own, as if they were machines of their own."""
+
+    def make(spec: HostSpec, _folder: Path) -> Host:
+        host = LocalHost(spec.name, spec.workdir)
+        host._lock = HostLock(spec.name, lab.results.parent / f"lock-{spec.name}")
+        return host
+
+    return plant.collaborators(make_host=make)
+
+
 def test_hosts_run_side_by_side_and_one_unreachable_does_not_stop_the_others(lab: Lab) -> None:
     hosts = {
         "one": HostSpec("one", workdir=str(lab.work)),
@@ -234,7 +249,7 @@ def test_hosts_run_side_by_side_and_one_unreachable_does_not_stop_the_others(lab
         job(point(script=meet.format(dir=folder, me="two", you="one")), host="two"),
         job(host="bad"),
     ]
-    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts))
+    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts), apart(lab))
     assert done.code == 3
     assert {host.name: host.status for host in done.stored.run.hosts} == {
         "one": "ok", "two": "ok", "bad": "unreachable",
@@ -250,7 +265,7 @@ def test_forks_bound_how_many_hosts_run(lab: Lab) -> None:
     folder = lab.results.parent
     script = f"mkdir {folder}/busy || exit 1; sleep 0.1; rmdir {folder}/busy; echo 1"
     jobs = [job(point(script=script), host=name) for name in hosts]
-    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts), forks=1)
+    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts), apart(lab), forks=1)
     assert done.stored.run.counts == {"ok": 2}
 
 
