@@ -94,7 +94,8 @@ def resume_run(settings: Settings, results: Path, name: str, options: Options, p
     check_plan(resolved, stored)
     lacking = len(missing(resolved, stored.layout))
     settings.console.line(f"{stored.layout.root}: {counted(lacking, 'measurement')} missing")
-    if not lacking and stored.run.status == "complete" and stored.run.exit_code is not None:
+    whole = not lacking and stored.run.status == "complete" and not stored.torn()
+    if whole and stored.run.exit_code is not None:
         return stored.run.exit_code
     return execute(settings, resolved, options, stored.layout).exit_code
 

@@ -75,6 +75,13 @@ def write_atomic(path: Path, text: str, *, sync: bool = True) -> None:
             sync_folder(path.parent)
 
 
+def clear_unfinished(folder: Path) -> None:
+    """Remove what `write_atomic` left anywhere below `folder` when its process was killed; only for its one writer."""
+    for path in folder.rglob(".*.tmp"):
+        with suppress(OSError):
+            path.unlink()
+
+
 def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:

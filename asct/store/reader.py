@@ -48,6 +48,11 @@ class StoredRun:
             if event.get("t") == "point-ended"
         }
 
+    def torn(self) -> bool:
+        """Whether the journal or the records end in a line that is cut off; going on with the run mends that."""
+        paths = (self.layout.journal, self.layout.records)
+        return any(path.exists() and read_text(self.inside(path))[-1:] not in ("", "\n") for path in paths)
+
     def facts(self) -> dict[str, HostFacts]:
         """Facts by host, of the hosts that gave some."""
         found = {}

@@ -22,7 +22,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
-from asct.store.files import LineFile, write_atomic, write_error, writing
+from asct.store.files import LineFile, clear_unfinished, write_atomic, write_error, writing
 from asct.store.folders import given_folder, link_latest, new_folder
 from asct.store.layout import RunLayout
 from asct.store.links import link_files
@@ -82,6 +82,7 @@ class RunWriter:
         """Go on writing a run that exists (resume); torn last lines are cut off. Raises SafetyError while locked."""
         writer = cls(layout, run)
         writer._open_streams()
+        clear_unfinished(layout.root)
         return writer
 
     def drop_records(self, repeats: Collection[tuple[str, str, str, int]]) -> None:

@@ -59,9 +59,11 @@ def test_a_torn_last_line_is_noted_and_left_out(tmp_path: Path, which: str) -> N
     stored = written(tmp_path)
     path = getattr(stored.layout, which)
     whole = path.read_text()
+    assert not stored.torn()
     for cut in range(1, len(whole.splitlines(keepends=True)[-1]) - 1, 40):
         path.write_text(whole + whole[:cut])
         again = read_run(stored.layout.root)
+        assert again.torn()
         assert len(getattr(again, which)()) == 1
         assert [(note.code, note.severity) for note in again.notes] == [("E511", "warning")]
         assert [item.code for item in verify(read_run(stored.layout.root))] == ["E511"]

@@ -136,6 +136,16 @@ def test_reopening_cuts_off_torn_lines_and_drops_records(tmp_path: Path) -> None
     assert stored.notes == []
 
 
+def test_reopening_clears_away_what_was_being_written_when_a_process_was_killed(tmp_path: Path) -> None:
+    writer = create(tmp_path)
+    folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))
+    writer.close()
+    for place in (writer.layout.root / ".run.json.7.tmp", folder / ".status.json.7.tmp", folder / "target.tmp"):
+        place.write_text("{")
+    RunWriter.reopen(writer.layout, writer.run).close()
+    assert [path.name for path in writer.layout.root.rglob("*.tmp")] == ["target.tmp"]
+
+
 def test_atomic_files_leave_no_part_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.json"
     write_atomic(path, "old")
