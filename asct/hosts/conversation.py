@@ -219,10 +219,16 @@ class Conversation:
             raise HostTimeout(self.name, problems.not_ended(self.link.place, STOP_S))
 
     def _revive(self, course: Course) -> None:
-        """The runner says it has nothing to do, though a task is not over: whoever worked it off was killed."""
-        if course.started_s is not None and not course.over:
+        """The runner says it has nothing to do, though a task is not over: whoever worked it off was killed, or the
+        disk was full for the journal."""
+        if course.over:
+            return
+        if course.started_s is not None:
             course.died = True
+        elif course.reminded:
+            course.refused = "the runner of the host passed over it"
         else:
+            course.reminded = True
             self._say(f"job {self._next - 1}")
 
     def _drop(self) -> None:

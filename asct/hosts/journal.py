@@ -28,6 +28,8 @@ class Course:
     late: bool = False
     died: bool = False
     refused: str = ""
+    reminded: bool = False
+    """The runner had nothing to do before this task began, and was told of it once more."""
     report: script.Report | None = None
 
     @property

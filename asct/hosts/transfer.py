@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import posixpath
 import secrets
 import stat
@@ -87,11 +88,15 @@ class Files:
                 self._make_folder(posixpath.dirname(partial))
                 file = self._client.open(partial, "wbx")
             try:
+                size = 0
                 with file:
                     file.set_pipelined(True)
                     for block in blocks:
                         file.write(block)
+                        size += len(block)
                     file.chmod(mode)
+                    if file.stat().st_size != size:  # the answers to pipelined writes are not looked at by paramiko
+                        raise OSError(errno.ENOSPC, "it was not written whole: the disk is full, or a quota used up")
                 self._client.posix_rename(partial, target)
             except BaseException:
                 with contextlib.suppress(OSError, EOFError):
