@@ -45,6 +45,12 @@ for old in "$found"/run-*; do
     if stale "$old"; then rm -rf -- "$old"; fi
 done
 
+# On a full disk: what was only just made goes again, for nobody would come for it.
+unwritable() {
+    [ "$work" = "$earlier" ] || rm -rf -- "$work"
+    fail "cannot write in $work"
+}
+
 work=
 case $earlier in
 "$found"/run-*/*) ;;
@@ -56,10 +62,9 @@ if [ -n "$work" ]; then
 else
     work=$found/run-$token
     mkdir -- "$work" 2>/dev/null || fail "cannot make the folder $work"
-    note "$work/.owner" "$PPID" 2>/dev/null || fail "cannot write in $work"
+    note "$work/.owner" "$PPID" 2>/dev/null || unwritable
 fi
-printf '%s' "$runner" 2>/dev/null >"$work/.runner.new" && mv -f -- "$work/.runner.new" "$work/.runner" ||
-    fail "cannot write in $work"
+printf '%s' "$runner" 2>/dev/null >"$work/.runner.new" && mv -f -- "$work/.runner.new" "$work/.runner" || unwritable
 
 cache=
 case ${XDG_CACHE_HOME:-} in

@@ -393,6 +393,8 @@ leave() {
         exec 6<"$root/.session"
         ( sleep 10; end_all ) 6<&- &
         if alive "$root/.pid"; then flock 6; else end_leftovers; fi
+        card=$LOCK.$(id -u)
+        alive "$card" || rm -f -- "$card"
     fi
     rm -rf -- "$root"
     say done
