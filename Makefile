@@ -3,7 +3,7 @@ VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test lint unit test-machines bench bench-memory bench-storage bench-hosts setup-run setup-test clean
+.PHONY: quickstart test lint unit test-machines chaos bench bench-memory bench-storage bench-hosts setup-run setup-test clean
 
 quickstart: setup-run ## measure this machine and write a report
 	$(BIN)/asct apply plans/quickstart.yaml
@@ -21,6 +21,9 @@ unit: setup-test
 
 test-machines: setup-test ## the tests on guests with several NUMA nodes alone
 	$(BIN)/pytest -n 0 tests/machines
+
+chaos: setup-test ## hurts runs at random moments and resumes them (root); FAULTS=1000 for more, SEED=1 for the same again
+	$(BIN)/python -m tests.chaos $(FAULTS:%=--faults %) $(SEED:%=--seed %)
 
 bench: setup-test ## the figures: speed of the harness and of the measurements, with ratios
 	$(BIN)/python -m tests.bench
