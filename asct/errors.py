@@ -97,7 +97,7 @@ class SafetyError(AsctError):
 
 
 class HostLocked(SafetyError):
-    """Another run measures on that host; `host` is the name the plan gives it, `owner` what the holder says of itself."""
+    """Another run measures on that host; `host` is its name in the plan, `owner` what the holder says of itself."""
 
     def __init__(self, host: str, owner: str, *diagnostics: Diagnostic) -> None:
         self.host = host

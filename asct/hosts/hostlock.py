@@ -1,4 +1,4 @@
-"""The lock of this machine: one run measures on it at a time. The same file and the same card beside it as runner.sh."""
+"""The lock of this machine: one run measures on it at a time. File and card beside it are those of runner.sh."""
 
 from __future__ import annotations
 
