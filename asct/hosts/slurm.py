@@ -256,7 +256,7 @@ class SlurmHost(RemoteHost):
         super().interrupt()
 
     def close(self) -> None:
-        tidy = not self.work or self._link.alive()
+        tidy = self._link.alive() if self.work else not self._memory.work
         super().close()
         self._steps.close()
         left = [one.job for one in self._planned.values()]
@@ -267,8 +267,9 @@ class SlurmHost(RemoteHost):
         for job in left:
             self._queue.forget(job)
         _NODES.release(self.name)
+        self._memory.waiting = []
         if self._file is not None and tidy:
             slurm_memory.forget(self._file)
         else:
-            self._memory.waiting = []
             self._remember()
+        self._file = None

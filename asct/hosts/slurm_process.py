@@ -44,6 +44,8 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
         raise HostError(host, problems.not_here(host, argv[0])) from error
     except subprocess.TimeoutExpired as error:
         raise HostError(host, problems.silent(host, f"`{argv[0]}` did not end", COMMAND_S)) from error
+    except OSError as error:  # no process or memory left here
+        raise HostError(host, problems.silent(host, f"`{argv[0]}`: {error.strerror}", 0.0)) from error
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
