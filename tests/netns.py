@@ -8,7 +8,9 @@ ends with the first process of each namespace, and these end with the process of
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -66,10 +68,14 @@ class Space:
         return done.stdout
 
     def stop(self) -> None:
-        """End everything in there, at once."""
+        """End everything in there, at once: a first process that was killed is gone when all others are."""
         if self.process is not None:
-            self.process.kill()
+            if self.first and self.process.poll() is None:
+                os.kill(self.first, signal.SIGKILL)
+            else:
+                self.process.kill()
             self.process.wait(30)
+            self.first = 0
             self.process = None
 
 
