@@ -30,6 +30,7 @@ EXPECTED = Counter(
 METRICS = {"quick": {"elapsed"}, "steady": {"latency", "data_size"}, "steps": {"levels"}, "disk": {"queue_depth"}}
 """What each repeat has at least."""
 LEFT = "ls -d /var/tmp/asct/run-* /var/tmp/asct.lock.* 2>/dev/null; find /home/*/.cache -name '*.part' 2>/dev/null || :"
+LOCK_FREE = "if [ ! -e /var/tmp/asct.lock ] || flock -n /var/tmp/asct.lock true; then echo free; fi"
 GONE_S = 40.0
 """A runner that nobody talks to any more stays for 30 s."""
 
@@ -145,7 +146,5 @@ def left(scene: Scene, seconds: float = GONE_S) -> Iterator[str]:
     found = scene.host.space.sh(LEFT).split()
     if found:
         yield f"files left on the host: {found}"
-    if "free" not in scene.host.space.sh(
-        "[ ! -e /var/tmp/asct.lock ] || flock -n /var/tmp/asct.lock true && echo free"
-    ):
+    if "free" not in scene.host.space.sh(LOCK_FREE):
         yield "the lock of the host is held"
