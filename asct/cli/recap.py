@@ -123,6 +123,6 @@ def _last_line(run: Run, folder: Path) -> Text:
     text = Text().append(f"{run.status}: ", style=f"bold {colour}")
     text.append(f"{counted(measured, 'measurement')}")
     if missing:
-        text.append(f", {missing:,} missing")
+        text.append(f", {missing:,} missing (`asct resume` measures them)")
     text.append(f", exit code {run.exit_code}; results in {folder}")
     return text

@@ -9,7 +9,8 @@ exec 4>&1
 usable() {
     [ -e "$1" ] || mkdir -p -- "$1" 2>/dev/null
     [ ! -h "$1" ] && [ -d "$1" ] && [ -O "$1" ] && [ -w "$1" ] || return 1
-    case $(ls -ld -- "$1") in
+    mode_of=$(ls -ld -- "$1")
+    case $mode_of in
     ?????w???[!tT]* | ????????w[!tT]*) return 1 ;;
     esac
 }
@@ -59,12 +60,13 @@ case $earlier in
 esac
 if [ -n "$work" ]; then
     say adopted
+    printf '%s' "$runner" 2>/dev/null >"$work/.runner.new" && mv -f -- "$work/.runner.new" "$work/.runner" || unwritable
 else
     work=$found/run-$token
-    mkdir -- "$work" 2>/dev/null || fail "cannot make the folder $work"
+    mkdir -- "$work" ${owner:+"$work/.queue"} 2>/dev/null || fail "cannot make the folder $work"
     note "$work/.owner" "$PPID" 2>/dev/null || unwritable
+    printf '%s' "$runner" 2>/dev/null >"$work/.runner" || unwritable
 fi
-printf '%s' "$runner" 2>/dev/null >"$work/.runner.new" && mv -f -- "$work/.runner.new" "$work/.runner" || unwritable
 
 cache=
 case ${XDG_CACHE_HOME:-} in
@@ -75,7 +77,7 @@ if [ -z "$cache" ]; then
     cache=$found/cache
     usable "$cache" || fail "cannot make the folder $cache"
 fi
-case $(ls -ld -- "$cache") in
+case $mode_of in
 ????------*) ;;
 *) chmod go= -- "$cache" || fail "cannot make the folder $cache private" ;;
 esac

@@ -152,6 +152,8 @@ def not_ended(place: str, seconds: float) -> Diagnostic:
 
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
     hint = f"set `workdir` of the host to a folder that the account may write (now `{base}`)"
+    if "util-linux" in detail:
+        hint = "install util-linux on the host: `flock` and `setsid` have to be on the PATH of the account"
     return Diagnostic("E322", f"{place}: no private work folder: {detail[:_SAID]}", hint=hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -29,6 +30,7 @@ class RemoteHost(Unqueued):
         self.transport = transport
         self._link = link
         self._talk = Conversation(name, base, link, reconnect_s)
+        self._nonce = secrets.token_hex(6)  # tasks without a key are never those of an earlier part of the session
         self._numbers = count(1)
         self._used: set[str] = set()
         self._interrupted = False
@@ -80,7 +82,7 @@ class RemoteHost(Unqueued):
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
         self._talk.begin()
-        key, known = self._talk.place_of(task.key or f"task-{next(self._numbers)}")
+        key, known = self._talk.place_of(task.key or f"{self._nonce}-{next(self._numbers)}")
         if not known:
             item = self._item(task, key, beforehand=False)  # refuses names and arguments before anything is touched
             make_folder(task.into)

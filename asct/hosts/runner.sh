@@ -69,10 +69,10 @@ leads_group() {
 # ---- the session
 # Nothing that leads to a task is started in the background: a shell lets such a program ignore SIGINT for good.
 
-# begin OWNER: the runner of this session, started unless it runs; this shell hands on to it what asct says.
+# begin OWNER, with $boot and $uid: the runner of this session, started unless it runs; this shell hands on to it what asct says.
 begin() {
     cd /
-    [ -p "$root/.control" ] || mkfifo "$root/.control" || fail "cannot make a FIFO in $root"
+    [ -p "$root/.control" ] || mkfifo "$root/.control" "$root/.go" || fail "cannot make a FIFO in $root"
     [ -d "$root/.queue" ] || mkdir "$root/.queue" || fail "cannot make a folder in $root"
     printf '%s\n' "$boot" >"$root/.session" || fail "cannot write in $root"
     exec 8<>"$root/.control"
@@ -81,8 +81,8 @@ begin() {
         say "joined $pid"
         hand_on
     else
-        hand_on | setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 owner=$4; . "$root/.runner"' \
-            sh "$root" "$$" "$boot" "$1" 8<&-
+        hand_on | setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5; . "$root/.runner"' \
+            sh "$root" "$$" "$boot" "$LOCK.$uid" "$1" 8<&-
     fi
     exit 0
 }
@@ -139,13 +139,13 @@ serve() {
     journal= live=1 last=0
     lock
     journal=1
-    rm -f -- "$root/.stop"
+    [ ! -e "$root/.stop" ] || rm -f -- "$root/.stop"
     [ -p "$root/.go" ] || mkfifo "$root/.go" || fail "cannot make a FIFO in $root"
     exec 8<>"$root/.go"
     : >"$root/.told"
     note "$root/.pid" "$$"
-    card=$LOCK.$(id -u)
-    ( umask 022; rm -f -- "$card"; set -C; { cat "$root/.pid"; printf '%s\n' "$owner"; } >"$card" ) 2>/dev/null
+    [ ! -e "$card" ] || rm -f -- "$card" 2>/dev/null
+    ( umask 022; set -C; printf '%s %s %s\n%s\n' "$$" "$start" "$boot" "$owner" >"$card" ) 2>/dev/null
     while [ -e "$root/.queue/$((last + 1))" ]; do last=$((last + 1)); done
     next=$((last + 1))
     say "serving $next"
