@@ -76,7 +76,7 @@ begin() {
     [ -d "$root/.queue" ] || mkdir "$root/.queue" || fail "cannot make a folder in $root"
     printf '%s\n' "$boot" >"$root/.session" || fail "cannot write in $root"
     exec 8<>"$root/.control"
-    if alive "$root/.pid"; then
+    if alive "$root/.hear" && alive "$root/.pid"; then # one that hears nothing any more is replaced
         printf 'hello %s\n' "$$" >&8
         say "joined $pid"
         hand_on

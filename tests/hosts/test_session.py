@@ -125,6 +125,7 @@ def test_a_runner_that_was_killed_is_started_again(
     os.kill(noted(host, who), signal.SIGKILL)
     assert [host.run(task).status for task in tasks[1:]] == [0, 0]
     assert [said(tmp_path, number) for number in range(3)] == ["0\n", "1\n", "2\n"]
+    assert host.run(counting(host, tmp_path, 3)).status == 0
 
 
 def test_a_task_that_was_killed_with_its_group_is_told(host: RemoteHost, tmp_path: Path) -> None:
