@@ -58,12 +58,21 @@ class RemoteHost(Unqueued):
         self.interrupt()
         try:
             if self.work and self._link.alive():
-                self._housekeeping("leave")
+                self._leave()
         except AsctError:
             pass  # the connection is gone; `resume` comes back for the folder, or it is cleared a week later
         finally:
             self._talk.work = ""
             self._link.close()
+
+    def _leave(self) -> None:
+        """Once more over a new connection when this one breaks just now: nobody would come back for the folder."""
+        try:
+            self._housekeeping("leave")
+        except HostLost:
+            self._link.close()
+            self._link.connect()
+            self._housekeeping("leave")
 
     # ---- tasks
 

@@ -140,6 +140,15 @@ def test_a_task_that_was_killed_with_its_group_is_told(host: RemoteHost, tmp_pat
     assert host.run(tasks[1]).status == 0
 
 
+def test_the_folder_goes_also_when_the_connection_breaks_at_the_end(host: RemoteHost, tmp_path: Path) -> None:
+    assert host.run(counting(host, tmp_path, 1)).status == 0
+    work, runner, session = host.work, noted(host, ".pid"), session_of(host)
+    os.kill(session, signal.SIGSTOP)
+    threading.Timer(1.0, os.kill, (session, signal.SIGKILL)).start()
+    host.close()
+    assert not Path(work).exists() and gone(runner)
+
+
 def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_path: Path) -> None:
     first = opened(own_sshd)
     work = first.work
