@@ -30,13 +30,13 @@ OPENINGS = {
     "new words without end": 'exec awk \'BEGIN { while (1) print "asct:word" n++ " x" }\'',
     "tasks without end": 'exec awk \'BEGIN { while (1) print "asct:started k" n++ " 1" }\'',
     "errors without end": "exec yes trouble >&2",
-    "silence": "exec sleep 600",
+    "silence": "exec sleep 45",
     "nothing": "exit 0",
     "a death": "kill -9 $$",
-    "no numbers": "printf 'asct:work /tmp\\nasct:cache /tmp\\nasct:ready\\nasct:serving x\\n'; exec sleep 600",
-    "a negative number": "printf 'asct:work /tmp\\nasct:cache /tmp\\nasct:ready\\nasct:serving -1\\n'; exec sleep 600",
-    "half of it": "printf 'asct:work\\nasct:ready\\nasct:serving\\n'; exec sleep 600",
-    "folders elsewhere": "printf 'asct:work ../x\\nasct:cache \\nasct:ready\\nasct:serving 1\\n'; exec sleep 600",
+    "no numbers": "printf 'asct:work /tmp\\nasct:cache /tmp\\nasct:ready\\nasct:serving x\\n'; exec sleep 45",
+    "a negative number": "printf 'asct:work /tmp\\nasct:cache /tmp\\nasct:ready\\nasct:serving -1\\n'; exec sleep 45",
+    "half of it": "printf 'asct:work\\nasct:ready\\nasct:serving\\n'; exec sleep 45",
+    "folders elsewhere": "printf 'asct:work ../x\\nasct:cache \\nasct:ready\\nasct:serving 1\\n'; exec sleep 45",
     "refusals": "printf 'asct:failed \\033[2J%05000d\\n'",
     "a lock": "printf 'asct:locked\\n'",
 }
@@ -99,7 +99,7 @@ def test_what_a_host_says_of_a_task(own_sshd: Sshd, tmp_path: Path, case: str) -
 
 
 def test_a_host_that_answers_file_transfer_with_words(own_sshd: Sshd, tmp_path: Path) -> None:
-    for script in ("exec yes", "exec cat /dev/urandom", "exec sleep 600", "exit 0"):
+    for script in ("exec yes", "exec cat /dev/urandom", "exec sleep 45", "exit 0"):
         force(own_sshd, script + "\n", files=False)
         assert isinstance(ends(own_sshd, tmp_path), AsctError)
 

@@ -126,10 +126,12 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
     with opened(host_of("lab-1")) as one:
         with ThreadPoolExecutor(1) as pool:
             opening = pool.submit(host_of("lab-2").open, Session(RUN, "the tests"))
-            until(lambda: len(slurm.jobs("PENDING")) == 1)
-            one._end_held()  # n1 is free: Slurm gives it to the second host, which does not keep it
-            until(lambda: any("-lab-2-" in row[1] and row[2] == "COMPLETED" for row in slurm.jobs()))
-            slurm.command("scancel", blocker)
+            try:
+                until(lambda: len(slurm.jobs("PENDING")) == 1)
+                one._end_held()  # n1 is free: if Slurm gives it to the second host, that does not keep it
+                until(lambda: any("-lab-2-" in row[1] for row in slurm.jobs("PENDING")))
+            finally:
+                slurm.command("scancel", blocker)
             opening.result(60)
         assert [row[3] for row in slurm.jobs("RUNNING")] == ["n2"]
 
