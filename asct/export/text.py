@@ -145,10 +145,26 @@ def _shrink(sizes: list[int], heads: Sequence[Head], least: Sequence[int], room:
         sizes[max(texts, key=lambda index: sizes[index])] -= 1
 
 
+def _lines_of(text: str, size: int) -> list[str]:
+    """Lines of at most `size` columns. textwrap counts characters, of which some are two columns wide."""
+    if display_width(text) == len(text):
+        return textwrap.wrap(text, size, break_on_hyphens=False)
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and display_width(lines[-1]) + 1 + display_width(word) <= size:
+            lines[-1] += f" {word}"
+            continue
+        if lines[-1]:
+            lines.append("")
+        for character in word:
+            if lines[-1] and display_width(lines[-1] + character) > size:
+                lines.append("")
+            lines[-1] += character
+    return lines
+
+
 def _cells(texts: Sequence[str], heads: Sequence[Head], sizes: Sequence[int], bottom: bool = False) -> list[str]:
-    wrapped = [
-        textwrap.wrap(text, size, break_on_hyphens=False) or [""] for text, size in zip(texts, sizes, strict=True)
-    ]
+    wrapped = [_lines_of(text, size) or [""] for text, size in zip(texts, sizes, strict=True)]
     height = max(len(lines) for lines in wrapped)
     padded = [
         [""] * (height - len(lines)) + lines if bottom else lines + [""] * (height - len(lines)) for lines in wrapped

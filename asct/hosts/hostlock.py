@@ -24,6 +24,7 @@ class HostLock:
         self._host = host
         self._path = path
         self._held = -1
+        self._shown = False
 
     @property
     def card(self) -> Path:
@@ -52,8 +53,13 @@ class HostLock:
     def release(self) -> None:
         """Let go; harmless when not held."""
         held, self._held = self._held, -1
-        if held >= 0:
-            os.close(held)
+        if held < 0:
+            return
+        if self._shown:
+            self._shown = False
+            with suppress(OSError):
+                self.card.unlink()  # this process may live on, and would be taken for the holder
+        os.close(held)
 
     def _opened(self) -> int:
         """The file of the lock for reading: another account may have made it."""
@@ -82,6 +88,7 @@ class HostLock:
             made = os.open(self.card, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
             with os.fdopen(made, "w") as file:
                 file.write(f"{os.getpid()} {began(os.getpid())} {boot_id()}\n{owner}\n")
+            self._shown = True
 
     def _refusal(self) -> HostLocked:
         for card in sorted(self._path.parent.glob(f"{self._path.name}.[0-9]*")):

@@ -19,6 +19,7 @@ benchmarks:
 """
 
 
+@pytest.mark.alone  # other kernels would change the pools of huge pages, which count
 def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     first = apply(PLAN.replace("BLOCK", "4K"), tmp_path, "--reuse", "7d")
     assert first.code == 0, first.err
