@@ -123,9 +123,8 @@ class Conversation:
         self._live = False
         self._journal = Journal()
         self._read_journal()
-        if (
-            "serving" in journal.answers
-        ):  # it was started anew: what its predecessor was at, or had before it, is not done
+        if "serving" in journal.answers:
+            # It was started anew: what its predecessor was at, or had before it, is not done.
             self._live = True
             self._next = int(journal.answers["serving"])
             self._unsent = [item for item in self._pending.values() if not self._journal.course(item.key).over]
