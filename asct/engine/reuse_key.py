@@ -25,12 +25,19 @@ from asct.sdk.needs import Needs
 from asct.sdk.record import Scalar
 
 _MOVING: Final[dict[str, Any]] = {
-    "schema_": True, "host": True, "collected_at": True, "load": True, "tools": True, "unknown": True,
-    "work_free_bytes": True,
-    "memory": {"available_bytes": True, "huge_pages": {"__all__": {"free"}}},
-    "nodes": {"__all__": {"free_bytes", "available_bytes"}},
+    **dict.fromkeys(
+        ("schema_", "host", "collected_at", "load", "tools", "unknown", "work_free_bytes", "thermal", "network",
+         "mounts", "block_devices", "perf", "limits"), True
+    ),
+    "system": {"uptime_s": True},
+    "cpu": {"policies": {"__all__": {"current_hz"}}},
+    "memory": {
+        "available_bytes": True, "swap_free_bytes": True, "dirty_bytes": True, "huge_pages": {"__all__": {"free"}}
+    },
+    "nodes": {"__all__": {"free_bytes": True, "available_bytes": True, "huge_pages": {"__all__": {"free"}}}},
 }  # fmt: skip
-"""Facts that change by themselves, and the tools: of those only the ones that a point uses count."""
+"""Facts that change by themselves or say nothing of a measurement, and the tools and drives: of those only the ones
+that a point uses count."""
 _GRAIN: Final = 64 << 20
 """Sizes of memory count in steps of so many bytes: a kernel keeps a little more or less for itself at each start."""
 

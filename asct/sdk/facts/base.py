@@ -1,0 +1,11 @@
+"""What all parts of the facts share."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Fact(BaseModel):
+    """A part of asct.facts/1: read only, nothing unstated, no NaN."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
