@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine import events
-from asct.store.schemas import document_schemas, headed, write
+from asct.facts.cmn.model import CmnReport
+from asct.store.schemas import document_schemas, headed, model_schema, write
 
 _KINDS: tuple[type[events.Event], ...] = (
     events.RunStarted,
@@ -75,7 +76,8 @@ def _diagnostic() -> dict[str, Any]:
 
 def all_schemas() -> dict[str, dict[str, Any]]:
     """Every schema of results_schema/ that comes from models, by kind."""
-    return {**document_schemas(), "event": event_schema()}
+    meshes = model_schema("cmn", CmnReport, "what `asct cmn` tells: the coherent meshes of a machine")
+    return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 
 
 if __name__ == "__main__":

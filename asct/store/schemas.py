@@ -47,14 +47,16 @@ def headed(kind: str, description: str, body: Mapping[str, Any]) -> dict[str, An
 
 
 def document_schemas() -> dict[str, dict[str, Any]]:
-    """Every schema of this package by kind. `schema` is required although the models fill it in."""
-    schemas = {}
-    for kind, (model, description) in _MODELS.items():
-        body = model.model_json_schema(by_alias=True, mode="validation")
-        if "schema" in body.get("properties", {}):
-            body["required"] = sorted({"schema", *body.get("required", ())})
-        schemas[kind] = headed(kind, description, body)
-    return schemas
+    """Every schema of this package by kind."""
+    return {kind: model_schema(kind, model, description) for kind, (model, description) in _MODELS.items()}
+
+
+def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[str, Any]:
+    """The schema of a kind of document. Its field `schema` is required although the model fills it in."""
+    body = model.model_json_schema(by_alias=True, mode="validation")
+    if "schema" in body.get("properties", {}):
+        body["required"] = sorted({"schema", *body.get("required", ())})
+    return headed(kind, description, body)
 
 
 def schema_of(kind: str) -> dict[str, Any]:

@@ -1,0 +1,179 @@
+"""What is known of the coherent meshes of a machine, asct.cmn/1. What is unknown is null, and `unknown` says why.
+
+Words as in Arm's Technical Reference Manuals: a mesh is a grid of crosspoints (XP); x grows to the east, y to the
+north, (0, 0) is the south-west corner. A crosspoint has ports, a port one or more devices, and what is programmed there
+are nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from asct.sdk.facts.base import Fact
+
+MeshKind = Literal["CMN-600", "CMN-600AE", "CMN-650", "CMN-700", "CI-700", "CMN S3"]
+MeshSource = Literal["registers", "debugfs", "pmu", "acpi"]
+
+
+def _number(value: object) -> object:
+    return int(value, 16) if isinstance(value, str) else value
+
+
+Hex = Annotated[
+    int,
+    BeforeValidator(_number),
+    Field(ge=0, lt=1 << 64),
+    PlainSerializer(hex, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-f]{1,16}$"}),
+]
+"""An address, offset or value of a register: a number here, `0x1f` in JSON, where many readers have but 53 bits."""
+
+
+class Port(Fact):
+    """A port of a crosspoint. `device_type` is what hangs on it in the words of the manuals (`RN-F_CHIC_ESAM`), null
+    for a code that is not known; `kind` its family (`RN-F`); `code` its number, null if not read from registers."""
+
+    port: int
+    kind: str | None = None
+    device_type: str | None = None
+    code: int | None = None
+    devices: int | None = None
+    """Devices on the port, if the registers tell it."""
+
+
+class Crosspoint(Fact):
+    """`ports` are the connected ones. `dtc` is the debug and trace domain that its events are counted in."""
+
+    node_id: int | None = None
+    logical_id: int
+    x: int
+    y: int
+    dtc: int | None = None
+    ports: list[Port] = Field(default_factory=list)
+    offset: Hex | None = None
+    """Of its registers from the base of the mesh; the same of a node and a register."""
+
+
+class Node(Fact):
+    """A node of the configuration tree that is not a crosspoint: `type` is its name (`HN-F`), `code` the number of it.
+
+    The root of the tree has no place. `external` ones are outside of the mesh and were not looked at.
+    """
+
+    type: str
+    code: int | None = None
+    node_id: int | None = None
+    logical_id: int | None = None
+    x: int | None = None
+    y: int | None = None
+    port: int | None = None
+    device: int | None = None
+    external: bool = False
+    offset: Hex | None = None
+
+
+class RegisterField(Fact):
+    """Bits `msb` to `lsb` of a register; `meaning` is what the value stands for, null if it is just a number."""
+
+    name: str
+    msb: int
+    lsb: int
+    value: int
+    meaning: str | None = None
+    description: str = ""
+
+
+class Register(Fact):
+    """A register of the node whose registers begin at `node_offset`; `offset` and `address` are its own.
+
+    `reset` is null where it depends on how the mesh was built, or is not published.
+    """
+
+    node: str
+    """Name of the node for people: `XP 0 (0,0)`, `HN-F 3`."""
+    node_offset: Hex
+    name: str
+    offset: Hex
+    """From the base of the node's registers."""
+    address: Hex | None = None
+    """The physical one, if the base of the mesh is known."""
+    value: Hex
+    access: Literal["RO", "RW"] = "RO"
+    reset: Hex | None = None
+    description: str = ""
+    fields: list[RegisterField] = Field(default_factory=list)
+
+
+class CpuPlace(Fact):
+    """Where a CPU enters the mesh. `device` is null when several share the port and cannot be told apart.
+
+    `source` says how it was found (`detected`: by watching a load), `confidence` is from 0 to 1.
+    """
+
+    x: int
+    y: int
+    port: int | None = None
+    device: int | None = None
+    node_id: int | None = None
+    source: str = "detected"
+    confidence: float | None = None
+
+
+class Mesh(Fact):
+    """One mesh. `revision` is as Arm writes it (`r3p0`), `chi` the issue of the CHI protocol (`CHI-E`).
+
+    `instance` counts the meshes of the machine; `base` is the physical address of its registers.
+    """
+
+    kind: MeshKind | None = None
+    revision: str | None = None
+    chi: str | None = None
+    width: int | None = None
+    """Crosspoints along x; `height` along y."""
+    height: int | None = None
+    source: MeshSource
+    instance: int = 0
+    base: Hex | None = None
+    multiple_dtm: bool | None = None
+    """Whether crosspoints have a debug and trace monitor for every two ports."""
+    slc_bytes: int | None = None
+    """System level cache and snoop filter (what it can track) of all home nodes together, in bytes."""
+    sf_bytes: int | None = None
+    crosspoints: list[Crosspoint] = Field(default_factory=list)
+    nodes: list[Node] = Field(default_factory=list)
+    registers: list[Register] = Field(default_factory=list)
+    cpus: dict[int, CpuPlace | None] = Field(default_factory=dict)
+    """Empty when nobody looked for them; null for a CPU that was looked for in vain (`unknown` has `cpus.<number>`)."""
+    unknown: dict[str, str] = Field(default_factory=dict)
+
+    def counts(self) -> dict[str, int]:
+        """How many there are of each type of node, crosspoints included; and of what has no node, but hangs on a port:
+        requesters and memory (`RN-F`, `SN-F`), in ports if the number of devices on one is unknown."""
+        found = Counter(node.type for node in self.nodes if not node.external)
+        found["XP"] = len(self.crosspoints)
+        ports: Counter[str] = Counter()
+        for port in (port for xp in self.crosspoints for port in xp.ports):
+            if port.kind:
+                ports[port.kind] += port.devices or 1
+        for kind in ports.keys() - found.keys():
+            found[kind] = ports[kind]
+        return dict(sorted((kind, count) for kind, count in found.items() if count))
+
+    def at(self, x: int, y: int) -> Crosspoint | None:
+        """The crosspoint of a place, if it is known."""
+        return next((xp for xp in self.crosspoints if (xp.x, xp.y) == (x, y)), None)
+
+
+class CmnReport(Fact):
+    """The meshes of a machine; none with reasons in `unknown` when none was found."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+
+    schema_: Literal["asct.cmn/1"] = Field("asct.cmn/1", alias="schema")
+    host: str | None = None
+    collected_at: str | None = None
+    meshes: list[Mesh] = Field(default_factory=list)
+    unknown: dict[str, str] = Field(default_factory=dict)
