@@ -44,16 +44,18 @@ class Space:
     def start(self, script: str, ready: Path, *arguments: str) -> None:
         """Run `sh -c script sh READY ARGUMENTS...` as the first process, until it makes the file `ready`."""
         ready.unlink(missing_ok=True)
-        self.process = subprocess.Popen(
-            [
-                *("setpriv", "--pdeathsig", "KILL", "unshare", *self.flags, "--fork", "--kill-child"),
-                *("sh", "-c", script, "sh", str(ready), *arguments),
-            ],
-            stdin=subprocess.DEVNULL,
-        )
+        said = ready.with_name(f"{ready.name}.err")
+        with said.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [
+                    *("setpriv", "--pdeathsig", "KILL", "unshare", *self.flags, "--fork", "--kill-child"),
+                    *("sh", "-c", script, "sh", str(ready), *arguments),
+                ],
+                stdin=subprocess.DEVNULL, stderr=errors,
+            )  # fmt: skip
         _until(lambda: ready.exists() or self.process is None or self.process.poll() is not None, "namespaces")
         if not ready.exists():
-            raise RuntimeError("the namespaces could not be made")
+            raise RuntimeError(f"the namespaces could not be made: {said.read_text('utf-8', 'replace')}")
         self.first = int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text())
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]
+class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for type checkers only
     """`30s`, `2h`, `7d`: seconds. A number needs its unit."""
 
     name = "duration"
