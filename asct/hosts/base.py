@@ -56,16 +56,31 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """Files of the host that are read right before and right after the main process of each task. A transport knows
+    nothing of what they mean.
+
+    `find` is shell text (a constant of the code) that prints their names, one a line; it is run once a session. `keep`
+    is an extended regular expression that POSIX and Python read alike: of each line the part that it matches is kept.
+    """
+
+    find: str
+    keep: str
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """What a host is opened for: to measure for one run, alone. `owner` is what others are told who find the host
     locked. `work` is the folder that an earlier part of the run left there, to be taken up again if it is still whole.
-    `notice` hears what the user should know meanwhile, such as why a scheduler lets the run wait.
+    `notice` hears what the user should know meanwhile, such as why a scheduler lets the run wait. `reading` is what is
+    read around each task.
     """
 
     run: str
     owner: str
     work: str = ""
     notice: Callable[[Diagnostic], None] = lambda _: None
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +90,19 @@ class JobBrief:
     id: str
     seconds: float
     needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the session's `Reading` gave at both ends of a main process: lines `path:text`, empty when it was not read
+    (nobody asked for it, the host was full, the task was killed with the shell that reads).
+
+    `cpu_ns` is the CPU time of the process with all that it waited for, in the host's grain (10 ms); None when unknown.
+    """
+
+    before: str = ""
+    after: str = ""
+    cpu_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +117,7 @@ class Finished:
     elapsed_ns: int
     fetched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    around: Around = field(default_factory=Around)
 
 
 @dataclass(frozen=True, slots=True)

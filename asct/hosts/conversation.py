@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, HostTimeout
@@ -63,21 +64,22 @@ class Conversation:
     def open(self, session: Session | None) -> None:
         """Connect and make the session's folder, or take up an earlier one. Raises ConnectError, HostLocked."""
         self._session = session
-        self._enter(session.work if session else "")
+        self._enter()
 
-    def _enter(self, earlier: str) -> None:
+    def _enter(self) -> None:
         self.link.connect()
         try:
-            self._begin(earlier)
+            self._begin()
         except (HostError, HostLocked) as error:
             self.link.close()
             if isinstance(error, HostLocked):
                 raise
             raise ConnectError(self.name, *error.diagnostics) from error
 
-    def _begin(self, earlier: str) -> None:
+    def _begin(self) -> None:
         owner = self._session.owner if self._session else ""
-        text = script.opening(self.name, self._base, secrets.token_hex(16), earlier, owner)
+        session = replace(self._session, work=self.work or self._session.work) if self._session else None
+        text = script.opening(self.name, self._base, secrets.token_hex(16), session)
         doing, place = "making the work folder", self.link.place
         journal, seen = Journal(), b""
         with self.link.within(SHORT_S, doing):
@@ -313,7 +315,7 @@ class Conversation:
         """Take up the session where the link leads to now: the same host, reached in another way. Raises ConnectError,
         HostLocked."""
         self.link.close()
-        self._enter(self.work)
+        self._enter()
 
     def hold(self, doing: Callable[[], None]) -> None:
         """`doing`, and again from its begin when the connection broke over it and could be made again."""
@@ -342,7 +344,7 @@ class Conversation:
             if time.monotonic() + pause > until or self._wake.wait(pause):
                 break
             try:
-                self._enter(self.work)
+                self._enter()
             except HostLocked as error:
                 raise HostLost(self.name, *error.diagnostics) from cause
             except ConnectError as error:

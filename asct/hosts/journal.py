@@ -121,7 +121,7 @@ def _ended(course: Course, detail: str, now: float) -> None:
 
 
 def _late(course: Course, _detail: str, _now: float) -> None:
-    course.late = True
+    course.late = course.status is None  # else it ended by itself, and was still being read about
 
 
 def _done(course: Course, detail: str, _now: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -17,7 +18,8 @@ from types import TracebackType
 
 from asct.errors import ConnectError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
-from asct.hosts.base import Answer, Finished, Host, Process, Session, Task, Unqueued
+from asct.hosts.around import AGAIN_S, read_files
+from asct.hosts.base import Answer, Around, Finished, Host, Process, Reading, Session, Task, Unqueued
 from asct.hosts.feed import LineFeed
 from asct.hosts.folders import (
     Folders,
@@ -32,7 +34,7 @@ from asct.hosts.folders import (
 from asct.hosts.hostlock import HostLock
 from asct.hosts.incoming import make_folder
 from asct.hosts.paths import below, inner_name
-from asct.hosts.waiting import wait_exit
+from asct.hosts.waiting import cpu_ns, wait_exit
 from asct.plan.model import HostSpec
 
 ANSWER_LIMIT = 1 << 20
@@ -63,6 +65,9 @@ class LocalHost(Unqueued):
         self._running = False
         self._interrupted = False
         self._wake = (-1, -1)
+        self._keep = re.compile("")
+        self._files: list[str] = []
+        self._recent = (-AGAIN_S, "")
 
     @property
     def work(self) -> str:
@@ -87,6 +92,14 @@ class LocalHost(Unqueued):
             self._lock.release()
             raise ConnectError(self.name, problems.no_work_folder(self.name, self._base, detail)) from error
         self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        if session is not None and session.reading is not None:
+            self._prepare(session.reading)
+
+    def _prepare(self, reading: Reading) -> None:
+        """Which files are read around each task; none when there is no shell to find them."""
+        with contextlib.suppress(HostError):
+            self._files = self.answer(["sh", "-c", reading.find]).stdout.splitlines()
+        self._keep = re.compile(reading.keep)
 
     def close(self) -> None:
         self.interrupt()
@@ -133,6 +146,7 @@ class LocalHost(Unqueued):
     def _run(self, task: Task, feed: LineFeed | None) -> Finished:
         with contextlib.ExitStack() as stack:
             companions = [stack.enter_context(_Group.start(one)) for one in task.companions]
+            before = self._read(self._recent)
             began = time.monotonic_ns()
             main = stack.enter_context(_Group.start(task.main))
             in_time = self._attend(
@@ -142,13 +156,22 @@ class LocalHost(Unqueued):
                 main.end()
             status = main.reap()
             elapsed_ns = time.monotonic_ns() - began
+            around = Around(before, self._read(), main.cpu_ns)
             statuses = _end_companions(companions)
         fetched, notes = self._fetch(task)
         if feed is not None and task.main.stdout_file in fetched:
             feed.finish((task.into / task.main.stdout_file).read_bytes())
         notes += script.companion_notes(task, statuses)
         timed_out = not in_time and not self._interrupted
-        return Finished(None if timed_out else status, elapsed_ns, tuple(fetched), tuple(notes))
+        return Finished(None if timed_out else status, elapsed_ns, tuple(fetched), tuple(notes), around)
+
+    def _read(self, recent: tuple[float, str] = (-AGAIN_S, "")) -> str:
+        """What the session wants to be read around tasks; `recent` if that was read just now."""
+        now = time.monotonic()
+        if now - recent[0] >= AGAIN_S:
+            recent = (now, read_files(self._files, self._keep))
+        self._recent = recent
+        return recent[1]
 
     def _attend(self, main: _Group, until_s: float, stdout: Path, feed: LineFeed | None) -> bool:
         """Wait for the main process; False when it has to be ended: its time is over, or `interrupt` was called."""
@@ -280,6 +303,8 @@ class _Group:
     def __init__(self, process: subprocess.Popen[bytes] | None, status: int = 0) -> None:
         self._process = process
         self._status = status
+        self.cpu_ns: int | None = None
+        """CPU time of the leader and of all it waited for, once it was reaped."""
 
     @classmethod
     def start(cls, process: Process, streams: tuple[int, int, int] | None = None) -> _Group:
@@ -317,6 +342,8 @@ class _Group:
         """The leader's status once it has ended; what is left of its group is killed."""
         if self._process is not None:
             self.signal(signal.SIGKILL)
+            if self._process.returncode is None:
+                self.cpu_ns = cpu_ns(self._process.pid)
             try:
                 self._status = self._process.wait(UNKILLABLE_S)
             except subprocess.TimeoutExpired:  # it hangs in the kernel; nobody can end it

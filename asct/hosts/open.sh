@@ -1,5 +1,6 @@
 # Opens a host: makes the private folder of a session, or takes up that of an earlier part of the same run, and prints
-# where it is. Variables set before: base, token, runner, earlier (a folder, or nothing), owner (or nothing: only look).
+# where it is. Variables set before: base, token, runner, earlier (a folder, or nothing), owner (or nothing: only look),
+# find and keep (as of base.Reading, or nothing).
 
 umask 077
 journal= live=1

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
-from asct.hosts.base import Answer, Finished, Session, Task, Unqueued
+from asct.hosts.around import LOG, AroundLog
+from asct.hosts.base import Answer, Around, Finished, Session, Task, Unqueued
 from asct.hosts.conversation import RECONNECT_S, SHORT_S, Conversation
 from asct.hosts.feed import LineFeed
 from asct.hosts.incoming import make_folder, save
@@ -34,6 +35,7 @@ class RemoteHost(Unqueued):
         self._numbers = count(1)
         self._used: set[str] = set()
         self._interrupted = False
+        self._around: AroundLog | None = None
 
     @property
     def work(self) -> str:
@@ -48,6 +50,7 @@ class RemoteHost(Unqueued):
         return self._talk.adopted
 
     def open(self, session: Session | None = None) -> None:
+        self._around = AroundLog() if session is not None and session.reading is not None else None
         self._talk.open(session)
 
     def settle(self) -> None:
@@ -105,7 +108,7 @@ class RemoteHost(Unqueued):
             self._talk.cancel()
             raise
         make_folder(task.into)
-        return self._finished(task, course, feed)
+        return self._finished(task, course, feed, key)
 
     def _item(self, task: Task, key: str, *, beforehand: bool) -> Item:
         """The task as the runner gets it; its folder is emptied when something may be in it."""
@@ -127,7 +130,7 @@ class RemoteHost(Unqueued):
 
         return look
 
-    def _finished(self, task: Task, course: Course, feed: LineFeed | None) -> Finished:
+    def _finished(self, task: Task, course: Course, feed: LineFeed | None, key: str) -> Finished:
         if not course.over:  # it was called off before it began
             return Finished(-2, 0, (), ("it was not begun",))
         if course.refused:
@@ -160,7 +163,27 @@ class RemoteHost(Unqueued):
         status = (
             None if course.late else -9 if course.status is None else script.exit_status(course.status, course.told)
         )
-        return Finished(status, course.elapsed_ns, tuple(fetched), tuple(dict.fromkeys(notes)))
+        notes = [*dict.fromkeys(notes)]
+        return Finished(status, course.elapsed_ns, tuple(fetched), tuple(notes), self._around_of(key))
+
+    def _around_of(self, key: str) -> Around:
+        """What was read around a task that is over. A log that cannot be read takes nothing from what was measured."""
+        log = self._around
+        if log is None:
+            return Around()
+
+        def look() -> None:
+            with self._link.within(SHORT_S, "reading what else the host did"):
+                while not log.has(key) and (data := self._link.files.tail(f"{self.work}/{LOG}", log.offset)):
+                    log.take(data)
+
+        try:
+            self._talk.hold(look)
+        except (HostLost, HostTimeout):
+            raise
+        except HostError:
+            self._around = None
+        return log.of(key)
 
     def _strange(self, doing: str, text: str) -> HostError:
         return HostError(self.name, problems.strange_shell(self._link.place, doing, text))

@@ -81,8 +81,8 @@ begin() {
         say "joined $pid"
         hand_on
     else
-        hand_on | setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5; . "$root/.runner"' \
-            sh "$root" "$$" "$boot" "$LOCK.$uid" "$1" 8<&-
+        hand_on | setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5 find=$6 keep=$7; . "$root/.runner"' \
+            sh "$root" "$$" "$boot" "$LOCK.$uid" "$1" "$find" "$keep" 8<&-
     fi
     exit 0
 }
@@ -146,6 +146,8 @@ serve() {
     note "$root/.pid" "$$"
     [ ! -e "$card" ] || rm -f -- "$card" 2>/dev/null
     ( umask 022; set -C; printf '%s %s %s\n%s\n' "$$" "$start" "$boot" "$owner" >"$card" ) 2>/dev/null
+    reading=
+    [ -z "$keep" ] || reading=$keep$nl/dev/null$nl$(eval "$find")
     while [ -e "$root/.queue/$((last + 1))" ]; do last=$((last + 1)); done
     next=$((last + 1))
     say "serving $next"
@@ -243,20 +245,20 @@ work_off() {
 }
 
 run_task() {
-    setsid sh -c 'root=$1 mode=task key=$2 limit=$3 live=$4 boot=$5; . "$root/.runner"' \
-        sh "$root" "$key" "$limit" "$live" "$boot" 3<&- 8<&-
+    setsid sh -c 'root=$1 mode=task key=$2 limit=$3 live=$4 boot=$5 reading=$6 recent=$7; . "$root/.runner"' \
+        sh "$root" "$key" "$limit" "$live" "$boot" "$reading" "$recent" 3<&- 8<&-
     settle_task
 }
 
 # A task says itself how it ended; one that was killed cannot.
 settle_task() {
-    finished=
-    { read -r finished <"$root/.done"; } 2>/dev/null
+    finished= recent=
+    { read -r finished recent <"$root/.done"; } 2>/dev/null
     [ "$finished" = "$key" ] || say "died $key"
 }
 
 over() {
-    printf '%s\n' "$key" >"$root/.done"
+    printf '%s %s\n' "$key" "$up" >"$root/.done"
     kill -s KILL 0
 }
 
@@ -308,6 +310,30 @@ companion() {
 
 uptime() { read -r up rest </proc/uptime; }
 
+# What the host does besides, in .around: a line `= KEY WORD` and the files of $reading (the expression, then the files, a
+# line each). What was read after the task before counts for this one when that is at most 20 ms ago.
+read_before() {
+    [ -n "$reading" ] || return 0
+    if [ -n "$recent" ] && [ "$((${up%.*}${up#*.} - ${recent%.*}${recent#*.}))" -le 2 ]; then
+        printf '= %s again\n' "$key"
+    else
+        printf '= %s before\n' "$key"
+        read_files
+        uptime
+    fi
+}
+
+# With the CPU time of what this shell waited for: the main process.
+read_after() {
+    [ -n "$reading" ] || return 0
+    printf '= %s after\n' "$key"
+    times
+    read_files
+    printf '= %s over\n' "$key"
+}
+
+read_files() { ( set -f; IFS=$nl; exec grep -soE -- $reading ); }
+
 # main FOLDER STDOUT STDERR ... as for launch.
 # A shell turns a death by signal n into 128+n, like a program that exits so. It tells of the death on its own standard
 # error, except for INT, PIPE and (bash) TERM: the message's presence is reported beside the status.
@@ -317,6 +343,7 @@ main() {
     trap : INT TERM PIPE
     ( sleep "$limit" && { say "late $key"; stop; } ) >/dev/null 2>&1 &
     uptime
+    read_before 2>/dev/null >>"$root/.around"
     say "started $key $up"
     ( launch "$@" )
     status=$?
@@ -324,6 +351,7 @@ main() {
     message=0
     if [ -s "$told" ]; then message=1; fi
     say "ended $key $up $status $message"
+    read_after 2>/dev/null >>"$root/.around"
 }
 
 # SIGINT is ignored in what a shell starts in the background unless the program handles it; then TERM ends it.

@@ -12,7 +12,7 @@ from signal import SIGINT, SIGPIPE, SIGTERM
 
 from asct.errors import HostError
 from asct.hosts import problems
-from asct.hosts.base import Process, Task
+from asct.hosts.base import Process, Session, Task
 from asct.hosts.paths import inner_name
 
 RUNNER = Path(__file__).with_name("runner.sh")
@@ -117,14 +117,16 @@ def runner_command(work: str, *, posix_login: bool) -> str:
     return f"root={root} mode=line; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
 
 
-def opening(host: str, base: str, token: str, earlier: str = "", owner: str = "") -> str:
-    """The text for `sh -s` that makes a session's folder below `base`, or takes up `earlier`, and with an `owner` takes
-    the host's lock, starts the runner and stays as the way to it."""
+def opening(host: str, base: str, token: str, session: Session | None = None) -> str:
+    """The text for `sh -s` that makes a session's folder below `base`, or takes up that of an earlier part, and with a
+    `session` takes the host's lock, starts the runner and stays as the way to it."""
+    earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
     for path in (base, earlier):
         if "\n" in path:  # the host answers with the path, in a line
             raise HostError(host, problems.no_work_folder(host, base, "its name has several lines"))
     nl = "nl='\n'\n"
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": RUNNER.read_text("utf-8")}
+    names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
     return nl + texts + 'mode=none; eval "$runner"\n' + OPENER.read_text("utf-8")
 

@@ -29,6 +29,17 @@ def wait_exit(pid: int, timeout_s: float, wake: int = -1) -> bool:
     return exited(pid)
 
 
+def cpu_ns(pid: int) -> int | None:
+    """CPU time of a child that has ended but is not reaped, with all that it waited for: fields 14 to 17 of its stat
+    (proc(5)), in ticks. None when it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - once for each of a thousand tasks
+            fields = file.read().rpartition(b") ")[2].split()
+        return sum(map(int, fields[11:15])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return None
+
+
 def _watching(wake: int) -> select.poll:
     poll = select.poll()
     if wake >= 0:

@@ -1,0 +1,100 @@
+"""What is read around the tasks of a session: from the log that its runner keeps, or from the files of this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from asct.hosts.base import Around
+
+LOG = ".around"
+"""In the folder of a session (runner.sh): lines `= KEY WORD`, each with what was read then behind it."""
+AGAIN_S = 0.02
+"""What was read after a task so short a time ago counts for the next one as well: reading it costs a program."""
+MOST_BYTES = 64 << 10
+"""Of one reading. A line that is kept is short, and so is the list of files."""
+_MOST_TASKS = 300_000
+_HEAD = re.compile(r"= (\S{1,200}) (before|again|after|over)")
+_TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)?)s")
+
+
+@dataclass(slots=True)
+class AroundLog:
+    """The log of a session, taken in piece by piece. What is torn, because a disk was full, is passed over."""
+
+    offset: int = 0
+    """Bytes taken in."""
+    _found: dict[str, Around] = field(default_factory=dict)
+    _whole: set[str] = field(default_factory=set)
+    _rest: bytes = b""
+    _key: str = ""
+    _word: str = ""
+    _lines: list[str] = field(default_factory=list)
+    _size: int = 0
+    _last: str = ""
+
+    def take(self, data: bytes) -> None:
+        """The next bytes."""
+        self.offset += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MOST_BYTES:
+            self._rest = b""
+        for line in lines:
+            self._heed(line.decode("utf-8", "replace"))
+
+    def has(self, key: str) -> bool:
+        """Whether all is known of a task."""
+        return key in self._whole
+
+    def of(self, key: str) -> Around:
+        """What is known of a task of which no more will come; it is not asked for again."""
+        self._whole.discard(key)
+        return self._found.pop(key, Around())
+
+    def _heed(self, line: str) -> None:
+        head = _HEAD.fullmatch(line)
+        if head is not None:
+            self._turn(head[1], head[2])
+        elif self._size < MOST_BYTES:
+            self._lines.append(line)
+            self._size += len(line)
+
+    def _turn(self, key: str, word: str) -> None:
+        """A reading ends and the next one begins."""
+        text = "\n".join(line for line in self._lines if line.startswith("/"))
+        if self._word == "before":
+            self._put(self._key, Around(before=text))
+        if word == "again":
+            self._put(key, Around(before=self._last))
+        if word == "over" and (self._key, self._word) == (key, "after"):
+            self._last = text
+            self._put(key, replace(self._found.get(key, Around()), after=text, cpu_ns=_cpu_ns(self._lines)))
+            self._whole.add(key)
+        self._key, self._word, self._lines, self._size = key, word, [], 0
+
+    def _put(self, key: str, around: Around) -> None:
+        if key in self._found or len(self._found) < _MOST_TASKS:
+            self._found[key] = around
+
+
+def _cpu_ns(lines: Sequence[str]) -> int | None:
+    """From the words of `times` (POSIX, 2.15): the shell's own in the first line, its children's in the second."""
+    told = [found for line in lines[:2] if (found := _TIMES.fullmatch(line))]
+    if len(told) != 2:
+        return None
+    minutes, seconds = int(told[1][1]) + int(told[1][3]), float(told[1][2]) + float(told[1][4])
+    return round((60 * minutes + seconds) * 1e9)
+
+
+def read_files(paths: Iterable[str], keep: re.Pattern[str]) -> str:
+    """The same from files of this machine; what cannot be read is left out."""
+    found: list[str] = []
+    for path in paths:
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - some forty files at both ends of each of a thousand tasks
+                text = file.read(MOST_BYTES).decode("utf-8", "replace")
+        except OSError:
+            continue
+        found += [f"{path}:{match[0]}" for line in text.split("\n") if (match := keep.match(line)) and match[0]]
+    return "\n".join(found)
