@@ -36,6 +36,13 @@ CODES: dict[str, CodeText] = {
         "hosts have changed since, so it is refused with exit code 4. `asct plan` shows the plan and its hash as it\n"
         "is now.",
     ),
+    "E920": CodeText(
+        "not a snapshot of a machine",
+        "`--from` takes what can be read of a machine elsewhere: a folder or a tar (also packed by gzip, bzip2 or xz)\n"
+        "with files of its /proc and /sys, wherever in it they stand, or the `snapshot.txt` that a run keeps in\n"
+        "`facts/<host>/`. One machine at a time. `tar -czf machine.tar.gz /proc/cpuinfo /sys/devices/system` on that\n"
+        "machine makes a small one. The exit code is 2.",
+    ),
     "E970": CodeText(
         "a bug in asct",
         "Something that asct did not foresee. The message names a file with the details; results written so far are\n"

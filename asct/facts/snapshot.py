@@ -1,15 +1,20 @@
-"""What a host said, as parsers see it: texts by path, answers by name. From an exchange, or from a folder."""
+"""What a host said, as parsers see it: texts by path, answers by name. From an exchange; dump.py has other origins."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
 
-COMMANDS_FOLDER = "commands"
-_STATUS = re.compile(r"\[status (\d+)\]\Z")
+from asct.values.cpulist import parse_integers
+
+KEPT = "snapshot.txt"
+"""The name of the file that has what an exchange printed."""
+_TOKEN = re.compile(r"(asct-[0-9a-f]{16}) ")
+_LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
+_MOST_COPIES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +25,18 @@ class Said:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
-    """`files` by absolute path, stripped at the end; `commands` by name."""
+    """`files` by absolute path, stripped at the end; `commands` by name.
+
+    `left` has what was left out to keep the answer short: how many folders of a fact (`block_devices`), or lines of a
+    file. `notes` tell what was odd about where it was read from.
+    """
 
     files: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, Said] = field(default_factory=dict)
+    left: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def text(self, path: str) -> str | None:
         """A file's text; None when it was not there."""
@@ -39,63 +50,113 @@ class Snapshot:
     def matching(self, pattern: str) -> list[tuple[re.Match[str], str]]:
         """Files whose whole path fits the regular expression, in order of their path."""
         compiled = re.compile(pattern)
-        return [(found, self.files[path]) for path in sorted(self.files) if (found := compiled.fullmatch(path))]
+        start = _literal_start(pattern)
+        found = []
+        for path in self._paths[bisect_left(self._paths, start) :]:
+            if not path.startswith(start):
+                break
+            if match := compiled.fullmatch(path):
+                found.append((match, self.files[path]))
+        return found
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        return sorted(self.files)
+
+
+def _literal_start(pattern: str) -> str:
+    """What every match of the pattern begins with: a host has thousands of paths, and a parser looks at a few."""
+    found = _LITERAL.match(pattern)
+    start = found[0] if found else ""
+    quantified = pattern[len(start) : len(start) + 1] in ("?", "*", "{")
+    return "" if "|" in pattern else start[:-1] if quantified else start
+
+
+def kept(text: str) -> Snapshot | None:
+    """A snapshot from the text of a kept exchange; None when it is none."""
+    found = _TOKEN.match(text)
+    return from_output(text, found[1]) if found else None
 
 
 def from_output(text: str, token: str) -> Snapshot:
-    """Read what the script of batch.py printed: `token kind name` opens a section, the rest are its lines.
+    """Read what the script of exchange.py printed: `token kind name` opens a section, the rest are its lines.
 
     An output cut short gives what is there; a command without its closing line counts as failed.
     """
-    files: dict[str, list[str]] = {}
-    commands: dict[str, Said] = {}
-    kind, name = "", ""
-    body: list[str] = []
+    reading = _Reading()
     for line in text.split("\n"):
         if line.startswith(token + " "):
             _, kind, name, *rest = [*line.split(" ", 3), ""]
-            if kind == "end":
-                status = rest[0] if rest else ""
-                commands[name] = Said(int(status) if status.isdigit() else 255, "\n".join(body))
-            body = []
-        elif kind == "files":
+            reading.mark(kind, name, rest[0] if rest else "")
+        else:
+            reading.line(line)
+    return reading.snapshot()
+
+
+class _Reading:
+    """An output while it is read."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+        self._commands: dict[str, Said] = {}
+        self._left: dict[str, int] = {}
+        self._kind, self._name = "", ""
+        self._body: list[str] = []
+        self._copies = 0
+
+    def mark(self, kind: str, name: str, rest: str) -> None:
+        if kind == "left":
+            self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
+            return
+        if kind == "end":
+            self._commands[name] = Said(int(rest) if rest.isdecimal() and len(rest) < 4 else 255, "\n".join(self._body))
+        self._close()
+        self._kind, self._name, self._body = kind, name, []
+
+    def line(self, line: str) -> None:
+        if self._kind == "files":
             path, _, content = line.partition(":")
             if path.startswith("/"):
-                files.setdefault(path, []).append(content)
-        elif kind == "file":
-            files.setdefault(name, []).append(line)
-        elif kind == "command":
-            body.append(line)
-    return Snapshot({path: "\n".join(lines).rstrip() for path, lines in files.items()}, commands)
+                self._files.setdefault(path, []).append(content)
+        elif self._kind in ("command", "numbered", "blocks"):
+            self._body.append(line)
 
+    def snapshot(self) -> Snapshot:
+        self._close()
+        files = {path: "\n".join(lines).rstrip() for path, lines in self._files.items()}
+        return Snapshot(files, self._commands, self._left)
 
-def write(snapshot: Snapshot, folder: Path) -> None:
-    """Keep it: files under their own paths, answers as commands/<name>.txt with the status in the last line."""
-    texts = {path.strip("/"): f"{text}\n" for path, text in snapshot.files.items()}
-    for name, answer in snapshot.commands.items():
-        texts[f"{COMMANDS_FOLDER}/{name}.txt"] = f"{answer.text.rstrip()}\n[status {answer.status}]\n"
-    made: set[str] = set()
-    for path, text in texts.items():
-        if any(part in ("", ".", "..") for part in path.split("/")):
-            continue
-        parent = f"{folder}/{path.rpartition('/')[0]}"
-        if parent not in made:  # hosts have hundreds of these files, and looking for a folder takes as long as a file
-            os.makedirs(parent, exist_ok=True)  # noqa: PTH103
-            made.add(parent)
-        with open(f"{folder}/{path}", "w", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
-            file.write(text)
+    def _close(self) -> None:
+        if self._kind == "numbered":
+            for number, line in self._shared():
+                name, _, content = line.partition(":")
+                self._files.setdefault(f"{self._name}{number}/{name}", []).append(content)
+        elif self._kind == "blocks":
+            self._files[self._name] = self._blocks()
 
+    def _blocks(self) -> list[str]:
+        """The text with its blocks written out; in each the lines stand as their names came first of all."""
+        blocks: dict[int, list[tuple[int, str]]] = {}
+        ranks: dict[str, int] = {}
+        for number, line in self._shared():
+            rank = ranks.setdefault(line.partition(":")[0].strip(), len(ranks))
+            blocks.setdefault(number, []).append((rank, line))
+        lines: list[str] = []
+        for _, block in sorted(blocks.items()):
+            lines += [*(line for _, line in sorted(block, key=lambda item: item[0])), ""]
+        return lines
 
-def read(folder: Path, below: Iterable[str] = ("etc", "proc", "run", "sys")) -> Snapshot:
-    """A folder that `write` made, or any copy of /proc and /sys. Links are not followed."""
-    files: dict[str, str] = {}
-    for top in below:
-        for path in sorted((folder / top).rglob("*")):
-            if path.is_file() and not path.is_symlink():
-                files[f"/{path.relative_to(folder)}"] = path.read_text("utf-8", "replace").rstrip()
-    commands: dict[str, Said] = {}
-    for path in sorted((folder / COMMANDS_FOLDER).glob("*.txt")):
-        text = path.read_text("utf-8", "replace").rstrip()
-        found = _STATUS.search(text)
-        commands[path.stem] = Said(int(found[1]) if found else 255, text[: found.start()] if found else text)
-    return Snapshot(files, commands)
+    def _shared(self) -> list[tuple[int, str]]:
+        """(number, line) of lines that stand behind the list of those that have them: `0-3,8 size:32K`."""
+        found: list[tuple[int, str]] = []
+        for shared in self._body:
+            numbers, _, line = shared.partition(" ")
+            try:
+                owners = parse_integers(numbers)
+            except ValueError:
+                continue
+            self._copies += len(owners)
+            if self._copies > _MOST_COPIES:  # no machine has so many; it is not the output of the script
+                break
+            found += [(number, line) for number in owners]
+        return found

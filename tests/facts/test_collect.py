@@ -13,7 +13,7 @@ import pytest
 
 from asct.facts import collect
 from asct.facts.batch import facts_of
-from asct.facts.snapshot import read
+from asct.facts.dump import load
 from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec
 from tests.facts.test_parsers import WHEN
@@ -46,14 +46,14 @@ def test_this_machine(kind: str, request: pytest.FixtureRequest, tmp_path: Path)
     if fio := shutil.which("fio"):
         assert facts.tools["fio"].path == fio
         assert "psync" in facts.tools["fio"].features
-    again = facts_of(read(tmp_path / "raw"), facts.host, WHEN)
+    again = facts_of(load(tmp_path / "raw"), facts.host, WHEN)
     assert again.model_dump(exclude={"collected_at"}) == facts.model_dump(exclude={"collected_at"})
 
 
 def test_plain_host_without_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of sysstat, fio or a compiler on the PATH is no error."""
-    monkeypatch.setattr("asct.facts.batch.TOOLS", ())
-    monkeypatch.setattr("asct.facts.batch.PROBES", (("fio-engines", "false"),))
+    monkeypatch.setattr("asct.facts.exchange.TOOLS", ())
+    monkeypatch.setattr("asct.facts.exchange.PROBES", (("fio-engines", "false"),))
     host = open_host(HostSpec("h", "local", workdir=str(tmp_path / "w")))
     try:
         facts = collect(host, tmp_path / "raw")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts.batch import script
+from asct.facts.exchange import script
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.software import tools
 

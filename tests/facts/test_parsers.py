@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.facts import batch, cpu, memory, nodes, snapshot, software, system
+from asct.facts import cpu, memory, nodes, software, system
 from asct.facts.batch import facts_of
 from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Said, Snapshot
@@ -294,34 +294,3 @@ def test_odd_texts_never_raise(data: st.DataObject) -> None:
     commands = data.draw(st.dictionaries(st.sampled_from(names), said))
     facts = facts_of(Snapshot(files, commands), "h", WHEN)
     assert json.loads(facts.model_dump_json(by_alias=True))["schema"] == "asct.facts/1"
-
-
-@settings(max_examples=100)
-@given(st.text(max_size=300), st.integers(0, 2000))
-def test_output_cut_anywhere(noise: str, cut: int) -> None:
-    text = "T files -\n/proc/loadavg:1 2 3\n/etc/os-release:NAME=x\nT command id\n0\n\nT end id 0\nT over -\n"
-    assert snapshot.from_output(text, "T").said("id") == "0"
-    found = snapshot.from_output(text[:cut] + noise, "T")
-    facts_of(found, "h", WHEN)
-
-
-def test_a_command_without_its_end_has_failed() -> None:
-    found = snapshot.from_output("T command id\n0\n", "T")
-    assert found.said("id") is None
-
-
-def test_kept_raw_and_read_again(tmp_path: Path) -> None:
-    files = {"/proc/loadavg": "1 2 3", f"{CPU}/online": "0-3", "/../up": "x"}
-    made = Snapshot(files, {"id": Said(0, "1000\n"), "df": Said(1, "df: no\nsuch")})
-    snapshot.write(made, tmp_path / "raw")
-    assert (tmp_path / "raw" / "proc" / "loadavg").read_text() == "1 2 3\n"
-    assert not (tmp_path / "up").exists()
-    again = snapshot.read(tmp_path / "raw")
-    assert again.files == {path: files[path] for path in ("/proc/loadavg", f"{CPU}/online")}
-    assert (again.said("id"), again.commands["df"].status) == ("1000", 1)
-
-
-def test_the_script_is_posix() -> None:
-    text = batch.script()
-    for word in ("[[", "function ", "local ", "$'", "<<<"):
-        assert word not in text

@@ -1,0 +1,24 @@
+"""What a list of sources is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The same files of many folders: of every CPU, of every block device.
+
+    `patterns` of a shell find the folders, in the order in which they are taken; `files` are names or patterns below
+    each. No more than `most` folders are taken, those with a `device` (hardware) first; how many are left out is noted
+    for the fact `field`.
+    """
+
+    field: str
+    patterns: tuple[str, ...]
+    files: tuple[str, ...]
+    most: int
+
+
+Command = tuple[str, str]
+"""A name and the text for a shell, a constant. It bounds what it prints by itself (`| head -n 500`)."""

@@ -1,0 +1,10 @@
+"""What may be observed: event sources, counters, tracers, sensors."""
+
+from __future__ import annotations
+
+from asct.facts.sources.model import Command, Folders
+
+FILES: tuple[str, ...] = ()
+FOLDERS: tuple[Folders, ...] = ()
+COMMANDS: tuple[Command, ...] = ()
+LASTING: tuple[Command, ...] = ()

@@ -1,0 +1,198 @@
+"""Files of another machine, in a folder or a tar: found by the patterns that a shell would read on it.
+
+Links are followed inside the dump alone: an absolute one starts at its top, and none leads out of it. Nothing is
+extracted, and only regular files are read.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+MOST_LINKS = 40
+"""On the way to a file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
+MOST_FILE = 8 << 20
+"""Bytes of a file; the longest text that parsers look at, the flags of thousands of CPUs, stays below."""
+Path_ = tuple[str, ...]
+"""Names from the top of the dump."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What stands at a name. `target` is where a link leads, as it is written."""
+
+    kind: str
+    """folder, file, link or other."""
+    target: str = ""
+
+
+class Tree(Protocol):
+    """A dump whose links are not yet followed."""
+
+    def names(self, folder: Path_) -> list[str]:
+        """What a folder has, sorted."""
+        ...
+
+    def entry(self, path: Path_) -> Entry | None:
+        """What stands there; None for nothing. The folders above it are no links."""
+        ...
+
+    def read(self, path: Path_) -> bytes | None:
+        """A regular file; None when it cannot be read or is too large."""
+        ...
+
+
+def resolve(tree: Tree, path: Path_) -> Path_ | None:
+    """Where a path leads once its links are followed; None when it leads nowhere, or in a circle."""
+    done: list[str] = []
+    ahead = list(reversed(path))
+    links = 0
+    while ahead:
+        name = ahead.pop()
+        if name == "..":
+            del done[-1:]
+            continue
+        if name in ("", "."):
+            continue
+        found = tree.entry((*done, name))
+        if found is None:
+            return None
+        if found.kind != "link":
+            done.append(name)
+            continue
+        links += 1
+        if links > MOST_LINKS or len(ahead) > 1000:
+            return None
+        if found.target.startswith("/"):
+            done.clear()
+        ahead += reversed(found.target.split("/"))
+    return tuple(done)
+
+
+def paths(tree: Tree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
+    """The paths below `above` that fit a pattern of a shell, sorted as it sorts them; links keep their names."""
+    yield from _fitting(tree, above, pattern.strip("/").split("/"))
+
+
+def _fitting(tree: Tree, above: Path_, parts: list[str]) -> Iterator[Path_]:
+    real = resolve(tree, above)
+    if real is None:
+        return
+    if not any(char in parts[0] for char in "*?["):
+        names = [parts[0]] if parts[0] == ".." or tree.entry((*real, parts[0])) else []
+    else:
+        fits = _compiled(parts[0])
+        names = [name for name in tree.names(real) if fits.match(name) and not name.startswith(".")]
+    for name in names:
+        if len(parts) == 1:
+            yield (*above, name)
+        else:
+            yield from _fitting(tree, (*above, name), parts[1:])
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(pattern))
+
+
+def texts(tree: Tree, wanted: Iterable[Path_]) -> dict[str, str]:
+    """The texts of the regular files that paths lead to, by absolute path; what cannot be read is not there."""
+    folders: dict[Path_, Path_ | None] = {}
+    found = {}
+    for path in wanted:
+        if path[:-1] not in folders:
+            folders[path[:-1]] = resolve(tree, path[:-1])
+        above = folders[path[:-1]]
+        real = resolve(tree, (*above, path[-1])) if above is not None else None
+        entry = tree.entry(real) if real else None
+        data = tree.read(real) if real and entry is not None and entry.kind == "file" else None
+        if data is not None:
+            found["/" + "/".join(path)] = data.decode("utf-8", "replace").rstrip()
+    return found
+
+
+@dataclass
+class FolderTree:
+    """A folder of this machine."""
+
+    root: Path
+
+    def _at(self, path: Path_) -> str:
+        return "/".join((str(self.root), *path))
+
+    def names(self, folder: Path_) -> list[str]:
+        try:
+            return sorted(os.listdir(self._at(folder)))  # noqa: PTH208 - names are enough, and there are thousands
+        except OSError:
+            return []
+
+    def entry(self, path: Path_) -> Entry | None:
+        at = self._at(path)
+        try:
+            mode = os.lstat(at).st_mode
+            if stat.S_ISLNK(mode):
+                return Entry("link", os.readlink(at))  # noqa: PTH115
+        except (OSError, ValueError):
+            return None
+        return Entry("folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other")
+
+    def read(self, path: Path_) -> bytes | None:
+        try:
+            handle = os.open(self._at(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(handle, "rb") as file:
+                data = file.read(MOST_FILE + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+        except OSError:
+            return None
+        return data if data is not None and len(data) <= MOST_FILE else None
+
+
+@dataclass
+class MemoryTree:
+    """A dump in memory: what a tar held."""
+
+    folders: dict[Path_, dict[str, Entry]] = field(default_factory=lambda: {(): {}})
+    data: dict[Path_, bytes] = field(default_factory=dict)
+
+    def add(self, path: Path_, entry: Entry, data: bytes | None = None) -> None:
+        """Put an entry there, and the folders above it; a later one of the same name counts."""
+        for depth in range(1, len(path)):
+            above, name = path[: depth - 1], path[depth - 1]
+            self.folders.setdefault(above, {}).setdefault(name, Entry("folder"))
+        self.folders.setdefault(path[:-1], {})[path[-1]] = entry
+        if entry.kind == "folder":
+            self.folders.setdefault(path, {})
+        if data is not None:
+            self.data[path] = data
+
+    def names(self, folder: Path_) -> list[str]:
+        return sorted(self.folders.get(folder, {}))
+
+    def entry(self, path: Path_) -> Entry | None:
+        return self.folders.get(path[:-1], {}).get(path[-1]) if path else Entry("folder")
+
+    def read(self, path: Path_) -> bytes | None:
+        return self.data.get(path)
+
+
+@dataclass
+class Below:
+    """The part of a tree below a folder, seen as a whole of its own."""
+
+    tree: Tree
+    top: Path_
+
+    def names(self, folder: Path_) -> list[str]:
+        return self.tree.names((*self.top, *folder))
+
+    def entry(self, path: Path_) -> Entry | None:
+        return self.tree.entry((*self.top, *path))
+
+    def read(self, path: Path_) -> bytes | None:
+        return self.tree.read((*self.top, *path))
