@@ -23,6 +23,7 @@ SMALL: Mapping[str, tuple[str, ...]] = {
         *("--latency-cpu", str(_CPUS[0]), "--cpus", str(_CPUS[-1]), "--size", "1048576", "--load-size", "1048576"),
         *("--delays", "100,0", "--level-ms", "5", "--traffic", "all-reads", "--pages", "4k"),
     ),
+    "cmnwatch": ("--look", "1"),
     "guard": ("--targets", "/dev/null", "--stdout", "/dev/null", "--", "/bin/true"),
     "noop": (),
     "pingpong": ("--cpus", _BOTH, "--turns", "20", "--batches", "12", "--addresses", "2", "--time-cap-ms", "50"),
