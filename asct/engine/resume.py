@@ -25,7 +25,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
     """(job, point id, repeat) of every repeat that the run in `layout` did not measure, in the plan's order.
 
     Measured means: the journal tells its end as ok or noisy (ok alone for a strict job), status.json is whole and says
-    the same, and its records are there. Warm-ups are not listed. Raises StoreError for a run that cannot be read.
+    the same, and all of its records are there. Warm-ups are not listed. Raises StoreError when the run is unreadable.
     """
     done = measured(resolved, read_run(layout.root))
     return [
@@ -40,7 +40,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
 def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Done]:
     """The repeats of `resolved` that the run has."""
     told = stored.ends()
-    recorded = {_key(record) for record in stored.records()}
+    recorded = Counter(map(_key, stored.records()))
     found: dict[RepeatKey, Done] = {}
     for job in resolved.jobs:
         accepted = _DONE[:1] if job.strict else _DONE
@@ -50,7 +50,7 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Done]
                 if told.get(key) not in accepted or key not in recorded:
                     continue
                 status = _status(stored, key)
-                if status is not None and status.status == told[key]:
+                if status is not None and status.status == told[key] and status.has_all(recorded[key]):
                     found[key] = Done(status.status, status.started_at, status.reused_from)
     return found
 

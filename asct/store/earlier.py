@@ -94,7 +94,7 @@ class EarlierPoint:
         stored, key = self.run.stored, (self.host, self.job_id, self.point_id, status.repeat)
         folder = stored.layout.repeat(*key)
         command = stored.command(folder)
-        if self.run.ends.get(key) != status.status or command is None or key not in lines:
+        if self.run.ends.get(key) != status.status or command is None or not status.has_all(len(lines.get(key, ()))):
             raise store_error(
                 "E513", f"{folder}: its status.json is not what the journal and the records of its run say"
             )

@@ -124,6 +124,12 @@ class Status(_Document):
     """SHA-256 over all that the measurement depends on; while it is the same, `--reuse` may take it again."""
     reused_from: str = ""
     """`<plan>/<run id>` of the run that measured it; empty for the run itself."""
+    records: int | None = None
+    """How many lines of records.jsonl it has, so that a cut in that file is seen; null: not counted (an older run)."""
+
+    def has_all(self, records: int) -> bool:
+        """Whether so many records are all that it gave, as far as that can be told."""
+        return records > 0 and self.records in (None, records)
 
 
 class Command(_Document):

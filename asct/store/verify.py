@@ -27,6 +27,8 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
         path = layout.root / "facts" / f"{host.name}.json"
         if host.status == "ok" or path.exists():
             findings += _document(path, "facts", stored)
+        told = layout.root / "disturbances" / f"{host.name}.json"
+        findings += _document(told, "disturbances", stored) if told.exists() else []
     findings += list(_audits(stored))[:_LIMIT]
     findings += list(_repeats(stored))[:_LIMIT]
     records, damaged = _lines(stored, layout.records, "record")
@@ -125,7 +127,7 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
     if stored.run.status == "running":
         message = f"{stored.layout.run}: the run never ended (its process was killed, or still runs)"
         return [*findings, Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")]
-    on_disk = Counter(status.status for status in _statuses(stored))
+    on_disk = Counter(status.status for _, status in _statuses(stored))
     for name in ("ok", "noisy", "failed", "timeout"):
         told = stored.run.counts.get(name, 0)
         if told != on_disk[name]:
@@ -133,6 +135,7 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
                 f"{stored.layout.run}: says {told} measurements ended `{name}`, the status files say {on_disk[name]}"
             )
             findings.append(Diagnostic("E513", message))
+    findings += _cut(stored, records)[:_LIMIT]
     journal = {
         (event["host"], event["id"], event["point_id"], event["repeat"])
         for event in events
@@ -146,15 +149,27 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
     return findings
 
 
+def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
+    """Repeats whose status.json counts other records than records.jsonl has of them."""
+    there = Counter(str(record["raw"]) for record in records)
+    findings = []
+    for folder, status in _statuses(stored):
+        found = there[stored.layout.relative(folder)]
+        if status.records not in (None, found):
+            message = f"{folder}: gave {status.records} records, {stored.layout.records.name} has {found} of them"
+            findings.append(Diagnostic("E513", message, hint="`asct resume` measures it again"))
+    return findings
+
+
 def _wrong_run(stored: StoredRun, record: dict[str, Any]) -> Diagnostic:
     return Diagnostic("E507", f"{stored.layout.records}: holds records of another run, {record['run']}")
 
 
-def _statuses(stored: StoredRun) -> Iterator[Status]:
+def _statuses(stored: StoredRun) -> Iterator[tuple[Path, Status]]:
     for folder in repeat_folders(stored.layout):
         try:
             status = stored.status(folder)
         except StoreError:
             continue
         if status is not None:
-            yield status
+            yield folder, status

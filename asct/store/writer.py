@@ -164,6 +164,7 @@ class RunWriter:
 
     def finish_repeat(self, folder: Path, command: Command, status: Status, records: Sequence[Record]) -> None:
         """command.json, the lines of records.jsonl, then status.json: its presence means the repeat is over."""
+        status = status.model_copy(update={"records": len(records)})
         self._put(self.layout.command(folder), _document(command), sync=False)
         if not records or self._records is None:
             self._put(self.layout.status(folder), _document(status), sync=False)

@@ -52,7 +52,8 @@ def repeat_of(record: dict[str, Any]) -> Repeat:
 
 
 def finished(run: Path | None) -> set[str]:
-    """Lines of records of repeats that came to their end by journal and status: a resume must keep them."""
+    """Lines of records of repeats that came to their end by journal and status, and that have all of their records: a
+    resume must keep them."""
     if run is None:
         return set()
     ended = {
@@ -60,18 +61,23 @@ def finished(run: Path | None) -> set[str]:
         for _, body in whole_lines(run / "journal.jsonl")
         if body["t"] == "point-ended" and body["status"] in ("ok", "noisy")
     }
+    lines = [(line, body) for line, body in whole_lines(run / "records.jsonl")]
+    there = Counter(body["raw"] for _, body in lines)
     return {
         line
-        for line, body in whole_lines(run / "records.jsonl")
-        if (body["id"], body["point_id"], body["repeat"]) in ended and _status(run / body["raw"]) in ("ok", "noisy")
+        for line, body in lines
+        if (body["id"], body["point_id"], body["repeat"]) in ended
+        and _status(run / body["raw"]) in {(status, there[body["raw"]]) for status in ("ok", "noisy")}
     }
 
 
-def _status(folder: Path) -> str:
+def _status(folder: Path) -> tuple[str, int]:
+    """How a repeat ended, and how many records it gave."""
     try:
-        return str(json.loads((folder / "status.json").read_text())["status"])
+        status = json.loads((folder / "status.json").read_text())
+        return str(status["status"]), int(status["records"])
     except (OSError, ValueError, KeyError, TypeError):
-        return ""
+        return "", 0
 
 
 def violations(scene: Scene, kept: set[str], codes: list[int]) -> Iterator[str]:

@@ -179,6 +179,23 @@ def test_resume_measures_what_is_missing_only(lab: Lab, tmp_path: Path) -> None:
     assert verify(second.stored) == []
 
 
+def test_a_repeat_that_lost_a_part_of_its_records_is_measured_again(lab: Lab, tmp_path: Path) -> None:
+    points = [point(script="echo 1; echo 2"), point(script=f"echo x >> {tmp_path}/ran; echo 3; echo 4; echo 5")]
+    resolved = lab.plan(job(*points))
+    first = plant.run(lab.results, resolved)
+    layout = first.stored.layout
+    lines = layout.records.read_text().splitlines(keepends=True)
+    cut = next(number for number, line in enumerate(lines) if json.loads(line)["value"] == 4)
+    layout.records.write_text("".join([*lines[:cut], *lines[cut + 1 :]]))
+    assert [identity for _, identity, _ in missing(resolved, layout)] == [points[1].id]
+    (finding,) = verify(read_run(layout.root))
+    assert finding.code == "E513" and "gave 3 records, records.jsonl has 2 of them" in finding.message
+    second = plant.run(lab.results, resolved, resume=layout)
+    assert (second.code, sorted(second.values())) == (0, [1, 2, 3, 4, 5])
+    assert (tmp_path / "ran").read_text() == "x\nx\n"
+    assert verify(second.stored) == []
+
+
 def test_resume_gives_results_of_earlier_jobs_to_later_ones(lab: Lab, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     needy = job(point(script=f"[ -e {marker} ] && echo 2"), name="b", needs={"first": "a"})
