@@ -6,10 +6,12 @@ import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
+from asct.errors import HostError
 from asct.facts import cpu, memory, nodes, snapshot, software, system
 from asct.facts.exchange import script
-from asct.facts.gaps import Gaps
+from asct.facts.gaps import Gaps, whole
 from asct.facts.snapshot import Snapshot
+from asct.hosts import problems
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
 
@@ -25,6 +27,17 @@ def collect(host: Host, raw: Path) -> HostFacts:
     return facts_of(snapshot.from_output(answer.stdout, token), host.name, datetime.now(UTC))
 
 
+def glance(host: Host, base: str) -> Snapshot:
+    """What a host says that is not open, in one exchange; nothing of it stays there but the answers of its tools in the
+    account's cache. `base` is where a run's work folder would be. Raises HostError."""
+    token = _token()
+    answer = host.glance(script(), [token, base, ""], timeout_s=TIMEOUT_S)
+    if f"{token} over" not in answer.stdout:
+        seen = (answer.stdout + answer.stderr)[-500:]
+        raise HostError(host.name, problems.strange_shell(host.name, "reading the facts", seen))
+    return snapshot.from_output(answer.stdout, token)
+
+
 def _token() -> str:
     return f"asct-{secrets.token_hex(8)}"
 
@@ -34,19 +47,22 @@ def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
     gaps = Gaps()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)
+    chips = cpu.processors(found, gaps)
     for name, count in found.left.items():
         gaps.note(name, f"{count} more were left out: there are too many")
     return HostFacts(
         host=host,
         collected_at=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
         system=machine,
-        cpu=cpu.cpu(found, gaps),
-        caches=cpu.caches(found, gaps),
+        cpu=chips.cpu,
+        caches=chips.caches,
+        cache_levels=chips.cache_levels,
         nodes=nodes.nodes(found, gaps),
         memory=memory.memory(found, machine.virtualization, gaps),
         load=system.load(found, gaps),
         tools=software.tools(found),
         io_uring=software.io_uring(found, gaps),
+        io_uring_disabled=whole(found.text("/proc/sys/kernel/io_uring_disabled")),
         work_free_bytes=free,
         work_filesystem=filesystem,
         unknown=gaps.reasons,

@@ -194,6 +194,11 @@ class Host(Protocol):
         """Run a short command (output at most 1 MiB)."""
         ...
 
+    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+        """Run a short script of ours by `sh` on a host that is not open, in one exchange: connect, run, disconnect. It
+        has no work folder, takes no lock, and nothing of it is left (output at most 1 MiB). Raises as `open` does."""
+        ...
+
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         """Copy a file to the host, under a temporary name first."""
         ...

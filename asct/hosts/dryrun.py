@@ -43,6 +43,9 @@ class DryRun(Unqueued):
         self.commands.append(shlex.join(argv))
         return Answer(0, "", "")
 
+    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+        return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
+
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         self.commands.append(f"install -D -m {mode:o} {shlex.join([str(source), target])}")
 

@@ -73,7 +73,9 @@ class Link(Protocol):
     place: str
     """How messages name it: `altra-01 (bench@10.0.0.7:2222)`."""
 
-    def connect(self) -> None: ...
+    def connect(self, *, files: bool = True) -> None:
+        """Make the connection; without `files` its file transfer is not opened, which takes exchanges of its own."""
+        ...
 
     def close(self) -> None: ...
 

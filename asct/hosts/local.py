@@ -107,10 +107,13 @@ class LocalHost(Unqueued):
         if folders is not None:
             remove_tree(Path(folders.work))
             self._lock.release()
-            with self._mutex:
-                for end in self._wake:
-                    os.close(end)
-                self._wake = (-1, -1)
+            self._close_wake()
+
+    def _close_wake(self) -> None:
+        with self._mutex:
+            for end in self._wake:
+                os.close(end)
+            self._wake = (-1, -1)
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
         script.task_line(self.name, task, empty=False)  # refuses what a remote host would refuse
@@ -200,11 +203,21 @@ class LocalHost(Unqueued):
         return fetched, notes
 
     def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+        return self._answer(argv, self.work, timeout_s, stdin)
+
+    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+        self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            return self._answer(["sh", "-s", *arguments], "/", timeout_s, text)
+        finally:
+            self._close_wake()
+
+    def _answer(self, argv: Sequence[str], folder: str, timeout_s: float, stdin: str) -> Answer:
         script.call(self.name, "answer", *argv)  # refuses what a remote host would refuse
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write(stdin.encode("utf-8", "surrogateescape"))
             given.seek(0)
-            process = Process(tuple(argv), self.work)
+            process = Process(tuple(argv), folder)
             streams = (given.fileno(), out.fileno(), err.fileno())
             with self._busy(), _Group.start(process, streams=streams) as group:
                 self._hear_out(group, argv[0], timeout_s, streams[1:])

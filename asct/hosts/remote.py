@@ -251,6 +251,27 @@ class RemoteHost(Unqueued):
             raise HostError(self.name, problems.answer_too_long(self._link.place, argv[0], ANSWER_LIMIT))
         return Answer(channel.status(), stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
+    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+        text = f"nl='\n'\n{script.call(self.name, 'set --', *arguments)}\n{text}"
+        self._interrupted = False
+        self._link.connect(files=False)
+        try:
+            with self._link.within(timeout_s + SHORT_S, "looking at the host"):
+                channel = self._link.start("exec sh -s")
+                channel.send(_encoded(text))
+                channel.finish_input()
+                until = time.monotonic() + timeout_s
+                out, err = _drain(channel, ANSWER_LIMIT, lambda: self._interrupted or time.monotonic() > until)
+                if max(len(out), len(err)) > ANSWER_LIMIT:
+                    raise HostError(self.name, problems.answer_too_long(self._link.place, "sh", ANSWER_LIMIT))
+                return Answer(channel.status(), out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        except TimeoutError:
+            if self._interrupted:
+                raise HostLost(self.name, problems.interrupted(self._link.place, "sh")) from None
+            raise self._late("sh", timeout_s) from None
+        finally:
+            self._link.close()
+
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         below(self.name, target, [self.work, self.cache])
         with self._link.within(_transfer_s(source.stat().st_size), f"sending {target}"):

@@ -97,6 +97,10 @@ class ReplayHost(Unqueued):
         stdout, stderr = (self._bytes(files.get(name, "")).decode("utf-8", "replace") for name in ("stdout", "stderr"))
         return Answer(entry.get("status") or 0, stdout, stderr)
 
+    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+        self.open()
+        return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
+
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         self.asked.append(f"put {target}")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, ConnectError, HostError, HostLost
 from asct.hosts import slurm_memory, slurm_problems
-from asct.hosts.base import Host, JobBrief, Session
+from asct.hosts.base import Answer, Host, JobBrief, Session
 from asct.hosts.remote import RemoteHost
 from asct.hosts.slurm_job import LOOK_S, After, Allocation, Request, arguments, cancel, job_name, order, submit
 from asct.hosts.slurm_link import SlurmLink
@@ -254,6 +254,14 @@ class SlurmHost(RemoteHost):
     def interrupt(self) -> None:
         self._over.set()
         super().interrupt()
+
+    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+        """In a job of its own: there is no other way to the node."""
+        self.open()
+        try:
+            return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
+        finally:
+            self.close()
 
     def close(self) -> None:
         tidy = self._link.alive() if self.work else not self._memory.work

@@ -43,7 +43,7 @@ class SlurmLink:
         self._allocation = allocation
         self.place = f"{self._name} (job {allocation.job} on {node})"
 
-    def connect(self) -> None:
+    def connect(self, *, files: bool = True) -> None:
         allocation = self._given()
         seen = self._settled(allocation.job)
         if seen.over:

@@ -51,7 +51,7 @@ class SshLink:
         self._watch: Watch | None = None
         self._allowed_s = 0.0
 
-    def connect(self) -> None:
+    def connect(self, *, files: bool = True) -> None:
         self._hops = []
         try:
             self._connect_hops()
@@ -60,11 +60,15 @@ class SshLink:
             raise
         self._watch = Watch(self.cut)
         self._watch.start()
+        if files:
+            self._open_files()
+
+    def _open_files(self) -> None:
         with self.within(self._connect_s, "opening sftp"):
             try:
                 self._files = Files(self._spec.name, self._transport().open_sftp_client(), self.alive)
             except (paramiko.SSHException, paramiko.SFTPError, EOFError) as error:
-                if self._watch.fired or not self.alive():
+                if (self._watch is not None and self._watch.fired) or not self.alive():
                     raise
                 self.close()
                 raise ConnectError(self._spec.name, problems.no_sftp(self.place)) from error

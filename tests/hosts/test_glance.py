@@ -1,0 +1,103 @@
+"""A look at a host that is not open: one connection, one exchange, nothing left there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import paramiko
+import pytest
+
+from asct.errors import ConnectError, HostError, HostTimeout
+from asct.facts.batch import glance
+from asct.hosts import local
+from asct.hosts.opening import make_host
+from asct.plan.model import HostSpec
+from tests.hosts.conftest import KINDS, spec_of
+from tests.sshd import Sshd
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_script_gets_its_arguments_and_leaves_nothing(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    spec = spec_of(kind, request, tmp_path)
+    host = make_host(spec)
+    answer = host.glance('printf "%s|" "$#" "$@"; pwd >&2; exit 3', ["a b", "it's\ntwo lines", ""])
+    assert (answer.status, answer.stdout) == (3, "3|a b|it's\ntwo lines||")
+    assert not Path(spec.workdir).exists() or not list(Path(spec.workdir).iterdir())
+    assert not (tmp_path / "work").exists()
+    assert host.glance("echo again", []).stdout == "again\n"
+
+
+@pytest.mark.slurm
+def test_on_a_node_of_slurm(slurm_host: Any) -> None:
+    slurm_host.close()
+    assert slurm_host.glance("echo $1", ["there"]).stdout == "there\n"
+    assert not slurm_host.work
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_bounds(kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = make_host(spec_of(kind, request, tmp_path))
+    with pytest.raises(HostTimeout):
+        host.glance("exec sleep 60", [], timeout_s=0.5)
+    monkeypatch.setattr(local, "GRACE_S", 0.2)
+    with pytest.raises(HostError, match="more than"):
+        host.glance("yes", [])
+
+
+@pytest.mark.ssh
+def test_the_facts_take_one_connection_and_one_exchange(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    real = paramiko.Transport.open_channel
+
+    def counted(self: paramiko.Transport, kind: str, *rest: Any, **more: Any) -> paramiko.Channel:
+        opened.append(kind)
+        return real(self, kind, *rest, **more)
+
+    monkeypatch.setattr(paramiko.Transport, "open_channel", counted)
+    before = sshd.log.read_text().count("Accepted publickey")
+    spec = sshd.spec()
+    there = set(Path(spec.workdir).iterdir()) if Path(spec.workdir).exists() else set()
+    found = glance(make_host(spec), spec.workdir)
+    assert found.said("id") and found.text("/proc/cpuinfo")
+    assert opened == ["session"]
+    assert sshd.log.read_text().count("Accepted publickey") == before + 1
+    assert (set(Path(spec.workdir).iterdir()) if Path(spec.workdir).exists() else set()) == there
+
+
+@pytest.mark.ssh
+def test_a_shell_that_says_something_else(sshd: Sshd) -> None:
+    """An account whose key may run one program only."""
+    keys = sshd.folder / "authorized_keys"
+    before = keys.read_text()
+    keys.write_text(f'command="echo only backups" {before}')
+    try:
+        with pytest.raises(HostError, match="only backups") as error:
+            glance(make_host(sshd.spec()), "/var/tmp/asct")
+    finally:
+        keys.write_text(before)
+    assert error.value.diagnostics[0].code == "E327"
+
+
+@pytest.mark.ssh
+def test_nobody_there(sshd: Sshd) -> None:
+    with pytest.raises(ConnectError):
+        glance(make_host(sshd.spec(port=1)), "/var/tmp/asct")
+
+
+def test_a_work_folder_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Free space is that of the folder above; the answers of tools go into the account's cache, if it can be made."""
+    monkeypatch.setattr(
+        local, "_environment", lambda: {**os.environ, "LC_ALL": "C", "XDG_CACHE_HOME": str(tmp_path / "c")}
+    )
+    host = make_host(HostSpec("here", "local"))
+    found = glance(host, str(tmp_path / "not" / "there"))
+    assert found.said("df")
+    assert [path.name.startswith("facts-") for path in (tmp_path / "c" / "asct").iterdir()] == [True]
+    assert (tmp_path / "c" / "asct").stat().st_mode & 0o777 == 0o700
+    assert not (tmp_path / "not").exists()
+    monkeypatch.setattr(local, "_environment", lambda: {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": "/proc/none"})
+    assert glance(host, "relative").said("df")
