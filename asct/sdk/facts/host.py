@@ -51,6 +51,8 @@ class HostFacts(Fact):
     tools: dict[str, ToolFact] = Field(default_factory=dict)
     io_uring: bool | None = None
     """Whether the kernel lets this account make an io_uring (kernel.io_uring_disabled and friends)."""
+    io_uring_disabled: int | None = None
+    """The value of kernel.io_uring_disabled; null where the kernel has no such limit (before Linux 6.6)."""
     work_free_bytes: int | None = None
     """Free space where the work folder is."""
     work_filesystem: str | None = None
