@@ -1,0 +1,160 @@
+"""The map that the arm_cmn driver draws of a mesh: /sys/kernel/debug/arm-cmn/map, map_1, ... (one a mesh).
+
+Its format is that of `arm_cmn_map_show` in the kernel's drivers/perf/arm-cmn.c. Rows go from north to south. Each has
+the crosspoints with the debug and trace domain of each, and for each port what hangs on it and the logical ids of
+its devices 0 and 1. What has no node of the configuration tree, as requesters of CPUs have none, has no id either. The
+widths of cells differ between versions of the driver, and numbers of three digits break the columns, so that cells
+are told by the bars between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from asct.facts.cmn.layouts.names import DEVICES
+from asct.facts.cmn.model import Crosspoint, Mesh, Node, Port
+from asct.facts.gaps import Gaps
+
+MOST: Final = 16
+"""Crosspoints along one axis: CMN S3 has room for 16 in its node ids, the others for fewer."""
+
+_CODES: Final = {
+    "RN-I": 0x01, "RN-D": 0x02, "RN-F_B": 0x04, "RN-F_B_E": 0x05, "RN-F_A": 0x06, "RN-F_A_E": 0x07, "HN-T": 0x08,
+    "HN-I": 0x09, "HN-D": 0x0A, "HN-P": 0x0B, "SN-F": 0x0C, "SBSX": 0x0D, "HN-F": 0x0E, "SN-F_E": 0x0F, "SN-F_D": 0x10,
+    "CXHA": 0x11, "CXRA": 0x12, "CXRH": 0x13, "RN-F_D": 0x14, "RN-F_D_E": 0x15, "RN-F_C": 0x16, "RN-F_C_E": 0x17,
+    "RN-F_E": 0x18, "RN-F_E_E": 0x19, "HN-S": 0x1A, "LCN": 0x1B, "MTSX": 0x1C, "HN-V": 0x1D, "CCG": 0x1E,
+    "RN-F_F": 0x20, "RN-F_F_E": 0x21, "SN-F_F": 0x22,
+}  # fmt: skip
+"""The driver's short names and what they stand for in a port's device_type: `arm_cmn_device_type` of the driver."""
+_HEAD: Final = re.compile(r"\s*X((\s+\d{1,2})+)\s*")
+_XP: Final = re.compile(r"XP #(\d{1,4})")
+_DTC: Final = re.compile(r"DTC (\d)")
+_ID: Final = re.compile(r"#(\d{1,5})")
+
+
+@dataclass(slots=True)
+class _Place:
+    """A crosspoint while its rows are read: device names and ids by port."""
+
+    logical_id: int
+    dtc: int | None = None
+    names: dict[int, str] = field(default_factory=dict)
+    ids: dict[int, dict[int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Where the reader stands; `places` by (x, y)."""
+
+    width: int
+    places: dict[tuple[int, int], _Place] = field(default_factory=dict)
+    y: int | None = None
+    port: int | None = None
+    odd: int = 0
+
+    def row(self, cells: list[str]) -> Iterator[tuple[_Place, str]]:
+        """The crosspoints of the row that is read, each with its cell; a row of another length is counted as odd."""
+        self.odd += len(cells) != self.width
+        for x, cell in enumerate(cells):
+            place = None if self.y is None else self.places.get((x, self.y))
+            if place is not None:
+                yield place, cell.strip()
+
+
+def mesh_of_map(text: str, instance: int) -> Mesh | None:
+    """The mesh that a map shows, null if the text is no map. What is cut off or odd is noted in `unknown`."""
+    lines = text.split("\n")
+    head = _HEAD.fullmatch(lines[0])
+    width = len(head[1].split()) if head else 0
+    if not 0 < width <= MOST:
+        return None
+    reading = _Reading(width)
+    for line in lines[1:]:
+        _read(reading, line)
+    if not reading.places:
+        return None
+    gaps = Gaps()
+    height = max(y for _, y in reading.places) + 1
+    missing = width * height - len(reading.places)
+    if missing or reading.odd:
+        gaps.note("crosspoints", f"the map of the driver is cut off or odd: {missing} crosspoints are missing")
+    for name in ("node_id", "registers", "slc_bytes", "sf_bytes", "chi", "multiple_dtm"):
+        gaps.note(name, "the map of the driver does not say it")
+    return Mesh(
+        width=width,
+        height=height,
+        source="debugfs",
+        instance=instance,
+        crosspoints=[_crosspoint(at, place) for at, place in sorted(reading.places.items(), key=_by_row)],
+        nodes=[node for at, place in sorted(reading.places.items(), key=_by_row) for node in _nodes(at, place)],
+        unknown=gaps.reasons,
+    )
+
+
+def _by_row(item: tuple[tuple[int, int], _Place]) -> tuple[int, int]:
+    (x, y), _ = item
+    return y, x
+
+
+def _read(reading: _Reading, line: str) -> None:
+    """One line; what stands behind the last bar is cut off or nothing."""
+    head, bar, rest = line.partition("|")
+    cells = rest.split("|")[:-1]
+    if not bar or not cells:
+        return
+    if _XP.search(cells[0]):
+        _begin_row(reading, head.strip(), cells)
+    elif "DTC" in rest:
+        for place, cell in reading.row(cells):
+            found = _DTC.search(cell)
+            place.dtc = int(found[1]) if found else None
+    elif re.fullmatch(r" {2}\d {2}", head):
+        reading.port = int(head)
+        for place, cell in reading.row(cells):
+            if cell:
+                place.names[reading.port] = cell
+    elif re.fullmatch(r" {4}\d", head) and reading.port is not None:
+        _read_ids(reading, reading.port, int(head), cells)
+
+
+def _read_ids(reading: _Reading, port: int, device: int, cells: list[str]) -> None:
+    for place, cell in reading.row(cells):
+        found = _ID.search(cell)
+        if found:
+            place.ids.setdefault(port, {})[device] = int(found[1])
+
+
+def _begin_row(reading: _Reading, label: str, cells: list[str]) -> None:
+    reading.port = None
+    reading.y = int(label) if re.fullmatch(r"\d{1,2}", label) and int(label) < MOST else None
+    for x, cell in enumerate(cells[: reading.width]):
+        found = _XP.search(cell)
+        if found and reading.y is not None:
+            reading.places[x, reading.y] = _Place(int(found[1]))
+    reading.odd += len(cells) != reading.width or reading.y is None
+
+
+def _crosspoint(at: tuple[int, int], place: _Place) -> Crosspoint:
+    ports = [_port(port, name, place.ids.get(port, {})) for port, name in sorted(place.names.items())]
+    return Crosspoint(logical_id=place.logical_id, x=at[0], y=at[1], dtc=place.dtc, ports=ports)
+
+
+def _port(port: int, name: str, ids: dict[int, int]) -> Port:
+    code = _CODES.get(name)
+    if code is None:
+        return Port(port=port, devices=len(ids) or None)
+    kind, device_type = DEVICES[code]
+    return Port(port=port, kind=kind, device_type=device_type, code=code, devices=len(ids) or None)
+
+
+def _nodes(at: tuple[int, int], place: _Place) -> Iterator[Node]:
+    """The nodes that bear the ids, by what hangs on their ports; a port has others too, which the map leaves out."""
+    for port, ids in sorted(place.ids.items()):
+        kind = _port(port, place.names.get(port, ""), {}).kind
+        if kind is None:
+            continue
+        for device, logical_id in sorted(ids.items()):
+            yield Node(type=kind, logical_id=logical_id, x=at[0], y=at[1], port=port, device=device)
