@@ -31,8 +31,14 @@ fail() {
         say "failed $key $*"
         over
     fi
+    clear_away
     say "failed $*"
     exit 0
+}
+
+# The folder of a session that came to nothing goes again: nobody would come for it, and it would stay for a week.
+clear_away() {
+    if [ -f "${root:-}/.session" ] && [ ! -s "$root/.journal" ]; then rm -rf -- "$root"; fi
 }
 
 # look PID: sets $start, when it began in ticks since boot: field 22, counted from behind the name in parentheses.
@@ -123,6 +129,7 @@ end_all() {
 }
 
 locked() {
+    clear_away
     for one in "$LOCK".[0-9]*; do
         [ -f "$one" ] && alive "$one" || continue
         { read -r first; IFS= read -r text; } <"$one"
