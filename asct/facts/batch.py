@@ -47,16 +47,14 @@ def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
     gaps = Gaps()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)
-    chips = cpu.processors(found, gaps)
     for name, count in found.left.items():
         gaps.note(name, f"{count} more were left out: there are too many")
     return HostFacts(
         host=host,
         collected_at=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
         system=machine,
-        cpu=chips.cpu,
-        caches=chips.caches,
-        cache_levels=chips.cache_levels,
+        cpu=cpu.cpu(found, gaps),
+        caches=cpu.caches(found, gaps),
         nodes=nodes.nodes(found, gaps),
         memory=memory.memory(found, machine.virtualization, gaps),
         load=system.load(found, gaps),
