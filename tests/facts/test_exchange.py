@@ -1,0 +1,135 @@
+"""The script on made-up machines too large to own: what it prints stays small, and nothing of it is lost unsaid."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from asct.facts import exchange
+from asct.facts.exchange import script
+from asct.facts.snapshot import Snapshot, from_output
+from asct.facts.sources import CPU
+from asct.facts.sources.model import Folders
+
+TOKEN = "asct-0123456789abcdef"
+SHELLS = ("dash", "bash", "busybox sh")
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest) -> list[str]:
+    return str(request.param).split()
+
+
+def look(shell: list[str], text: str, folder: Path, path: str | None = None) -> tuple[Snapshot, str]:
+    """What a shell prints of the script, with a work folder and a cache of its own."""
+    for name in ("work", "cache"):
+        (folder / name).mkdir(exist_ok=True)
+    program = shutil.which(shell[0])
+    assert program is not None
+    words = [program, *shell[1:], "-s", TOKEN, f"{folder}/work", f"{folder}/cache"]
+    environment = {"PATH": path or "/usr/sbin:/usr/bin:/sbin:/bin"}
+    done = subprocess.run(words, input=text, capture_output=True, text=True, env=environment, check=False)
+    assert done.stderr == ""
+    return from_output(done.stdout, TOKEN), done.stdout
+
+
+def steady(text: str) -> str:
+    """Without the clocks of x86, which change all the time."""
+    return re.sub(r"(?m)^(cpu MHz.*: ).*", r"\1", text).strip()
+
+
+def test_this_machine_is_written_out_as_it_is(shell: list[str], tmp_path: Path) -> None:
+    found, _ = look(shell, script(), tmp_path)
+    assert steady(found.files["/proc/cpuinfo"]) == steady(Path("/proc/cpuinfo").read_text())
+    packed = [path for path in found.files if re.fullmatch(rf"{CPU}/cpu\d+/.*", path)]
+    assert packed
+    for path in packed:
+        if "freq" not in path and "time" not in path and "usage" not in path:
+            assert found.files[path] == Path(path).read_text().rstrip(), path
+    assert found.left == {}
+
+
+def test_hosts_without_awk_are_read_unpacked(shell: list[str], tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "grep", "xargs", "cat", "sed", "readlink", "ls", "df", "id", "uname", "rm", "mv", "mkdir"):
+        program = shutil.which(name)
+        assert program is not None
+        (tools / name).symlink_to(program)
+    text = script().replace("PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "")
+    found, _ = look(shell, text, tmp_path, str(tools))
+    assert steady(found.files["/proc/cpuinfo"]) == steady(Path("/proc/cpuinfo").read_text())
+
+
+def server(folder: Path, cpus: int) -> None:
+    """Folders of CPUs, two threads a core, 96 cores a package, five caches of which the last is shared by 16."""
+    for cpu in range(cpus):
+        core = cpu % (cpus // 2)
+        values = {
+            "core_id": core,
+            "physical_package_id": core // 96,
+            "thread_siblings_list": f"{core},{core + cpus // 2}",
+        }
+        files = {f"topology/{name}": str(value) for name, value in values.items()}
+        for index, (level, kind, size) in enumerate(
+            ((1, "Data", "48K"), (1, "Instruction", "32K"), (2, "Unified", "2048K"), (3, "Unified", "32768K"))
+        ):
+            first = core // 16 * 16
+            shared = f"{first}-{first + 15}" if level == 3 else values["thread_siblings_list"]
+            named = {"level": level, "type": kind, "size": size, "shared_cpu_list": shared, "coherency_line_size": 64}
+            files |= {f"cache/index{index}/{name}": str(value) for name, value in named.items()}
+        for name, text in files.items():
+            path = folder / f"cpu{cpu}" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n")
+
+
+def test_hundreds_of_cpus(tmp_path: Path) -> None:
+    server(tmp_path / "sys", 576)
+    info = "".join(
+        f"processor\t: {cpu}\nmodel name\t: A chip\nflags\t\t: fpu{' flag' * 200}\ncore id\t\t: {cpu // 2}\n\n"
+        for cpu in range(576)
+    )
+    (tmp_path / "cpuinfo").write_text(info)
+    text = script().replace(CPU, f"{tmp_path}/sys").replace("/proc/cpuinfo", f"{tmp_path}/cpuinfo")
+    found, printed = look(["dash"], text, tmp_path)
+    assert len(printed) < 200_000
+    assert found.files[f"{tmp_path}/cpuinfo"] == info.strip()
+    wanted = {str(path): path.read_text().strip() for path in (tmp_path / "sys").rglob("*") if path.is_file()}
+    taken = {path: text for path, text in found.files.items() if path.startswith(f"{tmp_path}/sys/cpu")}
+    assert taken == {path: text for path, text in wanted.items() if path in taken}
+    assert len(taken) > 576 * 10
+
+
+def test_thousands_of_devices(shell: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hardware comes first, wherever its name stands; the rest is counted."""
+    block = tmp_path / "block"
+    for number in range(3000):
+        (block / f"loop{number}").mkdir(parents=True)
+        (block / f"loop{number}" / "size").write_text("8\n")
+    for name in ("a b", "sda", "zz"):
+        (block / name / "device").mkdir(parents=True)
+        (block / name / "size").write_text("9\n")
+    folders = Folders("block_devices", (f"{block}/*",), ("size", "device/m*"), 100)
+    monkeypatch.setattr(exchange, "FOLDERS", (folders,))
+    found, _ = look(shell, script(), tmp_path)
+    sizes = {path.split("/")[-2]: text for path, text in found.files.items() if path.startswith(f"{block}/")}
+    assert len(sizes) == 100
+    assert {name for name, text in sizes.items() if text == "9"} == {"a b", "sda", "zz"}
+    assert found.left == {"block_devices": 2903}
+
+
+def test_long_files(shell: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, lines in (("a", 5000), ("b", 20), ("c", 3)):
+        (tmp_path / name).write_text(f"{'x' * 200}\n" * lines)
+    monkeypatch.setattr(exchange, "FILES", tuple(f"{tmp_path}/{name}" for name in "abc"))
+    found, printed = look(shell, script(), tmp_path)
+    assert len(printed) < 1 << 20
+    assert found.left[f"{tmp_path}/a"] > 3000
+    lines = found.files[f"{tmp_path}/a"].split("\n")
+    assert set(lines) == {"x" * 200}
+    assert len(lines) + found.left[f"{tmp_path}/a"] == 5000
