@@ -1,0 +1,165 @@
+"""The topology as an SVG picture: boxes in boxes, every core and every thread.
+
+A picture stands alone (its colours follow the reader's light or dark scheme) or inside a page, whose variables it uses
+where they exist. Lengths are CSS pixels.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from asct.analysis.topology.parts import Kind, Part, machine
+from asct.sdk.facts import HostFacts
+from asct.values.cpulist import format_cpulist
+
+_GAP: Final = 6.0
+_LINE: Final = 15.0
+_GLYPH: Final = 6.4
+"""Mean width of a character of the 11 px font; texts are wrapped by it."""
+_CORE: Final = 46.0
+_WIDEST: Final = 1080.0
+_LIGHT: Final = {
+    "ink": "var(--text, #1b222c)", "muted": "var(--muted, #55606e)", "line": "var(--line, #c3cad3)",
+    "machine": "var(--paper, #ffffff)", "socket": "#e8eef6", "node": "#dfeee4", "cache": "#f6ecd9", "core": "#ffffff",
+    "device": "#efe6f3",
+}  # fmt: skip
+_DARK: Final = {
+    "ink": "var(--text, #e6eaf0)", "muted": "var(--muted, #a3afbf)", "line": "var(--line, #465160)",
+    "machine": "var(--paper, #12161c)", "socket": "#1c2733", "node": "#1b2d23", "cache": "#332b1a", "core": "#171c23",
+    "device": "#2b2230",
+}  # fmt: skip
+_FILLS: Final = {
+    "machine": "machine", "socket": "socket", "die": "socket", "node": "node", "cache": "cache", "cluster": "cache",
+    "core": "core", "drive": "device", "interface": "device",
+}  # fmt: skip
+
+
+def _style() -> str:
+    """Light, dark by the reader's scheme, dark by the choice of a page that the picture stands in."""
+    light, dark = (" ".join(f"--t-{name}: {value};" for name, value in colours.items()) for colours in (_LIGHT, _DARK))
+    fills = "".join(f".topology .{kind} {{ fill: var(--t-{name}); }} " for kind, name in _FILLS.items())
+    return (
+        f".topology {{ {light} font: 11px system-ui, sans-serif; }} "
+        "@media (prefers-color-scheme: dark) "
+        f"{{ :root:not([data-theme=light]) .topology, .topology:root {{ {dark} }} }} "
+        f":root[data-theme=dark] .topology {{ {dark} }} "
+        ".topology rect { stroke: var(--t-line); } .topology text { fill: var(--t-ink); } "
+        f".topology .detail {{ fill: var(--t-muted); }} {fills}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A part that has its size; `inner` with their corners relative to this one's."""
+
+    part: Part
+    heading: tuple[tuple[str, str], ...]
+    """Lines of text with their class."""
+    width: float
+    height: float
+    inner: tuple[tuple[float, float, _Box], ...] = ()
+
+
+def drawing(facts: HostFacts) -> str:
+    """An `<svg>` element as text. Values of the facts are escaped."""
+    whole, across = machine(facts)
+    box = _boxed(whole, _WIDEST)
+    root = ET.Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "class": "topology",
+            "role": "img",
+            "viewBox": f"0 0 {box.width + 2:g} {box.height + 2:g}",
+            "width": f"{box.width + 2:g}",
+            "height": f"{box.height + 2:g}",
+        },
+    )
+    ET.SubElement(root, "title").text = f"Topology of {whole.title}"
+    if across:
+        ET.SubElement(root, "desc").text = "; ".join(across)
+    ET.SubElement(root, "style").text = _style()
+    _draw(root, box, 1.0, 1.0)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _boxed(part: Part, widest: float, told: bool = False) -> _Box:
+    """Lay out from the inside: the inner boxes of a kind in rows that are not wider than `widest`.
+
+    `told`: a box around this one says what the cores are.
+    """
+    if part.kind == "core":
+        return _core(part)
+    everywhere, own = _designs(part), {one.detail for one in part.parts if one.kind == "core"}
+    inner = [_boxed(one, widest - 2 * _GAP, told or len(everywhere) == 1) for one in part.parts]
+    rows = [row for _, kind in groupby(inner, key=lambda box: box.part.kind) for row in _rows(list(kind), widest)]
+    needed = max((sum(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
+    width = max(needed + 2 * _GAP, _least(part.kind))
+    design = next(iter(everywhere)) if len(everywhere) == 1 else next(iter(own)) if len(own) == 1 else ""
+    heading = _heading(part, "" if told else design, width)
+    y = _GAP + _LINE * len(heading)
+    placed: list[tuple[float, float, _Box]] = []
+    for row in rows:
+        x = _GAP
+        for box in row:
+            placed.append((x, y, box))
+            x += box.width + _GAP
+        y += max(box.height for box in row) + _GAP
+    return _Box(part, heading, width, y + (0 if rows else _GAP), tuple(placed))
+
+
+def _designs(part: Part) -> set[str]:
+    """What the cores in a box are."""
+    if part.kind == "core":
+        return {part.detail}
+    return {design for one in part.parts for design in _designs(one)}
+
+
+def _least(kind: Kind) -> float:
+    return 240.0 if kind in ("machine", "socket", "node") else 150.0 if kind in ("drive", "interface") else 60.0
+
+
+def _rows(inner: list[_Box], widest: float) -> list[list[_Box]]:
+    """As many side by side as make the whole about twice as wide as high, and fit; rows of the same length if that can
+    be had nearby."""
+    width = max(box.width for box in inner) + _GAP
+    height = max(box.height for box in inner) + _GAP
+    fitting = max(1, min(len(inner), int((widest - _GAP) // width)))
+    wished = min(fitting, math.ceil(math.sqrt(2 * len(inner) * height / width)))
+    even = [count for count in range(wished, min(fitting, 2 * wished) + 1) if len(inner) % count == 0]
+    columns = even[0] if even else wished
+    return [inner[start : start + columns] for start in range(0, len(inner), columns)]
+
+
+def _core(part: Part) -> _Box:
+    """A core shows the numbers of its CPUs; what it has inside stands in a box around it and in a tip."""
+    text = format_cpulist(part.cpus).replace(",", " ")
+    lines = textwrap.wrap(text, int((_CORE - 8) / _GLYPH)) or [""]
+    return _Box(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)
+
+
+def _heading(part: Part, design: str, width: float) -> tuple[tuple[str, str], ...]:
+    room = max(8, int((width - 2 * _GAP) / _GLYPH))
+    title = part.detail if part.kind == "cache" else part.title
+    details = [part.detail, f"each core: {design}" if design else ""]
+    texts = [(title, ""), *((text, "detail") for text in details if text and text != title)]
+    return tuple((line, kind) for text, kind in texts for line in textwrap.wrap(text, room))
+
+
+def _draw(parent: ET.Element, box: _Box, x: float, y: float) -> None:
+    group = ET.SubElement(parent, "g", {"transform": f"translate({x:g} {y:g})"})
+    part = box.part
+    tip = ", ".join(text for text in (part.title, part.detail, f"CPUs {format_cpulist(part.cpus)}") if text)
+    ET.SubElement(group, "title").text = tip if part.cpus else f"{part.title}, {part.detail}"
+    size = {"width": f"{box.width:g}", "height": f"{box.height:g}", "rx": "4"}
+    ET.SubElement(group, "rect", {"class": part.kind, **size})
+    for number, (line, kind) in enumerate(box.heading):
+        place = {"x": f"{_GAP:g}", "y": f"{_LINE * (number + 1):g}"}
+        ET.SubElement(group, "text", {**place, **({"class": kind} if kind else {})}).text = line
+    for left, top, inner in box.inner:
+        _draw(group, inner, left, top)

@@ -1,0 +1,87 @@
+"""The topology as text: a tree, no wider than asked for. Boxes that are alike are counted, not repeated."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from asct.analysis.topology.parts import Part, machine
+from asct.sdk.facts import HostFacts
+from asct.values.cpulist import format_cpulist
+
+_NEVER_FOLDED: Final = ("socket", "node", "drive", "interface")
+_NOUNS: Final = {"cache": "cache", "core": "core", "cluster": "cluster", "die": "die"}
+_MOST_LISTED: Final = 4
+"""So many groups of CPUs are spelled out; of more the first and the last."""
+
+
+def lines(facts: HostFacts, width: int = 80) -> list[str]:
+    """The tree, then the distances between nodes where there are several."""
+    whole, across = machine(facts)
+    drawn = _wrapped(f"{whole.title}: {whole.detail}" if whole.detail else whole.title, "", "", width)
+    drawn += list(_inside(whole.parts, "", width))
+    if not whole.cpus:
+        drawn.append("The facts name no CPUs, so nothing more can be drawn.")
+    drawn += [line for text in across for line in _wrapped(f"Not drawn: {text}.", "", "", width)]
+    return [*drawn, *_distances(facts)]
+
+
+def _inside(parts: Sequence[Part], indent: str, width: int, each: bool = False) -> Iterator[str]:
+    """The boxes in a box; with `each` in every one of several that are alike, whose CPUs have other numbers."""
+    groups = [list(group) for _, group in groupby(parts, key=_alike)]
+    for number, group in enumerate(groups):
+        last = number == len(groups) - 1
+        head, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        yield from _wrapped(_line(group, each), indent + head, indent + below + "  ", width)
+        yield from _inside(group[0].parts, indent + below, width, each or len(group) > 1)
+
+
+def _alike(part: Part) -> object:
+    """Equal for neighbours that are drawn as one line."""
+    return (part.kind, part.title) if part.kind in _NEVER_FOLDED else part.shape
+
+
+def _line(group: Sequence[Part], each: bool) -> str:
+    first = group[0]
+    title = first.title
+    if first.kind not in _NEVER_FOLDED:
+        title = first.detail if first.kind == "cache" else _NOUNS[first.kind]
+        title = title if len(group) == 1 else f"{len(group)} x {title}"
+    detail = "" if first.kind == "cache" else first.detail
+    head = f"{title}: {detail}" if detail else title
+    if each:
+        return f"each {head}"
+    return f"{head}  [{_cpus(group)}]" if first.cpus else head
+
+
+def _cpus(group: Sequence[Part]) -> str:
+    """`CPUs 0-3 | 4-7`; consecutive single CPUs as one range."""
+    lists = [format_cpulist(part.cpus) for part in group]
+    if all(len(part.cpus) == 1 for part in group):
+        lists = [format_cpulist(cpu for part in group for cpu in part.cpus)]
+    elif len(lists) > _MOST_LISTED:
+        lists = [*lists[:2], "...", lists[-1]]
+    word = "CPU" if len(group) == 1 and len(group[0].cpus) == 1 else "CPUs"
+    return f"{word} {' | '.join(lists)}"
+
+
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, max(width, 40), initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _distances(facts: HostFacts) -> list[str]:
+    """The matrix of relative distances (ACPI SLIT: 10 is the node itself). One too wide is cut into panels by 12."""
+    nodes = [node for node in facts.nodes if node.distances]
+    if len(nodes) < 2 or any(len(node.distances) != len(nodes) for node in nodes):
+        return []
+    drawn = ["", "Distances between nodes (10: the node itself):"]
+    for start in range(0, len(nodes), 12):
+        columns = range(start, min(start + 12, len(nodes)))
+        drawn.append("  from \\ to" + "".join(f"{nodes[column].id:>5}" for column in columns))
+        drawn += [f"{node.id:>11}" + "".join(f"{node.distances[column]:>5}" for column in columns) for node in nodes]
+    return drawn

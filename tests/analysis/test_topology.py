@@ -1,0 +1,194 @@
+"""The drawings of a machine, from made-up facts: nested groups, groups that lie across, many CPUs, hostile names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from asct.analysis.topology import Part, drawing, lines, machine
+from asct.sdk.facts import (
+    BlockDevice,
+    CacheLevel,
+    CoreKind,
+    Cpu,
+    HostFacts,
+    Interface,
+    LogicalCpu,
+    Memory,
+    Network,
+    Node,
+    System,
+)  # fmt: skip
+from asct.values.cpulist import parse_cpulist
+
+
+def cache(level: int, size: int, instances: list[list[int]], kind: str = "Unified") -> CacheLevel:
+    return CacheLevel.model_validate({"level": level, "type": kind, "size_bytes": size, "instances": instances})
+
+
+def threaded(nodes: int = 2, cores: int = 4) -> HostFacts:
+    """One socket, SMT 2: CPU c and c + half are a core; each node has two L3 caches."""
+    total = nodes * cores
+    online = list(range(2 * total))
+
+    def groups(size: int) -> list[list[int]]:
+        return [[cpu for cpu in online if cpu % total // size == number] for number in range(total // size)]
+
+    logical = [LogicalCpu(cpu=cpu, core=cpu % total, socket=0, node=cpu % total // cores) for cpu in online]
+    return HostFacts(
+        host="h",
+        collected_at="x",
+        system=System(hostname="box"),
+        cpu=Cpu(cpus=2 * total, online=online, sockets=1, cores=total, model="Model 1", logical=logical),
+        cache_levels=[
+            cache(1, 32 << 10, groups(1), "Data"), cache(2, 1 << 20, groups(1)), cache(3, 32 << 20, groups(cores // 2)),
+        ],
+        nodes=[
+            Node(id=n, cpus=cpus, memory_bytes=1 << 35, distances=[10 if m == n else 20 for m in range(nodes)])
+            for n, cpus in enumerate(groups(cores))
+        ],
+        memory=Memory(total_bytes=1 << 36),
+    )  # fmt: skip
+
+
+def each(part: Part) -> Iterator[Part]:
+    yield part
+    for one in part.parts:
+        yield from each(one)
+
+
+def kinds(facts: HostFacts) -> list[str]:
+    return [part.kind for part in each(machine(facts)[0])]
+
+
+def drawn_cpus(svg: str) -> list[int]:
+    """The CPUs in the boxes of cores, in order."""
+    found: list[int] = []
+    for group in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}g"):
+        if (box := group.find("{*}rect")) is not None and box.get("class") == "core":
+            texts = " ".join(text.text or "" for text in group.findall("{*}text"))
+            found += [cpu for word in texts.split() for cpu in parse_cpulist(word)]
+    return found
+
+
+def test_each_box_lies_in_the_smallest_one_around_it() -> None:
+    whole, across = machine(threaded())
+    assert across == []
+    (socket,) = whole.parts
+    assert [node.kind for node in socket.parts] == ["node", "node"]
+    assert [part.kind for part in socket.parts[0].parts] == ["cache", "cache"]
+    core = socket.parts[0].parts[0].parts[0]
+    assert (core.kind, core.cpus, core.detail) == ("core", (0, 8), "L2 1M, L1d 32K, 2 threads")
+
+
+def test_boxes_that_are_alike_are_counted() -> None:
+    text = lines(threaded())
+    assert text[0] == "box: 1 socket, 8 cores, 16 CPUs, 64 GiB"
+    assert "   ├─ NUMA node 0: 32 GiB  [CPUs 0-3,8-11]" in text
+    assert "   │  └─ 2 x L3 32M  [CPUs 0-1,8-9 | 2-3,10-11]" in text
+    assert "   │     └─ each 2 x core: L2 1M, L1d 32K, 2 threads" in text
+    assert text[-2:] == ["          0   10   20", "          1   20   10"]
+
+
+def test_a_group_that_lies_across_another_is_named() -> None:
+    facts = threaded()
+    odd = facts.model_copy(update={"cache_levels": [cache(3, 1 << 25, [[*range(6), *range(8, 14)], [6, 7, 14, 15]])]})
+    whole, across = machine(odd)
+    assert across == ["L3 0 lies across NUMA node 0"]
+    assert "Not drawn: L3 0 lies across NUMA node 0." in lines(odd)
+    assert sorted(cpu for part in each(whole) if part.kind == "core" for cpu in part.cpus) == list(range(16))
+
+
+def test_memory_only_nodes_drives_and_interfaces_stand_where_they_hang() -> None:
+    facts = threaded()
+    facts = facts.model_copy(
+        update={
+            "nodes": [*facts.nodes, Node(id=2, cpus=[], memory_bytes=1 << 36)],
+            "block_devices": [
+                BlockDevice(name="nvme0n1", kind="disk", model="X1", size_bytes=10**12, node=1),
+                BlockDevice(name="nvme0n1p1", kind="partition", parent="nvme0n1"),
+                BlockDevice(name="sda", kind="disk"),
+            ],
+            "network": Network(
+                interfaces=[
+                    Interface(name="eth0", kind="ethernet", driver="mlx5_core", speed=100e9, state="up", node=0),
+                    Interface(name="lo", kind="loopback"),
+                    Interface(name="veth1", kind="veth", driver="veth"),
+                ]
+            ),
+        }
+    )
+    whole, _ = machine(facts)
+    first, second = whole.parts[0].parts
+    assert [part.title for part in first.parts if part.kind == "interface"] == ["eth0"]
+    assert [part.title for part in second.parts if part.kind == "drive"] == ["nvme0n1"]
+    assert [part.title for part in whole.parts[1:]] == ["NUMA node 2", "sda"]
+    assert any(line.endswith("NUMA node 2: 64 GiB, no CPUs") for line in lines(facts))
+    assert any(line.endswith("eth0: mlx5_core, 100 Gbit/s, up") for line in lines(facts))
+
+
+def test_cores_of_two_kinds() -> None:
+    logical = [
+        LogicalCpu(cpu=cpu, core=cpu // 2 if cpu < 4 else cpu - 2, socket=0, kind=int(cpu >= 4)) for cpu in range(8)
+    ]
+    big, small = (
+        CoreKind(microarchitecture="Big", cpus=[0, 1, 2, 3]),
+        CoreKind(microarchitecture="Small", cpus=[4, 5, 6, 7]),
+    )
+    cpu = Cpu(cpus=8, online=list(range(8)), sockets=1, cores=6, model="M", logical=logical, kinds=[big, small])
+    facts = HostFacts(host="h", collected_at="x", cpu=cpu, cache_levels=[cache(2, 1 << 21, [[4, 5, 6, 7]])])
+    text = "\n".join(lines(facts))
+    assert "socket 0: Big, Small  [CPUs 0-7]" in text
+    assert "2 x core: Big, 2 threads  [CPUs 0-1 | 2-3]" in text
+    assert "4 x core: Small" in text and "L2 2M  [CPUs 4-7]" in text
+    assert "each core: Small" in drawing(facts) and "each core: Big, 2 threads" in drawing(facts)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 4), (8, 36)])
+def test_the_picture_has_every_cpu_once(shape: tuple[int, int]) -> None:
+    facts = threaded(*shape)
+    assert sorted(drawn_cpus(drawing(facts))) == facts.cpu.online
+    root = ET.fromstring(drawing(facts))
+    left, top, width, height = map(float, (root.get("viewBox") or "").split())
+    assert (left, top) == (0, 0) and 0 < width < 1200 and height > 0
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 4), (8, 36)])
+def test_the_text_is_80_columns_wide(shape: tuple[int, int]) -> None:
+    assert max(map(len, lines(threaded(*shape)))) <= 80
+
+
+def test_boxes_hold_their_boxes() -> None:
+    """Each inner rectangle lies within the outer one, and none over its neighbour."""
+
+    def walk(group: ET.Element) -> tuple[float, float]:
+        box = group.find("{*}rect")
+        assert box is not None
+        width, height = float(box.get("width") or 0), float(box.get("height") or 0)
+        taken: list[tuple[float, float, float, float]] = []
+        for inner in group.findall("{*}g"):
+            x, y = map(float, re.findall(r"[\d.]+", inner.get("transform") or ""))
+            w, h = walk(inner)
+            assert x >= 0 and y >= 0 and x + w <= width and y + h <= height
+            assert all(x >= a + c or a >= x + w or y >= b + d or b >= y + h for a, b, c, d in taken)
+            taken.append((x, y, w, h))
+        return width, height
+
+    (outer,) = ET.fromstring(drawing(threaded(3, 8))).findall("{*}g")
+    walk(outer)
+
+
+def test_names_are_escaped() -> None:
+    facts = threaded().model_copy(update={"system": System(hostname='<script>alert(1)</script>&"')})
+    assert "<script>" not in drawing(facts)
+    assert ET.fromstring(drawing(facts)).findtext("{*}title") == 'Topology of <script>alert(1)</script>&"'
+
+
+def test_nothing_known() -> None:
+    facts = HostFacts(host="h", collected_at="x")
+    assert kinds(facts) == ["machine"]
+    assert lines(facts) == ["h", "The facts name no CPUs, so nothing more can be drawn."]
+    assert ET.fromstring(drawing(facts)).get("role") == "img"
