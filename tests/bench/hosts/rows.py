@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from asct.facts.batch import glance
 from asct.hosts.base import Host, Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
@@ -23,6 +24,7 @@ POINTS = 1000
 PLANNED = 500
 ROUNDS = 3
 COMMANDS = 200
+FACTS = 20
 
 
 def hundred_hosts() -> None:
@@ -52,6 +54,22 @@ def warm_command() -> None:
         times = [_timed(lambda: host.answer(["true"])) * 1e3 for _ in range(COMMANDS)]
     row("a warm command", "ms", *_middle_and_best(times), goal=_below(times, 6, "ms"))
     note(_load())
+
+
+def facts_of_a_host() -> None:
+    """All facts of a host that is not open, in one exchange: its tools are asked for the first time, or their answers
+    are in the account's cache; and what a connection takes of that."""
+    with _spec() as spec:
+        first, again, connected = [], [], []
+        for _ in range(FACTS):
+            make_host(spec).glance('rm -f -- "${XDG_CACHE_HOME:-$HOME/.cache}"/asct/facts-*', [])
+            first.append(_timed(lambda: glance(make_host(spec), spec.workdir)) * 1e3)
+            again.append(_timed(lambda: glance(make_host(spec), spec.workdir)) * 1e3)
+            connected.append(_timed(lambda: make_host(spec).glance("", [])) * 1e3)
+    row("facts of a host, first time", "ms", *_middle_and_best(first))
+    row("facts of a host", "ms", *_middle_and_best(again), goal=_below(again, 150, "ms"))
+    row("a connection that does nothing", "ms", *_middle_and_best(connected))
+    note(f"one connection and one exchange each (tests/hosts/test_glance.py counts them); {_load()}")
 
 
 def thousand_points() -> None:
@@ -99,13 +117,18 @@ def _processor_time(costs: list[tuple[Cost, float]]) -> str:
 
 
 @contextmanager
-def _connected() -> Iterator[Host]:
+def _spec() -> Iterator[HostSpec]:
     with fleet(1) as made:
         server = made.servers["n001"]
-        spec = HostSpec(
+        yield HostSpec(
             "n001", "ssh", address=server.address, port=server.port, user=server.user,
             identity_file=str(made.identity), known_hosts=str(made.known_hosts),
         )  # fmt: skip
+
+
+@contextmanager
+def _connected() -> Iterator[Host]:
+    with _spec() as spec:
         host = make_host(spec, folder=Path.cwd())
         host.open(Session("bench", "the bench of hosts"))
         try:
@@ -136,6 +159,7 @@ ROWS: dict[str, Callable[[], None]] = {
     "hundred": hundred_hosts,
     "one": one_host,
     "command": warm_command,
+    "facts": facts_of_a_host,
     "points": thousand_points,
     "plan": dry_plan,
 }
