@@ -28,8 +28,9 @@ def crosspoint(product: Product, revision: str | None) -> tuple[RegisterLayout, 
 
 
 def _connected(product: Product, port: int, offset: int) -> RegisterLayout:
+    known = {code: name for code, name in DEVICE_NAMES.items() if code < 1 << product.device_bits}
     fields = [
-        bits(f"device_type_p{port}", product.device_bits - 1, 0, "what hangs on it", DEVICE_NAMES),
+        bits(f"device_type_p{port}", product.device_bits - 1, 0, "what hangs on it", known),
         bit(f"cal_connected_p{port}", 7, "several devices share it, by a component aggregation layer"),
     ]
     if product.part != CI_700:

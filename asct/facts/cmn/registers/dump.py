@@ -1,0 +1,159 @@
+"""What is asked of the kernel `cmn`, and what it prints; kernels/cmn/README.md has its lines.
+
+It is asked for registers by `asked`: first for those that tell the topology, of all meshes that are known, and
+then, if all registers are wanted, for those of the mesh that was found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeGuard
+
+from asct.facts.cmn.layouts import discovery, registers_of
+from asct.facts.cmn.layouts.names import CFG, NODE_TYPES, XP
+from asct.facts.cmn.layouts.products import PRODUCTS, of_kind
+from asct.facts.cmn.model import Mesh
+
+KERNEL: Final = "cmn"
+_WORD = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A node as it was printed. `offset` and `parent` are its place and that of the node above it among the registers;
+    `registers` by offset from its own. `skipped` is why it was not looked at, else None.
+    """
+
+    offset: int
+    parent: int | None
+    info: int = 0
+    children: int = 0
+    registers: Mapping[int, int] = field(default_factory=dict)
+    unreadable: int = 0
+    skipped: str | None = None
+
+    @property
+    def code(self) -> int:
+        """Number of its type."""
+        return self.info & 0xFFFF
+
+    @property
+    def node_id(self) -> int:
+        """Where it is in the mesh."""
+        return self.info >> 16 & 0xFFFF
+
+    @property
+    def logical_id(self) -> int:
+        """Its number among those of its type."""
+        return self.info >> 32 & 0xFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """All nodes, each offset once. `base` is the physical address of the registers, None for those of a file."""
+
+    nodes: tuple[Found, ...] = ()
+    base: int | None = None
+    isolation: bool = False
+    """Devices were not looked at."""
+    fault: str | None = None
+    """What is wrong with the output."""
+
+    @property
+    def root(self) -> Found | None:
+        """The configuration node."""
+        return next((node for node in self.nodes if node.parent is None and node.code == CFG), None)
+
+    def below(self, parent: Found) -> list[Found]:
+        """The nodes below a node, in their order."""
+        return [node for node in self.nodes if node.parent == parent.offset and node is not parent]
+
+    def crosspoints(self) -> list[Found]:
+        """Those below the root."""
+        root = self.root
+        return [node for node in self.below(root) if node.code == XP and not node.skipped] if root else []
+
+
+def asked(mesh: Mesh | None = None) -> str:
+    """The kernel's `--registers`: of any mesh what tells its topology, or of this one all that is known."""
+    if mesh is None or mesh.kind is None:
+        groups = {
+            (product.part, code): offsets
+            for product in PRODUCTS.values()
+            for code, offsets in discovery(product).items()
+        }
+        return _listed({key: [f"{offset:x}" for offset in offsets] for key, offsets in groups.items()})
+    part = of_kind(mesh.kind).part
+    found = {
+        (part, code): [
+            f"{register.offset:x}{'w' if register.width == 4 else ''}"
+            for register in registers_of(part, mesh.revision, code)
+        ]
+        for code in NODE_TYPES
+    }
+    for code, offsets in discovery(PRODUCTS[part]).items():
+        found[part, code] += [f"{offset:x}" for offset in offsets if f"{offset:x}" not in found[part, code]]
+    return _listed(found)
+
+
+def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
+    return ";".join(f"{part:x}/{code:x}:{','.join(offsets)}" for (part, code), offsets in groups.items())
+
+
+def read_dump(text: str) -> Dump:
+    """The kernel's standard output. Never raises: what is odd is left out and named in `fault`."""
+    nodes: dict[int, Found] = {}
+    base, isolation, ended, odd = None, False, False, 0
+    for line in text.splitlines():
+        match _parsed(line):
+            case {"t": "sample"} as sample if (node := _node(sample)) is not None:
+                odd += node.offset in nodes
+                nodes.setdefault(node.offset, node)
+            case {"t": "mesh", "isolation": bool(isolated)}:
+                isolation = isolated
+            case {"t": "end", "ok": True}:
+                ended = True
+            case {"t": "meta", "options": {"base": address}} if _number(address):
+                base = address
+            case {"t": "meta" | "ready"}:
+                pass
+            case _:
+                odd += 1
+    faults = [f"{odd} of its lines are odd"] * (odd > 0) + ["it is cut short"] * (not ended)
+    return Dump(tuple(nodes.values()), base, isolation, " and ".join(faults) or None)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _node(sample: Mapping[str, Any]) -> Found | None:
+    """None if it is not what the kernel prints."""
+    offset, parent = sample.get("offset"), sample.get("parent")
+    if not _number(offset) or not (parent is None or _number(parent)):
+        return None
+    skipped = sample.get("skipped")
+    if skipped is not None:
+        return Found(offset, parent, skipped=skipped) if isinstance(skipped, str) else None
+    info, children, listed = sample.get("info"), sample.get("children", 0), sample.get("regs")
+    if not _number(info) or not _number(children) or not isinstance(listed, list):
+        return None
+    registers: dict[int, int] = {}
+    for pair in listed:
+        match pair:
+            case [at, value] if _number(at) and _number(value):
+                registers[at] = value
+            case [at, None] if _number(at):
+                continue
+            case _:
+                return None
+    return Found(offset, parent, info, children, registers, len(listed) - len(registers))
+
+
+def _number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _WORD
