@@ -1,0 +1,79 @@
+"""The places of CPUs that were once detected, kept in the account's cache on the host.
+
+They hold as long as the machine has the same meshes and CPUs. The numbers of CPUs come from the firmware, so another
+start of the machine does not change them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from asct.facts.cmn.model import CpuPlace, Mesh
+from asct.facts.snapshot import Snapshot
+from asct.sdk.facts.base import Fact
+
+
+class KeptPlaces(Fact):
+    """What was detected, and what it holds for. `meshes` are the shapes of the meshes, `present` the CPUs of the
+    machine as /sys/devices/system/cpu/present has them; `places` by instance of a mesh."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+
+    schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
+    detected_at: str
+    present: str
+    meshes: list[str]
+    places: dict[int, dict[int, CpuPlace | None]]
+    unknown: dict[str, str] = Field(default_factory=dict)
+
+
+def shape(mesh: Mesh) -> str:
+    """What makes a mesh the same: its size, and what hangs where. Not where it was read, which differs by account."""
+    ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
+    text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def file_name(found: Snapshot) -> str:
+    """How the file in the cache is called: by the name of the host, for homes that several hosts share."""
+    lines = (found.said("uname") or "").split("\n")
+    name = lines[1].strip() if len(lines) > 1 else ""
+    return f"cmn-cpus-{re.sub('[^A-Za-z0-9._-]', '_', name)}.json"
+
+
+def kept_text(places: KeptPlaces) -> str:
+    """The content of the file."""
+    return places.model_dump_json(by_alias=True) + "\n"
+
+
+def with_kept(meshes: Sequence[Mesh], present: str | None, text: str | None) -> list[Mesh]:
+    """The meshes with their CPUs, from the text of the file; those it does not fit keep none and say why."""
+    why = "where CPUs are was not detected yet; `asct cmn --detect` does"
+    kept = None
+    if text is not None:
+        try:
+            kept = KeptPlaces.model_validate_json(text)
+        except ValidationError:
+            why = "what was detected once cannot be read any more; `asct cmn --detect` does it anew"
+    if kept is not None and (kept.meshes != [shape(mesh) for mesh in meshes] or kept.present != (present or "")):
+        kept = None
+        why = "what was detected is of other meshes or CPUs; `asct cmn --detect` does it anew"
+    if kept is None:
+        return [noted(mesh, {"cpus": why}) for mesh in meshes]
+    return [_placed(mesh, kept) for mesh in meshes]
+
+
+def _placed(mesh: Mesh, kept: KeptPlaces) -> Mesh:
+    placed = mesh.model_copy(update={"cpus": kept.places.get(mesh.instance, {})})
+    return noted(placed, kept.unknown)
+
+
+def noted(mesh: Mesh, reasons: Mapping[str, str]) -> Mesh:
+    """The mesh with further reasons for what is unknown of it."""
+    return mesh.model_copy(update={"unknown": {**mesh.unknown, **reasons}})

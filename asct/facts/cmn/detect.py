@@ -1,0 +1,176 @@
+"""Where each CPU enters a mesh, found by watching: a CPU is loaded, and the port whose requests follow is its own.
+
+A watchpoint counts the flits of one channel at one port of a crosspoint (`wp_dev_sel`, `wp_chn_sel` of
+por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the kernel). All
+that a CPU reads and its caches do not hold is a request (channel REQ) which the port of its RN-F uploads. The kernel
+cmnwatch loads and counts; what is asked of it and what follows from its counts stands here, and is pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from asct.facts.cmn.model import CpuPlace, Mesh
+from asct.facts.cmn.registers.grid import usual_bits
+from asct.facts.cmn.sysfs import Pmu
+
+KERNEL: Final = "cmnwatch"
+EVENTS_FILE: Final = "events"
+REQUESTER: Final = "RN-F"
+"""What a CPU, or a cluster of them, is to the mesh."""
+
+LEAST: Final = 0.1
+"""Requests for each line read that a port must show at least. The port of the CPU shows about one; prefetchers and
+lines found in a cache that several CPUs share make it more or less."""
+SURE: Final = 0.5
+"""From here on the port is right even if others could not be counted."""
+RIVAL: Final = 0.5
+"""A second port with this part of the first one's requests leaves it open which one it is."""
+
+_WATCHPOINT: Final = {"type": 0x7770, "eventid": 0}
+"""watchpoint_up of the driver (CMN_TYPE_WP, CMN_WP_UP): flits from the device to the mesh."""
+_REQ: Final = 0
+"""The request channel in wp_chn_sel (por_dtm_wp0_config)."""
+_ANY: Final = (1 << 64) - 1
+"""Bits set in wp_mask are not compared (por_dtm_wp0_mask), so this matches every flit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One port that is watched, and the event that counts its requests."""
+
+    mesh: int
+    x: int
+    y: int
+    port: int
+    device: int | None
+    """0 if there is but one device on the port, else unknown: a watchpoint tells ports apart, not devices."""
+    line: str
+    """As cmnwatch reads it: type, CPU to open it on, config, config1, config2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What cmnwatch counted while it loaded one CPU: for each watch its requests under load and without (None where it
+    did not count), the lines read meanwhile, and how long both took in ns."""
+
+    cpu: int
+    counts: Sequence[int | None]
+    idle: Sequence[int | None]
+    lines: Sequence[int]
+    ns: Sequence[int]
+    idle_ns: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Which watch a CPU belongs to, with a confidence from 0 to 1; or none, and why."""
+
+    watch: Watch | None
+    confidence: float | None = None
+    why: str = ""
+
+
+def watches(mesh: Mesh, pmu: Pmu) -> list[Watch]:
+    """A watch for every port of the mesh with requesters. Raises ValueError with what is missing."""
+    if pmu.type is None or pmu.cpu is None:
+        raise ValueError(f"{pmu.name} does not say its type or the CPU that counts for it")
+    bits = usual_bits(mesh.width or 1, mesh.height or 1)
+    found = []
+    for xp in mesh.crosspoints:
+        for port in xp.ports:
+            if port.kind != REQUESTER:
+                continue
+            node_id = xp.node_id if xp.node_id is not None else xp.x << (3 + bits) | xp.y << 3
+            words = event_words(pmu, {"nodeid": node_id, "wp_dev_sel": port.port})
+            line = f"{pmu.type} {pmu.cpu} {words[0]:#x} {words[1]:#x} {words[2]:#x}"
+            device = 0 if port.devices == 1 else None
+            found.append(Watch(mesh.instance, xp.x, xp.y, port.port, device, line))
+    if not found:
+        raise ValueError("no port with an RN-F is known")
+    return found
+
+
+def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
+    """config, config1 and config2 of a watchpoint for all requests uploaded at a place (`nodeid`, `wp_dev_sel`).
+
+    Raises ValueError when the driver has no such field, or one too narrow.
+    """
+    values = {**_WATCHPOINT, "bynodeid": 1, "wp_chn_sel": _REQ, "wp_grp": 0, "wp_val": 0, "wp_mask": _ANY, **place}
+    words = [0, 0, 0]
+    for name, value in values.items():
+        bits = pmu.formats.get(name)
+        if bits is None:
+            raise ValueError(f"{pmu.name} has no field {name}: the driver is too old for watchpoints")
+        if not bits.holds(value):
+            raise ValueError(f"the field {name} of {pmu.name} cannot hold {value:#x}")
+        words[bits.word] |= value << bits.low
+    return words[0], words[1], words[2]
+
+
+def counted(line: Mapping[str, object], watched: int) -> Counted | None:
+    """A sample of cmnwatch for so many watches; None for anything else."""
+    rows = [_numbers(line.get(name), watched) for name in ("counts", "idle", "lines", "ns", "idle_ns")]
+    cpu = line.get("cpu")
+    if not isinstance(cpu, int) or any(row is None for row in rows):
+        return None
+    counts, idle, lines, ns, idle_ns = (row or [] for row in rows)
+    return Counted(cpu, [_or_none(one) for one in counts], [_or_none(one) for one in idle], lines, ns, idle_ns)
+
+
+def _numbers(value: object, length: int) -> list[int] | None:
+    if not isinstance(value, list) or len(value) != length or any(type(one) is not int for one in value):
+        return None
+    return value
+
+
+def _or_none(value: int) -> int | None:
+    return value if value >= 0 else None
+
+
+def decide(row: Counted, watched: Sequence[Watch]) -> Verdict:
+    """The port of one CPU."""
+    shares = sorted(((share, index) for index, share in _shares(row)), reverse=True)
+    missing = len(watched) - len(shares)
+    if not shares:
+        return Verdict(None, why="no watchpoint could be counted: others use the counters of the mesh, or it is asleep")
+    best, index = shares[0]
+    second = shares[1][0] if len(shares) > 1 else 0.0
+    if best < LEAST:
+        return Verdict(None, why=f"no port followed its load (at most {best:.3f} requests for each line read)")
+    if missing and best < SURE:
+        return Verdict(None, why=f"{missing} ports could not be counted, and no other one followed its load clearly")
+    if second > RIVAL * best:
+        rivals = " and ".join(f"({one.x},{one.y}) P{one.port}" for one in (watched[index], watched[shares[1][1]]))
+        return Verdict(None, why=f"its load shows at two ports: {rivals}")
+    return Verdict(watched[index], round(1 - max(second, 0.0) / best, 3))
+
+
+def _shares(row: Counted) -> Iterator[tuple[int, float]]:
+    """Of each watch that counted: requests for each line read, less those that come without the load."""
+    for index, (count, idle) in enumerate(zip(row.counts, row.idle, strict=True)):
+        lines, ns, idle_ns = row.lines[index], row.ns[index], row.idle_ns[index]
+        if count is not None and idle is not None and lines > 0 and idle_ns > 0:
+            yield index, (count - idle * ns / idle_ns) / lines
+
+
+def places(verdicts: Mapping[int, Verdict], meshes: Sequence[int]) -> dict[int, dict[int, CpuPlace | None]]:
+    """By mesh: where its CPUs are. A CPU without a place stands as null in every mesh, for it may be in any."""
+    made: dict[int, dict[int, CpuPlace | None]] = {mesh: {} for mesh in meshes}
+    for cpu, verdict in sorted(verdicts.items()):
+        at = verdict.watch
+        for mesh, cpus in made.items():
+            if at is None:
+                cpus[cpu] = None
+            elif at.mesh == mesh:
+                cpus[cpu] = CpuPlace(x=at.x, y=at.y, port=at.port, device=at.device, confidence=verdict.confidence)
+    return made
+
+
+def open_errors(lines: Sequence[Mapping[str, object]]) -> str | None:
+    """What the monitor said to the watchpoints that it refused, in a few words; None if it took all."""
+    errors = sorted({str(line.get("error")) for line in lines if "event" in line})
+    return re.sub(r"\s+", " ", ", ".join(errors))[:200] or None

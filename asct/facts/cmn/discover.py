@@ -1,0 +1,122 @@
+"""The meshes of a machine from all that is known of it: registers before the driver's map before its PMU before what
+the firmware says. What a source lacks, the next ones fill in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from asct.facts.cmn.cpumap import noted, with_kept
+from asct.facts.cmn.debugfs import mesh_of_map
+from asct.facts.cmn.model import CmnReport, Mesh
+from asct.facts.cmn.registers import mesh_of_dump
+from asct.facts.cmn.sysfs import Pmu, Region, pmus, regions
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources.cmn import MAPS, PMUS
+from asct.facts.sources.cpu import CPU
+
+REGISTERS: Final = "cmn-registers-"
+"""The command of a snapshot that has the registers of a mesh, as the kernel cmn prints them: this and its number."""
+_NONE: Final = (
+    f"there are no PMUs of the arm_cmn driver ({PMUS}/arm_cmn*), no maps of it ({MAPS}/map*), and no ranges of"
+    " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
+)
+_LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the sources say of one mesh."""
+
+    instance: int
+    pmu: Pmu | None = None
+    region: Region | None = None
+    map: Mesh | None = None
+    registers: Mesh | None = None
+
+
+def found(snapshot: Snapshot) -> list[Found]:
+    """Each mesh with its sources, by instance: the number that the driver gave it, else its place among the others."""
+    watched, described = pmus(snapshot), regions(snapshot)
+    owned = _owners(watched, described)
+    maps = {int(match[1] or 0): text for match, text in snapshot.matching(rf"{MAPS}/map(?:_(\d{{1,3}}))?")}
+    dumps = _dumps(snapshot)
+    numbers = {pmu.instance for pmu in watched} | owned.keys() | maps.keys() | dumps.keys()
+    by_number = {pmu.instance: pmu for pmu in watched}
+    return [
+        Found(
+            number,
+            by_number.get(number),
+            owned.get(number),
+            mesh_of_map(maps[number], number) if number in maps else None,
+            mesh_of_dump(dumps[number], number) if number in dumps else None,
+        )
+        for number in sorted(numbers)
+    ]
+
+
+def _dumps(snapshot: Snapshot) -> dict[int, str]:
+    named = ((re.fullmatch(rf"{REGISTERS}(\d{{1,3}})", name), said) for name, said in snapshot.commands.items())
+    return {int(match[1]): said.text for match, said in named if match is not None}
+
+
+def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
+    """The regions by instance. Without a link between PMU and device they are taken in order if there are as many of
+    both: the driver numbers meshes as it meets them."""
+    names = {region.name: region for region in described}
+    linked = {pmu.instance: names[pmu.device] for pmu in watched if pmu.device in names}
+    if linked or (watched and len(watched) != len(described)):
+        return linked
+    numbers = [pmu.instance for pmu in watched] or range(len(described))
+    return dict(zip(numbers, described, strict=True))
+
+
+def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None = None) -> CmnReport:
+    """The meshes of a machine; none, with the reason, if nothing speaks of one."""
+    meshes = [mesh_of(item) for item in found(snapshot)]
+    if not meshes:
+        return CmnReport(host=host, collected_at=collected_at, unknown={"meshes": _NONE})
+    kept = (snapshot.said("cmn-cpus") or "").strip() or None
+    placed = with_kept(meshes, snapshot.text(f"{CPU}/present"), kept)
+    return CmnReport(host=host, collected_at=collected_at, meshes=placed)
+
+
+def mesh_of(item: Found) -> Mesh:
+    """One mesh from the best of its sources, with kind, revision and base from the others where it lacks them."""
+    read = item.registers if item.registers is not None and item.registers.crosspoints else None
+    best = read or item.map or _bare(item)
+    if item.registers is not None and read is None:
+        best = noted(best, item.registers.unknown)
+    kinds = [best.kind, *(part.kind for part in (item.pmu, item.region) if part is not None)]
+    kind = next((one for one in kinds if one), None)
+    revision = best.revision or (item.pmu.revision if item.pmu else None)
+    base = best.base if best.base is not None else item.region.base if item.region else None
+    unknown = dict(best.unknown)
+    for name, value, why in (
+        ("kind", kind, "neither the registers nor the driver nor the firmware say it"),
+        ("revision", revision, "it takes the registers, or a driver that has an `identifier` (Linux 6.6 and later)"),
+        ("base", base, "/proc/iomem does not say it; it shows addresses to root only"),
+    ):
+        if value is None:
+            unknown.setdefault(name, why)
+        else:
+            unknown.pop(name, None)
+    _compare(item, unknown)
+    return best.model_copy(update={"kind": kind, "revision": revision, "base": base, "unknown": unknown})
+
+
+def _bare(item: Found) -> Mesh:
+    """What is left without registers and map: that there is a mesh."""
+    why = f"only the {'driver' if item.pmu else 'firmware'} speaks of the mesh: {_LOADED}"
+    unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
+    return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
+
+
+def _compare(item: Found, unknown: dict[str, str]) -> None:
+    """Sources that contradict one another are told, never averaged."""
+    sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "map of the driver": item.map}
+    told = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
+    if len(set(told.values())) > 1:
+        unknown["size"] = "sources differ: " + ", ".join(f"{x} x {y} by the {name}" for name, (x, y) in told.items())

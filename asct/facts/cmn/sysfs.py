@@ -1,0 +1,154 @@
+"""What the kernel says of meshes without their registers: the PMU of the arm_cmn driver, devices of the firmware (ACPI
+or device tree), and where their registers lie (/proc/iomem).
+
+The driver names a PMU arm_cmn_<instance>; `identifier` is the part number in three hexadecimal digits and the revision
+in two; `format/*` say which bits of which word of an event hold a field (drivers/perf/arm-cmn.c, and
+Documentation/ABI/testing/sysfs-bus-event_source-devices-format of the kernel).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from asct.facts.cmn.layouts.products import PRODUCTS
+from asct.facts.cmn.model import MeshKind
+from asct.facts.gaps import whole
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources.cmn import PMUS
+
+_HIDS: Final[Mapping[str, MeshKind]] = {
+    "ARMHC600": "CMN-600", "ARMHC650": "CMN-650", "ARMHC700": "CMN-700", "ARMHC003": "CMN S3",
+}  # fmt: skip
+"""Ids in ACPI tables: `arm_cmn_acpi_match` of the driver."""
+_COMPATIBLE: Final[Mapping[str, MeshKind]] = {
+    "arm,cmn-600": "CMN-600", "arm,cmn-650": "CMN-650", "arm,cmn-700": "CMN-700", "arm,cmn-s3": "CMN S3",
+    "arm,ci-700": "CI-700",
+}  # fmt: skip
+"""Names in device trees: Documentation/devicetree/bindings/perf/arm,cmn.yaml of the kernel."""
+_RANGE: Final = re.compile(r" *([0-9a-f]{1,16})-([0-9a-f]{1,16}) : (.+)")
+_BITS: Final = re.compile(r"config([12]?):(\d{1,2})(?:-(\d{1,2}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """A field of an event: bits `low` to `high` of word `config`, `config1` or `config2`."""
+
+    word: int
+    low: int
+    high: int
+
+    def holds(self, value: int) -> bool:
+        """Whether a value fits."""
+        return 0 <= value < 1 << (self.high - self.low + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pmu:
+    """A PMU of the driver. `type` is what perf_event_open(2) knows it by, `cpu` where its events are to be opened.
+
+    `device` is the platform device that it belongs to (kernels before 6.12 do not say it).
+    """
+
+    name: str
+    instance: int
+    type: int | None
+    cpu: int | None
+    kind: MeshKind | None
+    revision: str | None
+    formats: Mapping[str, Bits]
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A device of the firmware and where its registers lie: `size` bytes from `base`, null if they are not told.
+
+    `root` is the distance from the base to the root of the configuration tree. Only CMN-600 has it elsewhere than at
+    the base: as a range within the other one.
+    """
+
+    name: str
+    kind: MeshKind
+    base: int | None = None
+    size: int | None = None
+    root: int = 0
+
+
+def pmus(found: Snapshot) -> list[Pmu]:
+    """The PMUs of the driver by their number."""
+    names = {match[1]: int(match[2] or 0) for match, _ in found.matching(rf"{PMUS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
+    parents = _parents(found)
+    return [_pmu(found, name, names[name], parents.get(name)) for name in sorted(names, key=names.__getitem__)]
+
+
+def _pmu(found: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
+    at = f"{PMUS}/{name}"
+    text = (found.text(f"{at}/identifier") or "").strip()
+    identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", text)
+    product = PRODUCTS.get(int(identifier[1], 16)) if identifier else None
+    fields = found.matching(rf"{at}/format/(\w+)")
+    formats = {match[1]: bits for match, line in fields if (bits := bits_of(line)) is not None}
+    return Pmu(
+        name=name,
+        instance=instance,
+        type=whole(found.text(f"{at}/type")),
+        cpu=whole(re.split("[-,]", found.text(f"{at}/cpumask") or "")[0]),
+        kind=product.kind if product else None,
+        revision=product.revision(int(identifier[2], 16)) if product and identifier else None,
+        formats=formats,
+        device=device,
+    )
+
+
+def bits_of(text: str) -> Bits | None:
+    """`config:27-30`, `config1:0-63` or `config:31`; None for anything else."""
+    match = _BITS.fullmatch(text.strip())
+    if match is None:
+        return None
+    low, high = int(match[2]), int(match[3] or match[2])
+    return Bits(int(match[1] or 0), low, high) if low <= high < 64 else None
+
+
+def _parents(found: Snapshot) -> dict[str, str]:
+    """The platform device of each PMU, by the real paths that the command cmn-links printed."""
+    made: dict[str, str] = {}
+    for line in (found.said("cmn-links") or "").split("\n"):
+        match = re.fullmatch(r"(arm_cmn(?:_\d+)?) (/sys/devices/.+)/\1", line.strip())
+        if match is not None and match[2] != "/sys/devices":
+            made[match[1]] = match[2].rpartition("/")[2]
+    return made
+
+
+def regions(found: Snapshot) -> list[Region]:
+    """The meshes that the firmware describes, in order of their names: those of ACPI are known by their ranges, those
+    of a device tree only while the driver has them."""
+    ranges = list(_ranges(found.text("/proc/iomem") or ""))
+    kinds = {name: kind for name, *_ in ranges if (kind := _HIDS.get(name.partition(":")[0]))}
+    for match, text in found.matching(r"/sys/bus/platform/drivers/arm-cmn/([^/:]+)/uevent"):
+        names = re.findall(r"^OF_COMPATIBLE_\d+=(.+)$", text, re.MULTILINE)
+        kinds.update((match[1], kind) for name in names if (kind := _COMPATIBLE.get(name)))
+    return [_region(name, kinds[name], ranges) for name in sorted(kinds)]
+
+
+def _region(name: str, kind: MeshKind, ranges: list[tuple[str, int, int]]) -> Region:
+    """A range of a device tree is called `pmu@50000000`, its device `50000000.pmu`."""
+    names = {name, "@".join(reversed(name.split(".", 1)))}
+    mine = sorted(((start, end) for owner, start, end in ranges if owner in names), key=lambda one: one[0] - one[1])
+    if not mine or mine[0][1] == 0:
+        return Region(name, kind)
+    base, end = mine[0]
+    inner = [start for start, last in mine[1:] if base <= start and last <= end]
+    return Region(name, kind, base, end - base + 1, inner[0] - base if inner and kind == "CMN-600" else 0)
+
+
+def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
+    """Lines of /proc/iomem as owner, first and last address; an account that is not root is shown zeros. A range that a
+    driver has claimed is named twice: by the device and by the driver."""
+    for line in text.split("\n"):
+        match = _RANGE.fullmatch(line)
+        if match is not None:
+            for owner in dict.fromkeys(match[3].split(" ")):
+                yield owner, int(match[1], 16), int(match[2], 16)
