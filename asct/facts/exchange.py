@@ -67,8 +67,9 @@ def _lasting() -> str:
     ]
     parts += [f"if command -v fio >/dev/null; then {run}; fi" for run in _runs(PROBES)]
     lines = [_function(f"lane{number}", parts[number::LANES]) for number in range(LANES)]
-    lanes = " | ".join(f"lane lane{number}" for number in range(LANES))
-    return "\n".join([*lines, f"lasting() {{ {lanes}; }}", _function("trial", _runs([TRIAL]))])
+    lanes = " | ".join(["trial </dev/null", *(f"lane lane{number}" for number in range(LANES))])
+    trial = ["command -v fio >/dev/null || return 0", *_runs([TRIAL])]
+    return "\n".join([*lines, _function("trial", trial), f"lasting() {{ {lanes}; }}"])
 
 
 def _function(name: str, lines: Iterable[str]) -> str:
@@ -132,7 +133,7 @@ excess() {
 }
 lane() {
     found=$("$1")
-    [ "$1" = lane0 ] || cat
+    cat
     printf '%s\\n' "$found"
 }
 pack() { if command -v awk >/dev/null; then awk -v token="$token" "$1"; else cat; fi; }"""
@@ -200,7 +201,7 @@ else
 fi
 printf '%%s\\n' "$found"
 case $found in
-*" command io_uring"*) ;;
+*" end io_uring 0"*) ;;
 *" command fio-engines"*io_uring*)
     if [ -n "$spare" ]; then
         tried=$(trial)
