@@ -7,7 +7,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from asct.errors import HostError
-from asct.facts import cpu, memory, nodes, snapshot, software, system
+from asct.facts import (
+    blocks,
+    cpu,
+    interconnect,
+    limits,
+    load,
+    memory,
+    mounts,
+    network,
+    nodes,
+    perf,
+    snapshot,
+    software,
+    system,
+    thermal,
+)
 from asct.facts.exchange import script
 from asct.facts.gaps import Gaps, whole
 from asct.facts.snapshot import Snapshot
@@ -47,21 +62,30 @@ def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
     gaps = Gaps()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)
+    chips = cpu.processors(found, gaps)
     for name, count in found.left.items():
         gaps.note(name, f"{count} more were left out: there are too many")
     return HostFacts(
         host=host,
         collected_at=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
         system=machine,
-        cpu=cpu.cpu(found, gaps),
-        caches=cpu.caches(found, gaps),
+        cpu=chips.cpu,
+        caches=chips.caches,
+        cache_levels=chips.cache_levels,
         nodes=nodes.nodes(found, gaps),
         memory=memory.memory(found, machine.virtualization, gaps),
-        load=system.load(found, gaps),
+        interconnects=interconnect.interconnects(found, machine.arch, gaps),
+        block_devices=blocks.block_devices(found, gaps),
+        mounts=mounts.mounts(found, gaps),
+        network=network.network(found, machine.arch, gaps),
+        perf=perf.perf(found, machine.kernel_options, gaps),
+        thermal=thermal.thermal(found, gaps),
+        load=load.load(found, gaps),
         tools=software.tools(found),
         io_uring=software.io_uring(found, gaps),
         io_uring_disabled=whole(found.text("/proc/sys/kernel/io_uring_disabled")),
         work_free_bytes=free,
         work_filesystem=filesystem,
+        limits=limits.limits(found, gaps),
         unknown=gaps.reasons,
     )

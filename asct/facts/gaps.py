@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from asct.values.cpulist import parse_cpulist
+import re
+
+from asct.facts.snapshot import Snapshot
+from asct.values.cpulist import MAX_CPU, parse_cpulist
+
+NEEDS_ROOT = "needs root"
+"""The reason of every field that an account without privileges cannot read: one wording, to gather them by."""
+
+_CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
+_MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
+_LONGEST_MASK = (MAX_CPU + 1) // 32 * 9
 
 
 class Gaps:
@@ -50,3 +60,43 @@ def fields(text: str | None) -> dict[str, str]:
         if colon:
             found.setdefault(name.strip(), value.strip())
     return found
+
+
+def chosen(text: str | None) -> str | None:
+    """The choice in brackets of a list as the kernel prints it: `madvise` of `always [madvise] never`."""
+    match = _CHOSEN.search(text or "")
+    return match[1] if match else None
+
+
+def cpu_mask(text: str | None) -> list[int] | None:
+    """The CPUs of a mask as the kernel prints it (`ff,00000003`: words of 32 bits, highest first); None if it is odd.
+
+    Source: Linux Documentation/core-api/printk-formats.rst, bitmaps (`%*pb`).
+    """
+    stripped = (text or "").strip()
+    if len(stripped) > _LONGEST_MASK or not _MASK.fullmatch(stripped):
+        return None
+    words = stripped.split(",")
+    bits = int(words[0] + "".join(word.zfill(8) for word in words[1:]), 16)
+    return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
+
+
+def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
+    """The files below each folder of `above`, stripped, by the name of the folder and their path in it, in order."""
+    made: dict[str, dict[str, str]] = {}
+    prefix = f"{above}/"
+    for path in sorted(path for path in found.files if path.startswith(prefix)):
+        name, slash, inner = path[len(prefix) :].partition("/")
+        if slash:
+            made.setdefault(name, {})[inner] = found.files[path].strip()
+    return made
+
+
+def present(found: Snapshot) -> dict[str, bool] | None:
+    """Of the paths that are looked for those that are there, and whether the account may read them; None when nobody
+    looked."""
+    said = found.said("present")
+    if said is None:
+        return None
+    rows = [line.split(" ", 1) for line in said.split("\n")]
+    return {row[1]: row[0] == "readable" for row in rows if len(row) == 2}

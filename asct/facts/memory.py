@@ -1,44 +1,63 @@
-"""Memory, huge pages and transparent huge pages."""
+"""Memory, huge pages, swap, and how the kernel manages them."""
 
 from __future__ import annotations
 
 import re
 
-from asct.facts.gaps import Gaps, fields, whole
-from asct.facts.smbios import theoretical_bandwidth
+from asct.facts.gaps import Gaps, chosen, fields, whole
+from asct.facts.modules import described
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import MM
 from asct.sdk.facts import HugePages, Memory
 
-_KIB = re.compile(r"(\d{1,18})\s*kB")
+_KIB = re.compile(r"(\d{1,18})\s*kB", re.ASCII)
 _ROOM = re.compile(r"^(\d{1,20}) (\d{1,20})(?: (\d{1,20}))?$", re.MULTILINE | re.ASCII)
-_CHOSEN = re.compile(r"\[(\w+)\]")
+_POOL = re.compile(r".*/hugepages-(\d{1,15})kB/(nr|free)_hugepages", re.ASCII)
+_FROM_MEMINFO = {
+    "total_bytes": "MemTotal",
+    "available_bytes": "MemAvailable",
+    "default_huge_page_bytes": "Hugepagesize",
+    "swap_total_bytes": "SwapTotal",
+    "swap_free_bytes": "SwapFree",
+    "dirty_bytes": "Dirty",
+}
 
 
 def memory(found: Snapshot, virtualization: str | None, gaps: Gaps) -> Memory:
-    """From /proc/meminfo, control groups, /sys/kernel/mm and, as root, the firmware's description of the modules."""
+    """From /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root, what the firmware says of modules."""
     info = fields(found.text("/proc/meminfo"))
-    total, available = _kib(info.get("MemTotal")), _kib(info.get("MemAvailable"))
-    page = _kib(fields(found.said("page-size")).get("KernelPageSize"))
-    for field, value in (("total_bytes", total), ("available_bytes", available)):
+    sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
+    for field, value in sizes.items():
         if value is None:
             gaps.note(f"memory.{field}", "/proc/meminfo does not say it")
+    page = _kib(fields(found.said("page-size")).get("KernelPageSize"))
     if page is None:
         gaps.note("memory.page_bytes", "/proc/self/smaps does not say it")
+    groups = _groups(found)
+    available, total = sizes["available_bytes"], sizes["total_bytes"]
+    limits = [limit for limit, _ in groups if total is None or limit < total]
+    sizes["available_bytes"] = None if available is None else min([available, *(room for _, room in groups)])
+    balancing = _sysctl(found, "numa_balancing", "/proc/sys/kernel/numa_balancing", gaps)
     return Memory(
-        total_bytes=total,
-        available_bytes=None if available is None else min([available, *_rooms(found)]),
+        **sizes,
         page_bytes=page,
-        huge_pages=_pools(found),
-        thp=_thp(found, gaps),
-        theoretical_bandwidth=theoretical_bandwidth(found, virtualization, gaps),
+        huge_pages=pools({path: text for path, text in found.files.items() if path.startswith(f"{MM}/hugepages/")}),
+        thp=_thp(found, "thp", "enabled", gaps),
+        thp_defrag=_thp(found, "thp_defrag", "defrag", gaps),
+        numa_balancing=None if balancing is None else balancing > 0,
+        numa_balancing_mode=balancing,
+        zone_reclaim=_sysctl(found, "zone_reclaim", "/proc/sys/vm/zone_reclaim_mode", gaps),
+        swappiness=_sysctl(found, "swappiness", "/proc/sys/vm/swappiness", gaps),
+        limit_bytes=min(limits, default=None),
+        **described(found, virtualization, gaps),
     )
 
 
-def _rooms(found: Snapshot) -> list[int]:
-    """Bytes that each control group of the account still allows: its limit, what is used, the cache that goes first."""
+def _groups(found: Snapshot) -> list[tuple[int, int]]:
+    """Of each control group of the account that has a limit: the limit in bytes, and how many it still allows (what is
+    used counts, but not the file cache that goes first)."""
     rows = _ROOM.findall(found.said("memory-groups") or "")
-    return [max(0, int(limit) - int(used) + int(cached or 0)) for limit, used, cached in rows]
+    return [(int(limit), max(0, int(limit) - int(used) + int(cached or 0))) for limit, used, cached in rows]
 
 
 def _kib(text: str | None) -> int | None:
@@ -46,11 +65,13 @@ def _kib(text: str | None) -> int | None:
     return int(match[1]) * 1024 if match else None
 
 
-def _pools(found: Snapshot) -> list[HugePages]:
+def pools(files: dict[str, str]) -> list[HugePages]:
+    """Pools of huge pages from `.../hugepages-<kB>kB/{nr,free}_hugepages`, smallest page first; of the machine or of a
+    node (Documentation/admin-guide/mm/hugetlbpage.rst). One without both numbers is left out."""
     counts: dict[int, dict[str, int]] = {}
-    for match, text in found.matching(rf"{MM}/hugepages/hugepages-(\d{{1,15}})kB/(nr|free)_hugepages"):
-        value = whole(text)
-        if value is not None:
+    for path, text in files.items():
+        match, value = _POOL.fullmatch(path), whole(text)
+        if match and value is not None:
             counts.setdefault(int(match[1]) * 1024, {})[match[2]] = value
     return [
         HugePages(page_bytes=size, total=counts[size]["nr"], free=counts[size]["free"])
@@ -59,10 +80,18 @@ def _pools(found: Snapshot) -> list[HugePages]:
     ]
 
 
-def _thp(found: Snapshot, gaps: Gaps) -> str | None:
-    text = found.text(f"{MM}/transparent_hugepage/enabled")
-    match = _CHOSEN.search(text or "")
-    if match is None:
-        gaps.note("memory.thp", "the kernel has no transparent huge pages" if text is None else "no mode is chosen")
-        return None
-    return match[1]
+def _sysctl(found: Snapshot, field: str, path: str, gaps: Gaps) -> int | None:
+    value = whole(found.text(path))
+    if value is None:
+        gaps.note(f"memory.{field}", f"the kernel has no {path}")
+    return value
+
+
+def _thp(found: Snapshot, field: str, file: str, gaps: Gaps) -> str | None:
+    text = found.text(f"{MM}/transparent_hugepage/{file}")
+    mode = chosen(text)
+    if mode is None:
+        gaps.note(
+            f"memory.{field}", "the kernel has no transparent huge pages" if text is None else "no mode is chosen"
+        )
+    return mode

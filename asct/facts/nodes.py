@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import re
 
-from asct.facts.gaps import Gaps, whole
+from asct.facts.gaps import Gaps, cpu_mask, folders, whole
+from asct.facts.memory import pools
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import NODE
-from asct.sdk.facts import Node
+from asct.sdk.facts import Node, NodePerformance
 
-_LINE = re.compile(r"Node\s+\d+\s+([\w()]+):\s+(\d+)\s*kB")
+_LINE = re.compile(r"Node\s+\d+\s+([\w()]+):\s+(\d{1,18})\s*kB", re.ASCII)
+_NAME = re.compile(r"node(\d{1,5})", re.ASCII)
+_KNOWN = ("cpulist", "cpumap", "distance", "meminfo")
 
 
 def nodes(found: Snapshot, gaps: Gaps) -> list[Node]:
     """Online nodes by number. Empty and noted when the kernel was built without NUMA."""
-    texts: dict[int, dict[str, str]] = {}
-    for match, text in found.matching(rf"{NODE}/node(\d{{1,5}})/(cpulist|cpumap|distance|meminfo)"):
-        texts.setdefault(int(match[1]), {})[match[2]] = text
+    texts = {
+        int(match[1]): files
+        for name, files in folders(found, NODE).items()
+        if (match := _NAME.fullmatch(name)) and any(known in files for known in _KNOWN)
+    }
     if not texts:
         gaps.note("nodes", f"{NODE} lists no nodes")
-    return [_node(number, texts[number], gaps) for number in sorted(texts)]
+    made = [_node(number, texts[number], gaps) for number in sorted(texts)]
+    if made and not any(node.firmware for node in made):
+        gaps.note("nodes.firmware", "the firmware does not tell it (ACPI HMAT)")
+    return made
 
 
 def _cpus(number: int, texts: dict[str, str], gaps: Gaps) -> list[int]:
     """The CPUs of a node; from the mask where there is no list (some copies of /sys). A memory-only node has none."""
-    mask = texts.get("cpumap", "").strip().replace(",", "")
-    if "cpulist" not in texts and re.fullmatch(r"[0-9a-fA-F]{1,20000}", mask):
-        bits = int(mask, 16)
-        return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
+    mask = cpu_mask(texts.get("cpumap"))
+    if "cpulist" not in texts and mask is not None:
+        return mask
     return gaps.cpus(f"nodes.{number}.cpus", texts.get("cpulist"), f"{NODE}/node{number}/cpulist")
 
 
@@ -45,4 +52,15 @@ def _node(number: int, texts: dict[str, str], gaps: Gaps) -> Node:
         free_bytes=free,
         available_bytes=None if free is None else free + memory.get("Inactive(file)", 0),
         distances=[] if None in distances else [one for one in distances if one is not None],
+        huge_pages=pools(texts),
+        firmware=_firmware(texts),
     )
+
+
+def _firmware(texts: dict[str, str]) -> NodePerformance | None:
+    """Megabytes a second and nanoseconds (Documentation/ABI/stable/sysfs-devices-node); 0 is not told."""
+    scales = {"read_bandwidth": 1e6, "write_bandwidth": 1e6, "read_latency": 1e-9, "write_latency": 1e-9}
+    values = {name: whole(texts.get(f"access0/initiators/{name}")) for name in scales}
+    if not any(values.values()):
+        return None
+    return NodePerformance(**{name: value * scales[name] if value else None for name, value in values.items()})

@@ -1,47 +1,70 @@
-"""Peak bandwidth of the memory from its modules, as the firmware describes them: SMBIOS type 17, "Memory Device".
+"""Structures of SMBIOS, the firmware's description of the machine: types 16, "Physical Memory Array", and 17,
+"Memory Device".
 
-Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (structures, strings), 7.18 (type 17).
-The sum over the populated channels of configured speed times data width; two modules on one channel count once.
+Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (structures, strings), 7.17 (type 16),
+7.18 (type 17).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asct.facts.gaps import Gaps
+from asct.facts.gaps import NEEDS_ROOT
 from asct.facts.snapshot import Snapshot
 
-FIELD = "memory.theoretical_bandwidth"
 UNREADABLE = "unreadable"
-_TYPE, _SHORTEST = 17, 0x15
+_ARRAY, _DEVICE = 16, 17
+_SHORTEST = 0x15
+_SHORTEST_ARRAY = 0x07
+_SYSTEM_MEMORY = 3
+_MIB = 1 << 20
+_UNKNOWN_WORD = 0xFFFF
+_EXTENDED_SIZE = 0x7FFF
+_IN_KIB = 0x8000
 _NOT_RAM = frozenset({0x08, 0x09, 0x0A, 0x0B, 0x0C})
 """Memory types ROM, FLASH, EEPROM, FEPROM and EPROM: firmware chips."""
-_DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})
-"""Memory technology: absent, other, unknown, DRAM. The rest is non-volatile."""
-_UNKNOWN_WORD = 0xFFFF
-_MOST_SLOTS = 3
-"""Modules on one channel. More of a letter (A1 ... A12) means that the letter names a processor."""
-
-_CHANNEL = re.compile(
-    r"(?:CHANNEL|CHAN|CH)[ _-]?([0-9]{1,2}|[A-Z])(?![A-Z])|(?<![A-Z0-9])C([0-9]{1,2})D[0-9]{1,2}(?![0-9])"
-)
-_LETTERED = re.compile(r"DIMM[ _-]?(?:P[0-9]{1,2}[ _-])?([A-Z])[ _-]?([0-9]{1,2})(?![0-9])")
-_SOCKET = re.compile(r"(?<![A-Z])(CPU|PROC|PROCESSOR|SOCKET|NODE|CONTROLLER|MC|IMC|DIE|P)[ _-]?([0-9]{1,3})")
+TYPES = {
+    0x03: "DRAM", 0x04: "EDRAM", 0x05: "VRAM", 0x06: "SRAM", 0x07: "RAM", 0x0D: "CDRAM", 0x0E: "3DRAM", 0x0F: "SDRAM",
+    0x10: "SGRAM", 0x11: "RDRAM", 0x12: "DDR", 0x13: "DDR2", 0x14: "DDR2 FB-DIMM", 0x18: "DDR3", 0x19: "FBD2",
+    0x1A: "DDR4", 0x1B: "LPDDR", 0x1C: "LPDDR2", 0x1D: "LPDDR3", 0x1E: "LPDDR4", 0x1F: "non-volatile", 0x20: "HBM",
+    0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x24: "HBM3",
+}  # fmt: skip
+"""Table 78, Memory Device: Type."""
+FORMS = {
+    0x03: "SIMM", 0x04: "SIP", 0x05: "chip", 0x06: "DIP", 0x07: "ZIP", 0x08: "proprietary card", 0x09: "DIMM",
+    0x0A: "TSOP", 0x0B: "row of chips", 0x0C: "RIMM", 0x0D: "SODIMM", 0x0E: "SRIMM", 0x0F: "FB-DIMM", 0x10: "die",
+    0x11: "CAMM",
+}  # fmt: skip
+"""Table 77, Memory Device: Form Factor."""
+_CORRECTION = {3: "none", 4: "parity", 5: "single-bit ECC", 6: "multi-bit ECC", 7: "CRC"}
+_UNTOLD = frozenset({"", "unknown", "not specified", "none", "no dimm", "undefined", "n/a", "not available", "empty"})
+"""What firmware writes where it has nothing to say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One memory device: its places as named on the board, and 0 or None for what the firmware does not tell."""
+    """One memory device: its places as named on the board, and None (`kind`, `technology`: 0) for what the firmware
+    does not tell. `size_bytes` is 0 when nothing is fitted. Speeds in megatransfers a second."""
 
     locator: str
     bank: str
-    populated: bool
+    size_bytes: int | None
     kind: int
     technology: int
+    form: int
     width_bits: int | None
+    total_bits: int | None
+    ranks: int | None
     speed_mts: int | None
+    rated_mts: int | None
+    manufacturer: str | None
+    part_number: str | None
+
+    @property
+    def populated(self) -> bool:
+        """Whether a module is fitted, be its size known or not."""
+        return self.size_bytes != 0
 
     @property
     def ram(self) -> bool:
@@ -49,25 +72,33 @@ class Device:
         return self.kind not in _NOT_RAM
 
 
-def theoretical_bandwidth(found: Snapshot, virtualization: str | None, gaps: Gaps) -> float | None:
-    """Bytes a second of all channels together; None and a note when the firmware does not tell it without doubt."""
-    try:
-        return peak_of(_devices(found, virtualization))
-    except ValueError as error:
-        gaps.note(FIELD, str(error))
-        return None
-
-
-def _devices(found: Snapshot, virtualization: str | None) -> list[Device]:
+def structures(found: Snapshot) -> list[bytes]:
+    """Structures of types 16 and 17 with their strings. Raises ValueError with the reason why there are none."""
     said = found.said("memory-devices")
-    if virtualization not in (None, "none"):
-        raise ValueError("in a virtual machine the firmware does not describe the host's memory")
     if not said:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
     lines = said.split("\n")
     if UNREADABLE in lines:
-        raise ValueError("only root can read the memory devices in /sys/firmware/dmi/entries")
-    return [device(_raw(line)) for line in lines]
+        raise ValueError(NEEDS_ROOT)
+    return [_raw(line) for line in lines]
+
+
+def devices(found: Snapshot) -> list[Device]:
+    """The memory devices. Raises ValueError with the reason when they cannot be read."""
+    made = [device(raw) for raw in structures(found) if raw[:1] != bytes([_ARRAY])]
+    if not made:
+        raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
+    return made
+
+
+def error_correction(found: Snapshot) -> str | None:
+    """How errors of the system's memory are corrected: `multi-bit ECC`; None when it is not told.
+
+    Raises ValueError with the reason when the structures cannot be read.
+    """
+    arrays = [raw for raw in structures(found) if len(raw) >= _SHORTEST_ARRAY and raw[0] == _ARRAY]
+    told = {_CORRECTION.get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
+    return ", ".join(sorted(one for one in told if one)) if told and None not in told else None
 
 
 def _raw(line: str) -> bytes:
@@ -80,18 +111,23 @@ def _raw(line: str) -> bytes:
 def device(raw: bytes) -> Device:
     """One structure with its strings behind it; raises ValueError for another one, or one that is cut short."""
     length = raw[1] if len(raw) > 1 else 0
-    if len(raw) < _SHORTEST or raw[0] != _TYPE or not _SHORTEST <= length <= len(raw):
+    if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
         raise ValueError("a memory device (SMBIOS type 17) is cut short or of another type")
     body, strings = raw[:length], raw[length:].split(b"\0")
-    size, width = _number(body, 0x0C, 2), _number(body, 0x0A, 2)
     return Device(
         locator=_string(strings, body[0x10]),
         bank=_string(strings, body[0x11]),
-        populated=size not in (0, None),
+        size_bytes=_size(body),
         kind=body[0x12],
         technology=_number(body, 0x28, 1) or 0,
-        width_bits=None if width == _UNKNOWN_WORD else width or None,
-        speed_mts=_speed(body),
+        form=body[0x0E],
+        width_bits=_known(_number(body, 0x0A, 2)),
+        total_bits=_known(_number(body, 0x08, 2)),
+        ranks=(_number(body, 0x1B, 1) or 0) & 0xF or None,
+        speed_mts=_speed(body, 0x20, 0x58),
+        rated_mts=_speed(body, 0x15, 0x54),
+        manufacturer=_told(_string(strings, _number(body, 0x17, 1) or 0)),
+        part_number=_told(_string(strings, _number(body, 0x1A, 1) or 0)),
     )
 
 
@@ -101,11 +137,26 @@ def _number(body: bytes, offset: int, size: int) -> int | None:
     return int.from_bytes(field, "little") if len(field) == size else None
 
 
-def _speed(body: bytes) -> int | None:
-    """Configured speed in megatransfers a second; from the extended field when it does not fit the first."""
-    speed = _number(body, 0x20, 2)
+def _known(word: int | None) -> int | None:
+    return None if word == _UNKNOWN_WORD else word or None
+
+
+def _size(body: bytes) -> int | None:
+    """Bytes, from the extended field (in MiB) when they do not fit the first one (in MiB, or KiB with its top bit)."""
+    size = _number(body, 0x0C, 2)
+    if size is None or size == _UNKNOWN_WORD:
+        return None
+    if size == _EXTENDED_SIZE:
+        extended = _number(body, 0x1C, 4)
+        return None if extended is None else (extended & 0x7FFF_FFFF) * _MIB
+    return (size & ~_IN_KIB) << 10 if size & _IN_KIB else size * _MIB
+
+
+def _speed(body: bytes, offset: int, extended: int) -> int | None:
+    """A speed in megatransfers a second; from the extended field when it does not fit the first."""
+    speed = _number(body, offset, 2)
     if speed == _UNKNOWN_WORD:
-        speed = (_number(body, 0x58, 4) or 0) & 0x7FFF_FFFF
+        speed = (_number(body, extended, 4) or 0) & 0x7FFF_FFFF
     return speed or None
 
 
@@ -114,58 +165,5 @@ def _string(strings: Sequence[bytes], number: int) -> str:
     return strings[number - 1].decode("ascii", "replace").strip() if 0 < number <= len(strings) else ""
 
 
-def peak_of(devices: Sequence[Device]) -> float:
-    """Bytes a second. Raises ValueError with the reason when it cannot be told without doubt."""
-    devices = [one for one in devices if one.ram]
-    fitted = [one for one in devices if one.populated]
-    if not fitted:
-        raise ValueError("the firmware describes no memory module that is fitted")
-    if any(one.technology not in _DRAM_TECHNOLOGIES for one in fitted):
-        raise ValueError("some modules are non-volatile memory")
-    if len({one.kind for one in fitted}) > 1:
-        raise ValueError("the modules are of several memory types")
-    places = [(one.locator, one.bank) for one in devices]
-    if len(set(places)) < len(places):
-        raise ValueError("several memory devices have the same name, so channels cannot be told apart")
-    channels: dict[tuple[str, ...], float] = {}
-    for one in fitted:
-        channel, rate = _channel(one, devices), _rate(one)
-        channels[channel] = min(rate, channels.get(channel, rate))
-    return sum(channels.values())
-
-
-def _rate(one: Device) -> float:
-    if one.speed_mts is None or one.width_bits is None:
-        raise ValueError(f"the firmware does not tell the configured speed and width of the module {_named(one)}")
-    return one.speed_mts * 1e6 * one.width_bits / 8
-
-
-def _channel(one: Device, devices: Sequence[Device]) -> tuple[str, ...]:
-    """What names the channel: socket or controller, and channel. Both stand in one of the two names."""
-    names = [one.bank.upper(), one.locator.upper()]
-    for name, other in (names, names[::-1]):
-        match = _CHANNEL.search(name)
-        if match:
-            return (*_sockets(name, other), match[1] or match[2])
-    match = _LETTERED.search(names[1])
-    if match and _letters_are_channels(match[1], devices):
-        return (*_sockets(names[1], names[0]), match[1])
-    raise ValueError(f"the name of the module {_named(one)} does not tell its channel")
-
-
-def _sockets(name: str, other: str) -> tuple[str, ...]:
-    found = _SOCKET.findall(name) or _SOCKET.findall(other)
-    return tuple(f"{word}{number}" for word, number in found)
-
-
-def _letters_are_channels(letter: str, devices: Sequence[Device]) -> bool:
-    slots: dict[tuple[str, ...], set[str]] = {}
-    for one in devices:
-        match = _LETTERED.search(one.locator.upper())
-        if match and match[1] == letter:
-            slots.setdefault(_sockets(one.locator.upper(), one.bank.upper()), set()).add(match[2])
-    return all(len(numbers) <= _MOST_SLOTS for numbers in slots.values())
-
-
-def _named(one: Device) -> str:
-    return f"`{one.locator or '?'}` (`{one.bank or '?'}`)"
+def _told(text: str) -> str | None:
+    return None if text.lower() in _UNTOLD else text

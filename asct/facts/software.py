@@ -11,6 +11,7 @@ from asct.sdk.facts import ToolFact
 
 _VERSION = re.compile(r"(?<![\w.])(?:\w+-)?(\d+(?:\.\d+)+(?:-rc\d+)?)(?![\w.]*/)")
 _OPTION = re.compile(r" *([a-z][a-z0-9_-]*) *: ")
+_BUILT_IN = re.compile(r"^ *([A-Za-z0-9_-]{1,40}): \[ *on *\]", re.MULTILINE)
 _ENGINE = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -27,6 +28,8 @@ def tools(found: Snapshot) -> dict[str, ToolFact]:
             if name == "fio":
                 listed = {"features": engines(found.said("fio-engines")), "options": options(found.said("fio-options"))}
                 fact = fact.model_copy(update=listed)
+            if name == "perf":
+                fact = fact.model_copy(update={"features": built_in(found.said("perf-features"))})
             known[name] = fact
     return known
 
@@ -44,6 +47,11 @@ def engines(text: str | None) -> list[str]:
     """The engines that `fio --enghelp` lists, sorted."""
     lines = [line.strip() for line in (text or "").split("\n")]
     return sorted({line for line in lines if _ENGINE.fullmatch(line)})
+
+
+def built_in(text: str | None) -> list[str]:
+    """The libraries that `perf version --build-options` says to be built in (`libopencsd`), sorted."""
+    return sorted(set(_BUILT_IN.findall(text or "")))
 
 
 def options(text: str | None) -> list[str]:

@@ -1,40 +1,88 @@
-"""Kernel, distribution, account, virtualization and load."""
+"""The machine as a whole: kernel, distribution, account, what it runs in."""
 
 from __future__ import annotations
 
 import re
 import shlex
 
+from asct.facts.cloud import cloud
 from asct.facts.gaps import Gaps, fields, real, whole
+from asct.facts.kernel import kernel as of_kernel
+from asct.facts.product import dmi, firmware, product
 from asct.facts.snapshot import Snapshot
-from asct.sdk.facts import Load, System
+from asct.sdk.facts import System
 
-_PRESSURE = re.compile(r"^some avg10=([0-9.]+)", re.MULTILINE)
+_SOURCES = {
+    "hostname": "uname",
+    "arch": "uname",
+    "kernel": "uname",
+    "kernel_version": "uname",
+    "os": "/etc/os-release",
+    "uid": "id -u",
+    "uptime_s": "/proc/uptime",
+}
 # include/linux/proc_ns.h: the inodes of the namespaces that the kernel starts with
 _FIRST_NAMESPACES = {"pid:[4026531836]", "uts:[4026531838]", "ipc:[4026531839]"}
-_VENDORS = {"QEMU": "qemu", "Amazon EC2": "amazon", "Microsoft Corporation": "microsoft", "VMware, Inc.": "vmware"}
+# systemd, src/basic/virt.c: makers of virtual machines, and of the firmware that some bring along
+_VENDORS = {
+    "QEMU": "qemu",
+    "KVM": "kvm",
+    "OpenStack Foundation": "kvm",
+    "Google Compute Engine": "google",
+    "Amazon EC2": "amazon",
+    "VMware, Inc.": "vmware",
+    "VMware7,1": "vmware",
+    "innotek GmbH": "oracle",
+    "VirtualBox": "oracle",
+    "Oracle Corporation": "oracle",
+    "Xen": "xen",
+    "Bochs": "bochs",
+    "Parallels": "parallels",
+    "BHYVE": "bhyve",
+    "Virtual Machine": "microsoft",
+    "Apple Virtualization": "apple",
+}
 
 
 def system(found: Snapshot, gaps: Gaps) -> System:
-    """From uname, /etc/os-release, /proc/cmdline."""
+    """From uname, os-release(5), the firmware and the kernel."""
     names = (found.said("uname") or "").split("\n")
-    arch, hostname, kernel, version = (names + [""] * 4)[:4]
-    release = os_release(found.text("/etc/os-release"))
+    arch, hostname, kernel, version = [name.strip() or None for name in (names + [""] * 4)[:4]]
+    release = os_release(found.text("/etc/os-release") or found.text("/usr/lib/os-release"))
+    container = _container(found, gaps)
+    provider, instance_type = cloud(found, gaps)
     made = System(
-        hostname=hostname.strip() or None,
-        arch=arch.strip() or None,
-        kernel=kernel.strip() or None,
-        kernel_version=version.strip() or None,
-        command_line=found.text("/proc/cmdline"),
+        hostname=hostname,
+        arch=arch,
+        kernel=kernel,
+        kernel_version=version,
         os=release.get("PRETTY_NAME") or release.get("NAME"),
+        libc=libc(found.said("libc"), gaps),
         uid=whole(found.said("id")),
+        uptime_s=real((found.text("/proc/uptime") or "").partition(" ")[0]),
         virtualization=_virtualization(found, gaps),
-        container=_container(found, gaps),
+        container=container,
+        cloud=provider,
+        instance_type=instance_type,
+        product=product(found, container, gaps),
+        firmware=firmware(found, arch, container, gaps),
+        **of_kernel(found, container, gaps),
     )
-    for field, source in (("arch", "uname"), ("kernel", "uname"), ("os", "/etc/os-release"), ("uid", "id -u")):
+    for field, source in _SOURCES.items():
         if getattr(made, field) is None:
             gaps.note(f"system.{field}", f"{source} does not say it")
     return made
+
+
+def libc(said: str | None, gaps: Gaps) -> str | None:
+    """`glibc 2.36` as getconf(1) prints it, or `musl 1.2.4` from musl's loader."""
+    text = said or ""
+    if match := re.match(r"glibc [\d.]{1,20}", text, re.ASCII):
+        return match[0]
+    if text.startswith("musl") and (match := re.search(r"^Version ([\d.]{1,20})", text, re.MULTILINE | re.ASCII)):
+        return f"musl {match[1]}"
+    gaps.note("system.libc", "neither getconf nor ldd says it")
+    return None
 
 
 def os_release(text: str | None) -> dict[str, str]:
@@ -56,9 +104,13 @@ def _virtualization(found: Snapshot, gaps: Gaps) -> str | None:
     detected = _detected(found, "hypervisor")
     if detected is not None:
         return detected
-    known = found.text("/sys/hypervisor/type") or _VENDORS.get(found.text("/sys/class/dmi/id/sys_vendor") or "")
+    metal = (dmi(found, "product_name") or "").endswith(".metal")  # Amazon EC2, without a hypervisor
+    names = [] if metal else [dmi(found, name) for name in ("product_name", "sys_vendor", "bios_vendor")]
+    known = found.text("/sys/hypervisor/type") or next((_VENDORS[name] for name in names if name in _VENDORS), None)
     if known:
         return known.strip()
+    if metal:
+        return "none"
     flags = fields(found.text("/proc/cpuinfo")).get("flags")
     if flags is None:
         gaps.note("system.virtualization", "no systemd-detect-virt, and nothing in /sys says it")
@@ -90,16 +142,3 @@ def _detected(found: Snapshot, name: str) -> str | None:
     answer = found.commands.get(name)
     text = "" if answer is None else answer.text.strip()
     return text if re.fullmatch(r"[a-z0-9-]+", text) else None
-
-
-def load(found: Snapshot, gaps: Gaps) -> Load:
-    """From /proc/loadavg and /proc/pressure/cpu."""
-    averages = [real(one) for one in (found.text("/proc/loadavg") or "").split()[:3]]
-    one, five, fifteen = (averages + [None] * 3)[:3]
-    if one is None:
-        gaps.note("load.load1", "/proc/loadavg does not say it")
-    match = _PRESSURE.search(found.text("/proc/pressure/cpu") or "")
-    pressure = real(match[1]) if match else None
-    if pressure is None:
-        gaps.note("load.cpu_pressure_avg10", "the kernel does not account pressure")
-    return Load(load1=one, load5=five, load15=fifteen, cpu_pressure_avg10=pressure)

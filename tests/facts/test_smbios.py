@@ -6,29 +6,47 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from asct.facts.batch import facts_of
-from asct.facts.gaps import Gaps
-from asct.facts.smbios import FIELD, UNREADABLE, Device, device, peak_of, theoretical_bandwidth
+from asct.facts.channels import channels_of, peak_of
+from asct.facts.gaps import NEEDS_ROOT, Gaps
+from asct.facts.modules import BANDWIDTH, described
+from asct.facts.smbios import UNREADABLE, Device, device
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources import LASTING
+from asct.facts.sources.memory import DMI
+from asct.sdk.facts import MemoryModule
 from tests.facts.test_parsers import WHEN
 
 
 def raw(
     locator: str = "DIMM_A1", bank: str = "BANK 0", *, size: int = 0x4000, speed: int = 4800, width: int = 64,
-    kind: int = 0x22, technology: int = 3, length: int = 0x5C,
+    kind: int = 0x22, technology: int = 3, length: int = 0x5C, extended: int = 0, ranks: int = 2,
+    maker: str = "Acme", part: str = "AC64G48",
 ) -> bytes:  # fmt: skip
     """A structure as DSP0134 7.18 lays it out; a speed beyond 16 bits goes into the extended field."""
     body = bytearray(0x5C)
     body[0], body[1] = 17, length
+    body[0x08:0x0A] = (width + 16 if width < 0x1000 else width).to_bytes(2, "little")
     body[0x0A:0x0C] = width.to_bytes(2, "little")
     body[0x0C:0x0E] = size.to_bytes(2, "little")
     body[0x10], body[0x11], body[0x12] = 1, 2, kind
+    body[0x0E] = 9
+    body[0x15:0x17] = (5600).to_bytes(2, "little")
+    body[0x17], body[0x1A], body[0x1B] = 3, 4, ranks
+    body[0x1C:0x20] = extended.to_bytes(4, "little")
     body[0x20:0x22] = min(speed, 0xFFFF).to_bytes(2, "little")
     body[0x28] = technology
     body[0x58:0x5C] = (speed if speed >= 0xFFFF else 0).to_bytes(4, "little")
-    return bytes(body[:length]) + locator.encode() + b"\0" + bank.encode() + b"\0\0"
+    strings = "".join(f"{text}\0" for text in (locator, bank, maker, part))
+    return bytes(body[:length]) + strings.encode() + b"\0"
+
+
+def array(correction: int = 6, use: int = 3) -> bytes:
+    """A physical memory array: DSP0134 7.17."""
+    return bytes([16, 0x17, 0, 0x10, 3, use, correction, *([0] * 16), 0, 0])
 
 
 def peak(*names: tuple[str, str], **fields: int) -> float:
@@ -40,8 +58,27 @@ def asked(*structures: bytes) -> Snapshot:
 
 
 def test_a_structure() -> None:
-    assert device(raw("DIMM 0", "P0 CHANNEL A")) == Device("DIMM 0", "P0 CHANNEL A", True, 0x22, 3, 64, 4800)
+    assert device(raw("DIMM 0", "P0 CHANNEL A")) == Device(
+        locator="DIMM 0",
+        bank="P0 CHANNEL A",
+        size_bytes=16 << 30,
+        kind=0x22,
+        technology=3,
+        form=9,
+        width_bits=64,
+        total_bits=80,
+        ranks=2,
+        speed_mts=4800,
+        rated_mts=5600,
+        manufacturer="Acme",
+        part_number="AC64G48",
+    )
     assert device(raw(size=0)).populated is False
+    unknown = device(raw(size=0xFFFF, maker="Not Specified", part="", ranks=0))
+    assert (unknown.populated, unknown.size_bytes) == (True, None)
+    assert (unknown.manufacturer, unknown.part_number, unknown.ranks) == (None, None, None)
+    assert device(raw(size=0x7FFF, extended=96 << 10)).size_bytes == 96 << 30
+    assert device(raw(size=0x8000 | 512)).size_bytes == 512 << 10
     assert device(raw(speed=0)).speed_mts is None
     assert device(raw(speed=70_000)).speed_mts == 70_000
     assert device(raw(width=0xFFEF)).width_bits == 0xFFEF
@@ -71,6 +108,7 @@ def test_a_broken_structure_is_refused(broken: bytes) -> None:
 )
 def test_channels_are_counted_by_their_names(names: list[tuple[str, str]], channels: int) -> None:
     assert peak(*names) == channels * 4800e6 * 8
+    assert len(channels_of([device(raw(*name)) for name in names])) == channels
 
 
 def test_empty_slots_and_firmware_chips_do_not_count() -> None:
@@ -116,31 +154,109 @@ def test_modules_of_several_types_are_not_added_up() -> None:
     [
         (asked(raw()), "kvm", "virtual machine"),
         (Snapshot(), "none", "describes no memory devices"),
-        (Snapshot({}, {"memory-devices": Said(0, f"{UNREADABLE}\n")}), "none", "only root"),
+        (Snapshot({}, {"memory-devices": Said(0, f"{UNREADABLE}\n")}), "none", NEEDS_ROOT),
+        (asked(array()), "none", "describes no memory devices"),
         (Snapshot({}, {"memory-devices": Said(0, "no such\n")}), None, "not in hexadecimal"),
     ],
 )
 def test_what_cannot_be_read_is_noted(found: Snapshot, virtualization: str | None, reason: str) -> None:
     gaps = Gaps()
-    assert theoretical_bandwidth(found, virtualization, gaps) is None
-    assert reason in gaps.reasons[FIELD]
+    assert described(found, virtualization, gaps).get("theoretical_bandwidth") is None
+    assert reason in gaps.reasons[BANDWIDTH]
+    assert reason in gaps.reasons["memory.channels"]
 
 
 def test_the_facts_have_it() -> None:
     commands = {**asked(raw("DIMM_A1"), raw("DIMM_B1")).commands, "hypervisor": Said(1, "none")}
     facts = facts_of(Snapshot({}, commands), "h", WHEN)
     assert facts.memory.theoretical_bandwidth == 2 * 4800e6 * 8
-    assert FIELD not in facts.unknown
+    assert BANDWIDTH not in facts.unknown
 
 
-def test_the_script_prints_each_entry_as_one_line(tmp_path: Path) -> None:
-    """The command of `sources`, over a folder of made-up entries."""
-    structures = [raw(f"DIMM_{letter}1") for letter in "AB"]
-    for number, structure in enumerate(structures):
-        entry = tmp_path / f"17-{number}"
-        entry.mkdir()
-        (entry / "raw").write_bytes(structure)
-    (tmp_path / "17-2").mkdir()
-    text = dict(LASTING)["memory-devices"].replace("/sys/firmware/dmi/entries", str(tmp_path))
-    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n") == [*(one.hex() for one in structures), UNREADABLE, ""]
+def test_modules() -> None:
+    gaps = Gaps()
+    slots = [
+        raw("P0 DIMM_A1", "P0 CHANNEL A"), raw("P0 DIMM_A2", "P0 CHANNEL A", size=0, maker="NO DIMM", part="NO DIMM"),
+        raw("P0 DIMM_B1", "P0 CHANNEL B", size=0xFFFF), raw("BIOS", "", kind=9),
+    ]  # fmt: skip
+    made = described(asked(array(), *slots), "none", gaps)
+    first, second, third = made["modules"]
+    assert first == MemoryModule(
+        slot="P0 DIMM_A1", bank="P0 CHANNEL A", size_bytes=16 << 30, type="DDR5", form_factor="DIMM", data_bits=64,
+        total_bits=80, ranks=2, rate=4800e6, rated=5600e6, manufacturer="Acme", part_number="AC64G48", channel="P0 A",
+    )  # fmt: skip
+    assert (second.size_bytes, second.type, second.manufacturer, second.channel) == (0, None, None, None)
+    assert (third.size_bytes, third.channel) == (None, "P0 B")
+    assert (made["ecc"], made["channels"], made["theoretical_bandwidth"]) == ("multi-bit ECC", 2, 2 * 4800e6 * 8)
+    assert gaps.reasons == {}
+
+
+def test_modules_of_a_virtual_machine_are_those_that_it_was_given() -> None:
+    gaps = Gaps()
+    made = described(asked(raw("DIMM 0", "", speed=0)), "kvm", gaps)
+    assert [one.slot for one in made["modules"]] == ["DIMM 0"]
+    assert set(gaps.reasons) == {"memory.ecc", "memory.channels", BANDWIDTH}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "expected"),
+    [
+        ([array(3)], "none"),
+        ([array(5), array(5)], "single-bit ECC"),
+        ([array(5), array(6)], "multi-bit ECC, single-bit ECC"),
+        ([array(2)], None),
+        ([array(6), array(2)], None),
+        ([array(6), array(5, use=4)], "multi-bit ECC"),
+        ([array(6)[:5]], None),
+        ([], None),
+    ],
+)
+def test_error_correction(arrays: list[bytes], expected: str | None) -> None:
+    assert described(asked(*arrays, raw("DIMM_A1")), "none", Gaps())["ecc"] == expected
+
+
+@settings(max_examples=200)
+@given(st.lists(st.binary(max_size=120) | st.integers(0, 130).map(lambda cut: raw()[:cut]), max_size=4), st.data())
+def test_odd_structures_never_raise(structures: list[bytes], data: st.DataObject) -> None:
+    text = "\n".join(one.hex() for one in structures)
+    cut = data.draw(st.integers(0, len(text)))
+    found = Snapshot({}, {"memory-devices": Said(0, data.draw(st.sampled_from([text, text[:cut]])))})
+    gaps = Gaps()
+    made = described(found, "none", gaps)
+    assert made.get("theoretical_bandwidth") is not None or BANDWIDTH in gaps.reasons
+
+
+def whole_table(*structures: bytes) -> bytes:
+    """A table with a processor, structures, what must not leave the host, and its end: DSP0134 6.1, 7.45."""
+    return b"".join(
+        [
+            bytes([4, 8, 1, 0, 1, 3, 17, 16]) + b"CPU 1\0\0",
+            bytes([7, 4, 2, 0, 0, 0]),
+            *structures,
+            bytes([11, 5, 9, 0, 1]) + b"a secret\0\0",
+            bytes([127, 4, 255, 254, 0, 0]),
+        ]
+    )
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
+@pytest.mark.parametrize("awk", ["mawk", "busybox awk"])
+def test_the_script_prints_memory_and_nothing_else(tmp_path: Path, shell: str, awk: str) -> None:
+    """The command of `sources`, over a made-up table."""
+    structures = [array(), *(raw(f"DIMM_{letter}1") for letter in "AB")]
+    table = tmp_path / "DMI"
+    text = dict(LASTING)["memory-devices"].replace(DMI, str(table)).replace("| awk", f"| {awk}")
+
+    def run() -> str:
+        return subprocess.run([*shell.split(), "-c", text], capture_output=True, text=True, check=True).stdout
+
+    assert run() == ""
+    table.write_bytes(whole_table(*structures))
+    assert run().split("\n") == [*(one.hex() for one in structures), ""]
+    made = described(Snapshot({}, {"memory-devices": Said(0, run())}), "none", Gaps())
+    assert (len(made["modules"]), made["channels"], made["ecc"]) == (2, 2, "multi-bit ECC")
+    for cut in (0, 5, 30, 61, 200):
+        table.write_bytes(whole_table(*structures)[:cut])
+        described(Snapshot({}, {"memory-devices": Said(0, run())}), "none", Gaps())
+    table.write_bytes(b"\0" * 300)
+    assert run() == ""

@@ -11,7 +11,7 @@ started again: they are asked for once and kept on the host. Each bounds what it
 
 from __future__ import annotations
 
-from asct.facts.sources import cpu, memory, network, perf, storage, system
+from asct.facts.sources import cmn, cpu, kernel, memory, network, perf, storage, system
 from asct.facts.sources.cpu import CPU
 from asct.facts.sources.memory import MM, NODE
 from asct.facts.sources.model import Command, Folders
@@ -19,7 +19,7 @@ from asct.facts.sources.software import PROBES, TOOLS, TRIAL
 
 __all__ = ["COMMANDS", "CPU", "FILES", "FOLDERS", "LASTING", "MM", "NODE", "PROBES", "TOOLS", "TRIAL"]
 
-_SUBJECTS = (cpu, memory, network, perf, storage, system)
+_SUBJECTS = (cmn, cpu, kernel, memory, network, perf, storage, system)
 
 FILES: tuple[str, ...] = tuple(pattern for subject in _SUBJECTS for pattern in subject.FILES)
 FOLDERS: tuple[Folders, ...] = tuple(one for subject in _SUBJECTS for one in subject.FOLDERS)

@@ -4,7 +4,47 @@ from __future__ import annotations
 
 from asct.facts.sources.model import Command, Folders
 
+NET = "/sys/class/net"
+
 FILES: tuple[str, ...] = ()
-FOLDERS: tuple[Folders, ...] = ()
-COMMANDS: tuple[Command, ...] = ()
+
+FOLDERS: tuple[Folders, ...] = (
+    Folders(
+        "network.interfaces",
+        (f"{NET}/*",),
+        (
+            "address",
+            "device/uevent",
+            "duplex",
+            "ifindex",
+            "iflink",
+            "master/uevent",
+            "mtu",
+            "operstate",
+            "speed",
+            "tun_flags",
+            "type",
+            "uevent",
+            "wireless/status",
+        ),
+        256,
+    ),
+)
+
+# Routers have hundreds of thousands of routes, so only the default ones leave the host. /proc/net/route has numbers in
+# the order of the machine's bytes.
+_ROUTES = """\
+awk '(FILENAME ~ /ipv6/ ? $1 ~ /^0+$/ && $2 == "00" : $2 == "00000000" && $8 == "00000000") {
+print FILENAME ":" $0 }' /proc/net/route /proc/net/ipv6_route 2>/dev/null | head -n 40"""
+
+_NAMESPACE = """\
+if [ ! -e /proc/1/ns/net ]; then echo unreadable
+elif [ /proc/1/ns/net -ef /proc/self/ns/net ]; then echo first; else echo own; fi"""
+
+COMMANDS: tuple[Command, ...] = (
+    ("addresses", "ip -o addr 2>/dev/null | head -n 1000"),
+    ("routes", _ROUTES),
+    ("network-namespace", _NAMESPACE),
+)
+
 LASTING: tuple[Command, ...] = ()

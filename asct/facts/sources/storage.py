@@ -1,10 +1,118 @@
-"""Block devices and file systems."""
+"""Block devices, drives and file systems; where all devices with hardware hang."""
 
 from __future__ import annotations
 
 from asct.facts.sources.model import Command, Folders
 
-FILES: tuple[str, ...] = ("/proc/self/mounts",)
-FOLDERS: tuple[Folders, ...] = ()
-COMMANDS: tuple[Command, ...] = (("df", 'df -P -k -- "$work"'),)
+BLOCK = "/sys/block"
+NVME = "/sys/class/nvme"
+
+FILES: tuple[str, ...] = ("/proc/self/mountinfo", "/proc/self/mounts")
+
+FOLDERS: tuple[Folders, ...] = (
+    Folders(
+        "block_devices",
+        (f"{BLOCK}/*",),
+        (
+            "*/dev",
+            "*/partition",
+            "*/ro",
+            "*/size",
+            "dev",
+            "device/firmware_rev",
+            "device/fwrev",
+            "device/model",
+            "device/name",
+            "device/rev",
+            "device/serial",
+            "device/subsysnqn",
+            "device/uevent",
+            "dm/name",
+            "hidden",
+            "loop/backing_file",
+            "md/level",
+            "queue/discard_max_bytes",
+            "queue/logical_block_size",
+            "queue/nr_requests",
+            "queue/optimal_io_size",
+            "queue/physical_block_size",
+            "queue/read_ahead_kb",
+            "queue/rotational",
+            "queue/scheduler",
+            "queue/write_cache",
+            "removable",
+            "ro",
+            "serial",
+            "size",
+            "slaves/*/dev",
+        ),
+        512,
+    ),
+    Folders(
+        "block_devices",
+        (f"{NVME}/nvme*",),
+        ("firmware_rev", "model", "numa_node", "serial", "subsysnqn", "transport"),
+        256,
+    ),
+)
+
+# For each device with hardware one line: the path in /sys, the real one, its queues (those of blk-mq, or of receiving
+# and sending), then of the PCI function that it hangs at its node, the speed and width of its link, as they are and at
+# most, and its driver (the first line of uevent). All by the shell itself; a PCI function is the first folder upwards
+# that has a configuration space.
+_DEVICES = """\
+(first() { value=; [ ! -r "$1" ] || read -r value 2>/dev/null <"$1"; printf "|%s" "$value"; }
+taken=0
+for at in /sys/class/nvme/nvme* /sys/class/hwmon/hwmon* /sys/block/* /sys/class/net/*; do
+[ -e "$at/device" ] && cd -P "$at" 2>/dev/null || continue
+taken=$((taken + 1)); [ "$taken" -le 2048 ] || break
+printf "%s|%s" "$at" "$PWD"
+case $at in
+/sys/block/*) set -- mq/*; [ -e "$1" ] || shift; printf "|%s|" $# ;;
+/sys/class/net/*) set -- queues/rx-*; [ -e "$1" ] || shift; printf "|%s" $#
+    set -- queues/tx-*; [ -e "$1" ] || shift; printf "|%s" $# ;;
+*) printf "||" ;;
+esac
+case $PWD in
+*/pci*) until [ -e config ] || [ "$PWD" = /sys/devices ] || [ "$PWD" = / ]; do cd ..; done
+    for file in numa_node current_link_speed current_link_width max_link_speed max_link_width uevent; do
+    first "$file"; done ;;
+esac
+echo
+done)"""
+
+# /dev/mapper and disks that are not NVMe: serial numbers, full names and buses are only in the data base of udev.
+_UDEV = """\
+if [ -d /run/udev/data ]; then
+grep -E "^E:ID_(BUS|MODEL_ENC|REVISION|SERIAL_SHORT)=" /run/udev/data/b[0-9]* /dev/null | head -n 4000; fi"""
+
+# A file system of the network is not asked for its size: one whose server is away would hold everything up.
+_SPACE = """\
+(set --; while read -r number parent device root target rest; do
+case $rest in
+*" - autofs "* | *" - fuse"* | *" - nfs"* | *" - cifs "* | *" - smb"* | *" - ceph "* | *" - 9p "* | *" - lustre "* \\
+| *" - glusterfs "* | *" - afs "* | *" - beegfs "* | *" - gpfs "* | *" - orangefs "*) continue ;;
+*" - tmpfs "* | *" - overlay "* | *" - zfs "* | *" - "*" /dev/"* | *" - virtiofs "*) ;;
+*) continue ;;
+esac
+case $target in *\\\\*) target=$(printf "%b" "$(printf "%s" "$target" | sed "s/[\\\\]/&0/g")") ;; esac
+[ $# -lt 400 ] && set -- "$@" "$target"
+done </proc/self/mountinfo; [ $# -eq 0 ] || df -P -k -- "$@" 2>/dev/null; true)"""
+
+# Only root may ask a drive, and nvme-cli has to be there; the sensors of hwmon need neither.
+_HEALTH = """\
+for at in /dev/nvme[0-9] /dev/nvme[0-9][0-9]; do [ -c "$at" ] || continue
+if ! command -v nvme >/dev/null; then echo "$at needs nvme-cli"
+elif [ ! -r "$at" ]; then echo "$at needs root"
+else echo "$at"; nvme smart-log -o json "$at" 2>/dev/null || echo; fi
+done"""
+
+COMMANDS: tuple[Command, ...] = (
+    ("df", 'df -P -k -- "$work"'),
+    ("devices", _DEVICES),
+    ("udev", _UDEV),
+    ("space", _SPACE),
+    ("nvme-health", _HEALTH),
+)
+
 LASTING: tuple[Command, ...] = ()

@@ -79,6 +79,8 @@ class Memory(Fact):
     thp: str | None = None
     thp_defrag: str | None = None
     numa_balancing: bool | None = None
+    numa_balancing_mode: int | None = None
+    """The value of kernel.numa_balancing: 1 is ordinary balancing, 2 moving between tiers of memory."""
     zone_reclaim: int | None = None
     swap_total_bytes: int | None = None
     swap_free_bytes: int | None = None

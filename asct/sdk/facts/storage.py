@@ -60,6 +60,10 @@ class BlockDevice(Fact):
     holders: list[str] = Field(default_factory=list)
     mounted_at: list[str] = Field(default_factory=list)
     backing_file: str | None = None
+    mapper_name: str | None = None
+    """Its name in /dev/mapper, of dm alone."""
+    raid_level: str | None = None
+    """raid1, linear, ...; of md alone."""
     nvme: NvmeHealth | None = None
 
 

@@ -1,0 +1,68 @@
+"""Where devices with hardware hang: their real paths in /sys, queues, and the PCI function above them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from asct.facts.gaps import whole
+from asct.facts.snapshot import Snapshot
+
+_PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_FIELDS = 10
+_SPEED = re.compile(r"\d+(\.\d+)? GT/s( PCIe)?", re.ASCII)
+_DRIVER = "DRIVER="
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`queues` of a block device, `receiving` and `sending` of an interface; None where there are none. `link` as in
+    sdk.facts.BlockDevice. `driver` is that of the PCI function."""
+
+    path: str
+    queues: int | None = None
+    receiving: int | None = None
+    sending: int | None = None
+    node: int | None = None
+    link: str | None = None
+    link_max: str | None = None
+    driver: str | None = None
+
+    @property
+    def pci_address(self) -> str | None:
+        """The PCI function above it."""
+        found = _PCI.findall("/".join(part for part in self.path.split("/") if _PCI.fullmatch(part)))
+        return found[-1] if found else None
+
+
+def places(found: Snapshot) -> dict[str, Place]:
+    """By path (`/sys/block/nvme0n1`, `/sys/class/net/eth0`); empty when nobody looked, odd lines left out."""
+    made: dict[str, Place] = {}
+    for line in (found.said("devices") or "").split("\n"):
+        cells = line.split("|")
+        if len(cells) >= 4 and cells[0].startswith("/sys/") and cells[1].startswith("/sys/"):
+            at, path, first, second, *pci = cells
+            made[at] = _place(path, first, second, at.startswith("/sys/class/net/"), (pci + [""] * _FIELDS)[:6])
+    return made
+
+
+def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) -> Place:
+    node, speed, width, speed_max, width_max, driver = pci
+    return Place(
+        path=path,
+        queues=None if interface else whole(first) or None,
+        receiving=whole(first) or None if interface else None,
+        sending=whole(second) or None,
+        node=whole(node),
+        link=_link(speed, width),
+        link_max=_link(speed_max, width_max),
+        driver=driver.removeprefix(_DRIVER) if driver.startswith(_DRIVER) else None,
+    )
+
+
+def _link(speed: str, width: str) -> str | None:
+    """`16.0 GT/s PCIe x4`; None where the kernel does not know (`Unknown`, width 0 or 255)."""
+    lanes = whole(width)
+    if not lanes or lanes > 32 or not _SPEED.fullmatch(speed.strip()):
+        return None
+    return f"{speed.strip()} x{lanes}"

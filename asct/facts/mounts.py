@@ -1,0 +1,96 @@
+"""Mounted file systems, from /proc/self/mountinfo (proc(5)) and df."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from asct.facts.gaps import Gaps, whole
+from asct.facts.snapshot import Snapshot
+from asct.sdk.facts import Mount
+
+_OF_THE_KERNEL = frozenset({
+    "autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
+    "devtmpfs", "efivarfs", "fusectl", "hugetlbfs", "ipathfs", "mqueue", "nsfs", "openpromfs", "proc", "pstore",
+    "ramfs", "resctrl", "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sockfs", "spufs", "sysfs", "tracefs",
+    "usbfs", "xenfs",
+})  # fmt: skip
+_UNSIZED = "df does not say it (a file system of the network is not asked: it might not answer)"
+_OCTAL = re.compile(r"\\([0-7]{3})")
+_DF = re.compile(
+    r"(?P<source>.*?)\s+(?P<size>\d{1,18})\s+\d{1,18}\s+(?P<free>\d{1,18})\s+(?:\d+%|-)\s(?P<target>/.*)",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of mountinfo. `device` is `major:minor`."""
+
+    device: str
+    target: str
+    options: tuple[str, ...]
+    type: str
+    source: str
+
+
+def lines(found: Snapshot) -> list[Line]:
+    """All mounts, in the order in which they were made; odd lines are left out."""
+    return [line for text in (found.text("/proc/self/mountinfo") or "").split("\n") if (line := _line(text))]
+
+
+def _line(text: str) -> Line | None:
+    left, dash, right = text.partition(" - ")
+    before, after = left.split(" "), right.split(" ")
+    if not dash or len(before) < 6 or len(after) < 2:
+        return None
+    options = dict.fromkeys([*before[5].split(","), *(after[2].split(",") if len(after) > 2 else [])])
+    return Line(
+        device=before[2],
+        target=_plain(before[4]),
+        options=tuple(option for option in options if option),
+        type=after[0],
+        source=_plain(after[1]),
+    )
+
+
+def _plain(text: str) -> str:
+    """Blanks and the like are written as `\\040`."""
+    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
+
+
+def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
+    """Those that hold files, of several at one place the one on top, in the order of the places. Sizes in bytes; those
+    of the network are not asked for: one whose server is away would hold everything up."""
+    if found.text("/proc/self/mountinfo") is None:
+        gaps.note("mounts", "/proc/self/mountinfo is missing")
+    sizes = _sizes(found.said("space"))
+    made = []
+    for line in {line.target: line for line in lines(found)}.values():
+        if line.type in _OF_THE_KERNEL or line.target.startswith(("/proc/", "/sys/")):
+            continue
+        size, free = sizes.get(line.target, (None, None))
+        if size is None:
+            gaps.note(f"mounts.{line.target}.size_bytes", _UNSIZED)
+        made.append(
+            Mount(
+                source=line.source,
+                target=line.target,
+                type=line.type,
+                options=list(line.options),
+                size_bytes=size,
+                free_bytes=free,
+            )
+        )
+    return made
+
+
+def _sizes(said: str | None) -> dict[str, tuple[int | None, int | None]]:
+    """Bytes of size and of what an account like this one may take, by target (POSIX df -P)."""
+    found = (_DF.fullmatch(line) for line in (said or "").split("\n"))
+    return {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in found if row}
+
+
+def _bytes(kib: str) -> int | None:
+    value = whole(kib)
+    return None if value is None else value * 1024

@@ -1,0 +1,189 @@
+"""Network interfaces from /sys/class/net, addresses as `ip` prints them, default routes from /proc/net.
+
+Source: Linux Documentation/ABI/testing/sysfs-class-net; include/uapi/linux/if_arp.h (types); net/ipv4/fib_trie.c and
+net/ipv6/route.c (columns of /proc/net/route and ipv6_route).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asct.facts.devices import Place, places
+from asct.facts.gaps import NEEDS_ROOT, Gaps, folders, whole
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources.network import NET
+from asct.sdk.facts import Interface, Network
+
+_TYPES = {"772": "loopback", "32": "infiniband"}
+_ETHERNET = "1"
+_DEVTYPES = {"bridge": "bridge", "bond": "bond", "vlan": "vlan", "wlan": "wireless"}
+_FIRST_PIDS = "pid:[4026531836]"  # include/linux/proc_ns.h
+_BIG_ENDIAN = frozenset({"s390x", "s390", "ppc64", "ppc", "mips", "mips64", "sparc64", "parisc", "aarch64_be"})
+_ADDRESS = re.compile(
+    r"\d+: +([^\s@]+)(?:@\S+)? +(inet6?) ([0-9a-fA-F.:]+)(?: peer [0-9a-fA-F.:]+)?/(\d{1,3})(?: (.*))?"
+)
+_GATEWAY = 0x2  # RTF_GATEWAY of include/uapi/linux/route.h
+_REJECT = 0x200
+_SIX = "/proc/net/ipv6_route"
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """`text` with its prefix; `lasting` is one that other machines may reach and that is not thrown away soon."""
+
+    interface: str
+    version: int
+    text: str
+    lasting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """A default route; the lowest metric wins."""
+
+    version: int
+    interface: str
+    gateway: str | None
+    metric: int
+
+
+def network(found: Snapshot, arch: str | None, gaps: Gaps) -> Network:
+    """The network that the account sees."""
+    texts = folders(found, NET)
+    where, addresses = places(found), _addresses(found.said("addresses"))
+    if not texts:
+        gaps.note("network.interfaces", f"{NET} lists none")
+    if not addresses:
+        gaps.note("network.addresses", "no program `ip` says them")
+    routes = sorted(_routes(found.said("routes"), arch), key=lambda route: route.metric)
+    made = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
+    members: dict[str, list[str]] = {}
+    for name, files in texts.items():
+        if match := re.search(r"^INTERFACE=(\S+)$", files.get("master/uevent", ""), re.MULTILINE):
+            members.setdefault(match[1], []).append(name)
+    return Network(
+        ipv4=_own(4, routes, addresses, gaps),
+        ipv6=_own(6, routes, addresses, gaps),
+        gateways=list(dict.fromkeys(route.gateway for route in routes if route.gateway)),
+        namespace=_namespace(found, gaps),
+        interfaces=[one.model_copy(update={"members": members.get(one.name, [])}) for one in made],
+    )
+
+
+def _interface(
+    name: str, files: Mapping[str, str], place: Place | None, addresses: list[_Address], gaps: Gaps
+) -> Interface:
+    hardware = place is not None or "device/uevent" in files
+    speed = whole(files.get("speed"))
+    driver = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
+    if hardware and not speed:
+        gaps.note(f"network.interfaces.{name}.speed", "the driver does not say it: there is no link, or no wire at all")
+    return Interface(
+        name=name,
+        kind=_kind(files, hardware),
+        state=files.get("operstate") or None,
+        mtu=whole(files.get("mtu")),
+        mac=files.get("address") or None,
+        speed=speed * 1e6 if speed else None,
+        duplex=files.get("duplex") if files.get("duplex") in ("full", "half") else None,
+        driver=driver[1] if driver else None,
+        node=place.node if place else None,
+        pci_address=place.pci_address if place else None,
+        rx_queues=place.receiving if place else None,
+        tx_queues=place.sending if place else None,
+        ipv4=[one.text for one in addresses if one.interface == name and one.version == 4],
+        ipv6=[one.text for one in addresses if one.interface == name and one.version == 6],
+    )
+
+
+def _kind(files: Mapping[str, str], hardware: bool) -> str:
+    """A veth is the one that has neither hardware nor a name for its kind, and another interface behind it."""
+    number = files.get("type", "")
+    devtype = re.search(r"^DEVTYPE=(\S+)$", files.get("uevent", ""), re.MULTILINE)
+    if "tun_flags" in files:
+        return "tun"
+    if devtype:
+        return _DEVTYPES.get(devtype[1], "other")
+    if number in _TYPES:
+        return _TYPES[number]
+    if number != _ETHERNET:
+        return "other"
+    if hardware:
+        return "wireless" if "wireless/status" in files else "ethernet"
+    return "veth" if files.get("iflink", "") != files.get("ifindex", "") else "other"
+
+
+def _addresses(said: str | None) -> list[_Address]:
+    made = []
+    for line in (said or "").split("\n"):
+        match = _ADDRESS.match(line)
+        if not match:
+            continue
+        name, family, text, prefix, rest = match.groups()
+        try:
+            address = ipaddress.ip_interface(f"{text}/{prefix}")
+        except ValueError:
+            continue
+        words = (rest or "").split("\\")[0].split()
+        lasting = "global" in words and not {"temporary", "deprecated", "tentative"} & set(words)
+        made.append(_Address(name, 6 if family == "inet6" else 4, address.with_prefixlen, lasting))
+    return made
+
+
+def _routes(said: str | None, arch: str | None) -> list[_Route]:
+    made = []
+    for line in (said or "").split("\n"):
+        path, _, text = line.partition(":")
+        words = text.split()
+        try:
+            route = _route6(words) if path == _SIX else _route4(words, arch)
+        except (ValueError, IndexError):
+            continue
+        if route is not None:
+            made.append(route)
+    return made
+
+
+def _route4(words: list[str], arch: str | None) -> _Route | None:
+    raw = bytes.fromhex(words[2])
+    if len(raw) != 4:
+        return None
+    address = ipaddress.IPv4Address(raw if arch in _BIG_ENDIAN else raw[::-1])
+    flags = int(words[3], 16)
+    if flags & _REJECT:
+        return None
+    return _Route(4, words[0], str(address) if flags & _GATEWAY else None, int(words[6]))
+
+
+def _route6(words: list[str]) -> _Route | None:
+    raw, flags = bytes.fromhex(words[4]), int(words[8], 16)
+    if len(raw) != 16 or flags & _REJECT:
+        return None
+    return _Route(6, words[9], str(ipaddress.IPv6Address(raw)) if flags & _GATEWAY else None, int(words[5], 16))
+
+
+def _own(version: int, routes: list[_Route], addresses: list[_Address], gaps: Gaps) -> str | None:
+    """The first lasting address of the interface of the default route, without its prefix."""
+    for route in routes:
+        for one in addresses:
+            if route.version == one.version == version and route.interface == one.interface and one.lasting:
+                return one.text.partition("/")[0]
+    gaps.note(f"network.ipv{version}", "there is no default route, or no address that it starts from")
+    return None
+
+
+def _namespace(found: Snapshot, gaps: Gaps) -> str | None:
+    said = found.said("network-namespace")
+    pids = (found.said("namespaces") or "").split("\n")[0]
+    if said == "own":
+        return "own"
+    if said == "first" and pids == _FIRST_PIDS:
+        return "host"
+    if said == "unreadable" and whole(found.said("id")) != 0:
+        gaps.note("network.namespace", NEEDS_ROOT)
+    else:
+        gaps.note("network.namespace", "the network of the machine's first process cannot be seen from here")
+    return None

@@ -1,0 +1,122 @@
+"""NVMe controllers and the health of their drives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from asct.facts.devices import Place
+from asct.facts.gaps import NEEDS_ROOT, folders, whole
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources.storage import NVME
+from asct.sdk.facts import NvmeHealth
+from asct.sdk.nvme import UNIT_BYTES
+
+NEEDS_NVME_CLI = "needs nvme-cli"
+_HEAD = re.compile(r"/dev/(nvme\d+)(?: (needs root|needs nvme-cli))?", re.ASCII)
+_HWMON = re.compile(r"/nvme/(nvme\d+)/(?:hwmon/)?hwmon\d+", re.ASCII)
+_ABSOLUTE_ZERO = 273  # as nvme-cli reckons: kelvins are whole numbers
+_FROM_LOG = {
+    "critical_warning": "critical_warning",
+    "available_spare": "avail_spare",
+    "percentage_used": "percent_used",
+    "power_on_hours": "power_on_hours",
+    "unsafe_shutdowns": "unsafe_shutdowns",
+    "media_errors": "media_errors",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """`nvme0`: what sysfs says of it, where it hangs, the health of its drive and why more of that is not known."""
+
+    name: str
+    texts: Mapping[str, str]
+    place: Place | None
+    health: NvmeHealth | None
+    reason: str | None
+
+
+def controllers(found: Snapshot, places: Mapping[str, Place]) -> list[Controller]:
+    """All controllers by name."""
+    logs, reasons = _logs(found)
+    celsius = temperatures(found, places)
+    made = []
+    for name, texts in folders(found, NVME).items():
+        log = logs.get(name)
+        values = _health(log) if log is not None else {}
+        if values.get("celsius") is None:
+            values["celsius"] = celsius.get(name)
+        known = any(value is not None for value in values.values())
+        made.append(
+            Controller(
+                name=name,
+                texts=texts,
+                place=places.get(f"{NVME}/{name}"),
+                health=NvmeHealth(**values) if known else None,
+                reason=None if log is not None else reasons.get(name, NEEDS_ROOT),
+            )
+        )
+    return made
+
+
+def temperatures(found: Snapshot, places: Mapping[str, Place]) -> dict[str, float]:
+    """Degrees Celsius of controllers that have a sensor in hwmon (drivers/nvme/host/hwmon.c: temp1 is the composite
+    temperature), which needs no root."""
+    made: dict[str, float] = {}
+    for at, place in places.items():
+        match = _HWMON.search(place.path) if at.startswith("/sys/class/hwmon/") else None
+        value = whole(found.text(f"{at}/temp1_input"))
+        if match and value is not None:
+            made[match[1]] = value / 1000
+    return made
+
+
+def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """What `nvme smart-log -o json` said of each controller, and why it was not asked."""
+    bodies: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    name = ""
+    for line in (found.said("nvme-health") or "").split("\n"):
+        if head := _HEAD.fullmatch(line.strip()):
+            name = head[1]
+            if head[2]:
+                reasons[name] = head[2]
+            else:
+                bodies[name] = []
+        elif name in bodies:
+            bodies[name].append(line)
+    logs: dict[str, dict[str, Any]] = {}
+    for name, lines in bodies.items():
+        try:
+            said = json.loads("\n".join(lines))
+        except (ValueError, RecursionError):
+            said = None
+        if isinstance(said, dict):
+            logs[name] = said
+        else:
+            reasons[name] = "the drive did not tell its health log"
+    return logs, reasons
+
+
+def _health(log: Mapping[str, Any]) -> dict[str, Any]:
+    """The names are those of nvme-cli; temperatures are in kelvins, data in thousands of 512 bytes."""
+    kelvins = _number(log.get("temperature"))
+    made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
+    made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)
+    for field, name in (("read_bytes", "data_units_read"), ("written_bytes", "data_units_written")):
+        units = _number(log.get(name))
+        made[field] = None if units is None else units * UNIT_BYTES
+    return made
+
+
+def _number(value: object) -> int | None:
+    """Numbers beyond 64 bits are texts in some versions, and flags come with their meaning in others."""
+    if isinstance(value, Mapping):
+        value = value.get("value")
+    if isinstance(value, str):
+        return whole(value.replace(",", ""))
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 128 else None
