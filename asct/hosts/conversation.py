@@ -269,6 +269,23 @@ class Conversation:
             self._held(lambda: self._listen(LOOK_S))
         self._journal.answers.pop("pong", None)
 
+    def leave(self) -> bool:
+        """Have the runner end all that it has, remove the folder and go; False when it is not heard to do so."""
+        if not self._live:
+            return False
+        self._say("leave")
+        until = time.monotonic() + STOP_S
+        while "left" not in self._journal.answers and time.monotonic() < until:
+            with self.link.within(SHORT_S, "tidying up"):
+                try:
+                    data = self._control.receive(LOOK_S) if self._control else b""
+                except TimeoutError:
+                    continue
+            if not data:
+                break
+            self._journal.take(data)
+        return "left" in self._journal.answers
+
     # ---- hearing and saying
 
     def _say(self, line: str) -> None:

@@ -16,7 +16,9 @@ usable() {
     esac
 }
 
-uid=$(id -u)
+while read -r name real uid rest; do
+    if [ "$name" = Uid: ]; then break; fi
+done </proc/self/status
 boot=
 [ ! -r /proc/sys/kernel/random/boot_id ] || IFS= read -r boot </proc/sys/kernel/random/boot_id
 found=

@@ -71,7 +71,8 @@ class RemoteHost(Unqueued):
     def _leave(self) -> None:
         """Once more over a new connection when this one breaks just now: nobody would come back for the folder."""
         try:
-            self._housekeeping("leave")
+            if not self._talk.leave():
+                self._housekeeping("leave")
         except HostLost:
             self._link.close()
             self._link.connect()

@@ -4,7 +4,10 @@
 #   none    the one that opened the session: only the functions
 #   line    reads one line of calls from standard input and acts on it: short commands, files, housekeeping
 #   serve   the runner of the session, detached: hears the FIFO `.control`, starts work and ends it
-#   task    one task of a job file, in a session of its own, so that `kill 0` reaches what it started and nothing else
+#   task    a part of the runner that takes one task of a job file from its folder to its report
+#
+# Each program that a task starts leads a session of its own, so that it can be ended with all that it started. What can
+# be done by the shell itself starts no program: one costs more than a millisecond, and a task is often that short.
 #
 # The runner works off the job files .queue/1, .queue/2, ... by itself; a connection that breaks does not concern it. Each
 # event is a line of `.journal` that begins with `asct:`, and goes through the connection that started it as well while
@@ -52,17 +55,17 @@ look() {
     start=$1
 }
 
-# alive FILE: whether the process noted there runs; sets $pid
+# alive FILE: whether the process noted there runs; sets $pid, and $rest to what is noted behind its start
 alive() {
     pid= noted=
     { read -r pid noted rest <"$1"; } 2>/dev/null
     [ -n "$noted" ] && look "$pid" && [ "$start" = "$noted" ]
 }
 
-# note FILE PID
+# note FILE PID [WORD]
 note() {
     look "$2"
-    printf '%s %s %s\n' "$2" "$start" "$boot" >"$1"
+    printf '%s\n' "$2 $start $boot${3:+ $3}" >"$1"
 }
 
 # State, parent and process group follow the name in parentheses.
@@ -94,12 +97,12 @@ begin() {
 }
 
 hand_on() {
-    cat >&8
+    while IFS= read -r word; do printf '%s\n' "$word" >&8; done
     printf 'gone %s\n' "$$" >&8
 }
 
 lock() {
-    command -v flock >/dev/null && command -v setsid >/dev/null || fail "flock and setsid are needed (util-linux)"
+    leader=$(command -v setsid) && command -v flock >/dev/null || fail "flock and setsid are needed (util-linux)"
     exec 6<"$root/.session"
     end_leftovers
     if [ ! -e "$LOCK" ]; then ( umask 0; set -C; : >"$LOCK" ) 2>/dev/null; fi
@@ -175,10 +178,11 @@ hear() {
         idle) going=$((going - 1)); went_idle ;;
         stop) stop_work ;;
         ping) if [ "$going" -gt 0 ]; then say "pong $rest busy"; else say "pong $rest idle"; fi ;;
+        alarm) look_at_limit ;;
         hello) attach=$rest live= ;;
         gone) [ "$rest" != "$attach" ] || { attach= live=; linger; } ;;
-        expire) [ -n "$attach" ] || [ "$going" -gt 0 ] || over_and_out ;;
-        leave) leaving=1; stop_work; [ "$going" -gt 0 ] || over_and_out ;;
+        expire) [ -n "$attach" ] || [ "$going" -gt 0 ] || over_and_out "$root/.pid" ;;
+        leave) leaving=1; stop_work; [ "$going" -gt 0 ] || over_and_out "$root" ;;
         broken) end_all ;;
         esac
     done
@@ -190,15 +194,16 @@ linger() {
         ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
 }
 
+# over_and_out PATH: what goes with the runner: its note, or the whole folder of the session
 over_and_out() {
-    rm -f -- "$card" "$root/.pid"
+    if rm -rf -- "$card" "$1"; then [ -z "$leaving" ] || say left; fi
     kill -s KILL 0
 }
 
 went_idle() {
     [ "$going" -eq 0 ] || return
     if [ -e "$root/.stop" ]; then stopped; fi
-    [ -z "$leaving" ] || over_and_out
+    [ -z "$leaving" ] || over_and_out "$root"
     linger
 }
 
@@ -211,26 +216,48 @@ stopped() {
 stop_work() {
     if [ "$going" -gt 0 ]; then
         : >"$root/.stop"
-        if alive "$root/.task"; then ( end_group "$pid" ) 3<&- 4>&- 5>&- 6<&- 8<&- 9<&- & fi
+        if alive "$root/.task"; then end_task; fi
     else
         say stopped
     fi
 }
 
-# end_group PID: INT, then TERM, then KILL
+end_task() { ( end_group "$pid" ) 3<&- 4>&- 5>&- 6<&- 8<&- 9<&- & }
+
+# end_group PID: INT, then TERM, then KILL. One that was only just started may lead no group yet.
 end_group() {
     for signal in INT TERM KILL; do
-        kill -s "$signal" -- "-$1" 2>/dev/null || return
+        kill -s "$signal" -- "-$1" 2>/dev/null || kill -s "$signal" "$1" 2>/dev/null || return
         sleep 2
     done
 }
 
-# ---- job files: `= KEY LIMIT` and a line `: CALLS` for each task, read by the task itself; `+ CALLS` is done at once
+# An alarm went off. It may be of a task before this one: then another one is set for what is left to this.
+look_at_limit() {
+    { read -r due key <"$root/.due"; } 2>/dev/null || return
+    now
+    if [ "$now" -lt "$due" ]; then
+        set_alarm $((due - now))
+    elif alive "$root/.task" && [ "${rest#* }" = "$key" ]; then
+        say "late $key"
+        end_task
+    fi
+}
+
+# set_alarm HUNDREDTHS: whole seconds, as POSIX has it for sleep(1), unless so few that it matters
+set_alarm() {
+    nap=$((($1 + 99) / 100))
+    [ "$1" -ge 300 ] || nap=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
+    ( sleep "$nap"; printf 'alarm\n' >&3 ) 4>&- 5>&- 8<&- 9<&- &
+}
+
+# ---- job files: `= KEY HUNDREDTHS` (its limit) and a line `: CALLS` for each task; `+ CALLS` is done at once
 
 work() {
     trap : INT TERM HUP PIPE
     own_pid
     note "$root/.work" "$me"
+    wakes=0
     while read -r word rest <&8; do
         while [ -f "$root/.queue/$next" ]; do
             [ -e "$root/.stop" ] || work_off
@@ -251,32 +278,34 @@ work_off() {
     done 7<"$root/.queue/$next"
 }
 
+# One alarm serves many tasks: it is set anew only for one that would be over its limit before.
 run_task() {
-    setsid sh -c 'root=$1 mode=task key=$2 limit=$3 live=$4 boot=$5 reading=$6 recent=$7; . "$root/.runner"' \
-        sh "$root" "$key" "$limit" "$live" "$boot" "$reading" "$recent" 3<&- 8<&-
+    IFS= read -r line <&7 || return
+    now
+    due=$((now + limit))
+    printf '%s\n' "$due $key" >"$root/.due"
+    if [ "$now" -ge "$wakes" ] || [ "$wakes" -gt "$due" ]; then
+        set_alarm "$limit" 7<&-
+        wakes=$due
+    fi
+    ( mode=task; trap : PIPE; exec </dev/null >/dev/null 3<&- 7<&- 8<&-; eval "${line#: }" )
     settle_task
 }
 
-# A task says itself how it ended; one that was killed cannot.
+# A task says itself how it ended; one whose shell was killed cannot.
 settle_task() {
     finished= recent=
     { read -r finished recent <"$root/.done"; } 2>/dev/null
-    [ "$finished" = "$key" ] || say "died $key"
+    [ "$finished" != "$key" ] || return 0
+    if alive "$root/.task"; then kill -s KILL -- "-$pid"; fi
+    say "died $key"
 }
 
+# What the programs of the task left goes with it.
 over() {
     printf '%s %s\n' "$key" "$up" >"$root/.done"
-    kill -s KILL 0
-}
-
-# INT, then TERM, then KILL for the whole group; the shell of the task outlives the first two to report.
-stop() {
-    trap '' TERM
-    kill -s INT 0
-    sleep 2
-    kill -s TERM 0
-    sleep 2
-    kill -s KILL 0
+    for one in $led $companions; do kill -s KILL -- "-$one" 2>/dev/null; done
+    exit 0
 }
 
 # ---- what the lines of calls are made of
@@ -294,7 +323,8 @@ file() {
     printf '%s' "$2" 2>/dev/null >"$1" || fail "cannot write $1"
 }
 
-# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...    in place of this (sub)shell
+# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...    in place of this (sub)shell. One that is not
+# there is left to the shell, which says so as people know it.
 launch() {
     cd -- "$1" || exit 126
     exec >"$2" 2>"$3" 4>&- 5>&-
@@ -304,10 +334,11 @@ launch() {
         shift
     done
     shift
+    if command -v "$1" >/dev/null; then exec "$leader" "$@"; fi
     exec "$@"
 }
 
-companions=
+companions= led=
 # companion FOLDER STDOUT STDERR ... as for launch
 companion() {
     [ -d "$1" ] || mkdir -p -- "$1" 2>/dev/null
@@ -316,6 +347,20 @@ companion() {
 }
 
 uptime() { read -r up rest </proc/uptime; }
+
+# now: the same in hundredths of a second
+now() {
+    uptime
+    now=${up%.*}${up#*.}
+}
+
+# The main process of a task, with its key for who ends it. Whoever wants it stopped looks for it behind saying so.
+lead() {
+    own_pid
+    note "$root/.task" "$me" "$key"
+    [ ! -e "$root/.stop" ] || exit 130
+    launch "$@"
+}
 
 # What the host does besides, in .around: a line `= KEY WORD` and the files of $reading (the expression, then the files, a
 # line each). What was read after the task before counts for this one when that is at most 20 ms ago.
@@ -347,14 +392,13 @@ read_files() { ( set -f; IFS=$nl; exec grep -soE -- $reading ); }
 main() {
     told=$root/.told
     exec 2>"$told"
-    trap : INT TERM PIPE
-    ( sleep "$limit" && { say "late $key"; stop; } ) >/dev/null 2>&1 &
     uptime
     read_before 2>/dev/null >>"$root/.around"
     say "started $key $up"
-    ( launch "$@" )
+    ( lead "$@" )
     status=$?
     uptime
+    read -r led rest <"$root/.task"
     message=0
     if [ -s "$told" ]; then message=1; fi
     say "ended $key $up $status $message"
@@ -420,14 +464,19 @@ remove() {
     fail "$path leaves the work folder through a link"
 }
 
-# leave: end the session and remove its folder, once the last process of it is gone
+# leave: end the session and remove its folder, once the last process of it is gone. A runner that can be told so over
+# the connection that started it does this itself.
 leave() {
     cd /
     if [ -f "$root/.session" ]; then
-        if alive "$root/.pid"; then printf 'leave\n' 1<>"$root/.control"; fi
         exec 6<"$root/.session"
         ( sleep 10; end_all ) 6<&- &
-        if alive "$root/.pid"; then flock 6; else end_leftovers; fi
+        if alive "$root/.pid"; then
+            printf 'leave\n' 1<>"$root/.control"
+            flock 6
+        else
+            end_leftovers
+        fi
         card=$LOCK.$(id -u)
         alive "$card" || rm -f -- "$card"
     fi
@@ -440,13 +489,6 @@ case $mode in
 serve)
     exec 4>&1 </dev/null >/dev/null 2>&1
     serve ;;
-task)
-    journal=1
-    trap : PIPE
-    note "$root/.task" "$$"
-    IFS= read -r line <&7
-    exec </dev/null >/dev/null 7<&-
-    eval "${line#: }" ;;
 line)
     exec 4>&1 3<&0 </dev/null
     journal= live=1 key=-

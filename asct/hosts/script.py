@@ -106,8 +106,8 @@ def _key(host: str, key: str) -> str:
 
 
 def _limit(seconds: float) -> str:
-    """For sleep(1): whole seconds, as POSIX has it; parts of a second for limits so short that it matters."""
-    return f"{seconds:.2f}" if seconds < 3 else str(math.ceil(seconds))
+    """In hundredths of a second, as the clock has it that a shell reads without starting a program (/proc/uptime)."""
+    return str(max(1, math.ceil(seconds * 100)))
 
 
 def runner_command(work: str, *, posix_login: bool) -> str:

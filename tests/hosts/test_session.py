@@ -128,15 +128,23 @@ def test_a_runner_that_was_killed_is_started_again(
     assert host.run(counting(host, tmp_path, 3)).status == 0
 
 
-def test_a_task_that_was_killed_with_its_group_is_told(host: RemoteHost, tmp_path: Path) -> None:
-    tasks = [counting(host, tmp_path, number, 1.0) for number in range(2)]
+@pytest.mark.parametrize("who", ["program", "shell"])
+def test_a_task_that_was_killed_is_told(host: RemoteHost, tmp_path: Path, who: str) -> None:
+    """The program with its group, or the shell that would tell of it: then its program goes as well."""
+    tasks = [counting(host, tmp_path, number, 60.0 * (number == 0)) for number in range(2)]
     host.ahead(tasks)
     until = time.monotonic() + 20
     while not Path(host.work, "log").exists() and time.monotonic() < until:
         time.sleep(0.02)
-    os.killpg(noted(host, ".task"), signal.SIGKILL)
+    program = noted(host, ".task")
+    shell = int(Path(f"/proc/{program}/stat").read_text().rpartition(") ")[2].split()[1])
+    if who == "program":
+        os.killpg(program, signal.SIGKILL)
+    else:
+        os.kill(shell, signal.SIGKILL)
     done = host.run(tasks[0])
-    assert done.status == -9 and done.notes == ("the process group was killed",)
+    assert done.status == -9 and gone(program)
+    assert done.notes == (() if who == "program" else ("the process group was killed",))
     assert host.run(tasks[1]).status == 0
 
 
