@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 def output_folder(name: str, force: bool) -> Path:
     """Make the folder; one that exists is refused unless `force`. Raises UsageError or StoreError."""
     folder = Path(name)
-    if folder.exists() and not force:
-        raise UsageError(
-            Diagnostic("E911", f"the output folder {name} exists", hint="name another one, or add `--force` to use it")
-        )
+    if not force:
+        refuse_existing(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -31,6 +29,14 @@ def output_folder(name: str, force: bool) -> Path:
             Diagnostic("E912", f"cannot make the output folder {name}: {problem.strerror}", hint="name another one")
         ) from problem
     return folder
+
+
+def refuse_existing(name: str) -> None:
+    """Raises UsageError for a folder that exists."""
+    if Path(name).exists():
+        raise UsageError(
+            Diagnostic("E911", f"the output folder {name} exists", hint="name another one, or add `--force` to use it")
+        )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,0 +1,154 @@
+"""Coherent meshes for people: the summary, the diagram, the registers. And as rows for a table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, Final
+
+from asct.cli.words import counted
+from asct.facts.cmn.diagram import diagram, grid
+from asct.facts.cmn.model import CmnReport, Mesh, Register
+from asct.values.quantity import format_quantity
+
+COLUMNS: Final = (
+    "mesh", "record", "name", "node_id", "logical_id", "x", "y", "port", "device", "cpu", "address", "value", "meaning",
+)  # fmt: skip
+"""Of cmn.csv: one line for each property, count, crosspoint, port, node, CPU and register."""
+_LABEL: Final = 16
+_NARROWEST: Final = 40
+_STUCK: Final = "\N{NO-BREAK SPACE}"
+_SOURCES: Final = {
+    "registers": "configuration registers",
+    "debugfs": "the map of the arm_cmn driver",
+    "pmu": "the PMU of the arm_cmn driver",
+    "acpi": "the firmware's list of devices",
+}
+
+
+def mesh_lines(mesh: Mesh, total: int, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
+    """All there is to say of one mesh, at most `width` columns wide."""
+    yield from _summary(mesh, total, width)
+    if drawn:
+        yield ""
+        yield "  Crosspoints by logical id, with what hangs on their ports (north at the top):"
+        yield from _indented(diagram(mesh, width - 2))
+    cpus = grid(mesh, width - 2)
+    if cpus:
+        yield ""
+        yield "  CPUs by crosspoint (north at the top):"
+        yield from _indented(cpus)
+    if registers and mesh.registers:
+        yield ""
+        yield from _indented(list(_registers(mesh.registers, width - 2)))
+    yield from _unknown(mesh.unknown, width)
+
+
+def _indented(lines: list[str]) -> Iterator[str]:
+    return (f"  {line}" if line else "" for line in lines)
+
+
+def _summary(mesh: Mesh, total: int, width: int) -> Iterator[str]:
+    name = " ".join(part for part in (mesh.kind or "mesh of unknown kind", mesh.revision) if part)
+    size = f": {mesh.width} x {mesh.height} crosspoints" if mesh.width and mesh.height else ""
+    number = f" (mesh {mesh.instance}, one of {total})" if total > 1 else ""
+    yield f"{name}{f', {mesh.chi}' if mesh.chi else ''}{size}{number}"
+    yield _labelled("read from", _SOURCES[mesh.source])
+    if mesh.base is not None:
+        yield _labelled("base address", hex(mesh.base))
+    if mesh.slc_bytes is not None:
+        filters = f", snoop filters for {format_quantity(mesh.sf_bytes, 'B')}" if mesh.sf_bytes is not None else ""
+        yield _labelled("system cache", f"{format_quantity(mesh.slc_bytes, 'B')}{filters}")
+    counts = ", ".join(f"{count}{_STUCK}{kind}" for kind, count in mesh.counts().items())
+    if counts:
+        yield from (line.replace(_STUCK, " ") for line in _wrapped(f"  {'nodes'.ljust(_LABEL)}", counts, width))
+    placed = [cpu for cpu, place in mesh.cpus.items() if place is not None]
+    if placed:
+        lost = len(mesh.cpus) - len(placed)
+        yield _labelled("CPUs", counted(len(placed), "CPU") + (f", and {lost} that were not found" if lost else ""))
+
+
+def _labelled(label: str, text: str) -> str:
+    return f"  {label.ljust(_LABEL)}{text}"
+
+
+def _wrapped(begin: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, max(width, _NARROWEST), initial_indent=begin, subsequent_indent=" " * len(begin), break_long_words=False
+    )
+
+
+def _unknown(reasons: dict[str, str], width: int) -> Iterator[str]:
+    """What is unknown, those of one reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        by_reason.setdefault(why, []).append(name)
+    if by_reason:
+        yield ""
+        yield "  Not known:"
+    for why, names in by_reason.items():
+        text = f"{', '.join(names)}: {why}"
+        yield from textwrap.wrap(
+            text, max(width, _NARROWEST), initial_indent="    ", subsequent_indent="      ", break_long_words=False
+        )
+
+
+def _registers(registers: list[Register], width: int) -> Iterator[str]:
+    for place, group in groupby(registers, key=lambda one: (one.node, one.node_offset)):
+        yield f"{place[0]}, registers at offset {place[1]:#x}"
+        for one in group:
+            reset = f", {one.reset:#x} after reset" if one.reset is not None and one.reset != one.value else ""
+            text = f"{one.name} ({one.offset:#06x}, {one.access}) = {one.value:#x}{reset}"
+            yield from textwrap.wrap(text, max(width, _NARROWEST), initial_indent="  ", subsequent_indent="      ")
+            yield from _fields(one, width)
+
+
+def _fields(register: Register, width: int) -> Iterator[str]:
+    for field in register.fields:
+        bits = f"{field.msb}:{field.lsb}" if field.msb != field.lsb else str(field.lsb)
+        meaning = f" = {field.meaning}" if field.meaning else ""
+        text = f"{field.value:#x}{meaning}"
+        yield from _wrapped(f"    {bits:>5} {field.name.ljust(24)} ", text, width)
+
+
+def rows(report: CmnReport) -> Iterator[dict[str, Any]]:
+    """Lines of cmn.csv."""
+    for mesh in report.meshes:
+        for row in _mesh_rows(mesh):
+            yield {"mesh": mesh.instance, **row}
+
+
+def _mesh_rows(mesh: Mesh) -> Iterator[dict[str, Any]]:
+    for name in ("kind", "revision", "chi", "width", "height", "source", "slc_bytes", "sf_bytes"):
+        yield {"record": "mesh", "name": name, "value": getattr(mesh, name)}
+    yield {"record": "mesh", "name": "base", "value": None if mesh.base is None else hex(mesh.base)}
+    for kind, count in mesh.counts().items():
+        yield {"record": "count", "name": kind, "value": count}
+    for xp in mesh.crosspoints:
+        at = {"x": xp.x, "y": xp.y}
+        yield {"record": "crosspoint", "name": "XP", "node_id": xp.node_id, "logical_id": xp.logical_id, **at}
+        for port in xp.ports:
+            yield {"record": "port", "name": port.device_type, "port": port.port, "value": port.devices, **at}
+    for node in mesh.nodes:
+        places = node.model_dump(include={"node_id", "logical_id", "x", "y", "port", "device"})
+        yield {"record": "node", "name": node.type, **places}
+    for cpu, place in mesh.cpus.items():
+        at = {} if place is None else place.model_dump(include={"node_id", "x", "y", "port", "device"})
+        yield {"record": "cpu", "cpu": cpu, **at, "value": None if place is None else place.confidence}
+    for register in mesh.registers:
+        yield from _register_rows(register)
+
+
+def _register_rows(register: Register) -> Iterator[dict[str, Any]]:
+    address = None if register.address is None else hex(register.address)
+    name = f"{register.node}: {register.name}"
+    yield {"record": "register", "name": name, "address": address, "value": hex(register.value)}
+    for field in register.fields:
+        yield {
+            "record": "field",
+            "name": f"{name}.{field.name}[{field.msb}:{field.lsb}]",
+            "address": address,
+            "value": hex(field.value),
+            "meaning": field.meaning,
+        }

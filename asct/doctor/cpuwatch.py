@@ -1,0 +1,190 @@
+"""Detects where CPUs enter the meshes of a host, by the kernel cmnwatch; facts/cmn/detect.py says how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from asct.diagnostics.model import Diagnostic
+from asct.doctor.instruments import Instruments, Ran, json_line
+from asct.engine.stop import Stop
+from asct.errors import HostError, NotMeasured
+from asct.facts.cmn.cpumap import KeptPlaces, file_name, kept_text, shape
+from asct.facts.cmn.detect import (
+    EVENTS_FILE,
+    KERNEL,
+    Counted,
+    Verdict,
+    Watch,
+    counted,
+    decide,
+    open_errors,
+    places,
+    watches,
+)
+from asct.facts.cmn.model import Mesh
+from asct.facts.cmn.sysfs import Pmu
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources.cpu import CPU
+from asct.sdk.facts import HostFacts
+
+Progress = Callable[[int, int, int], None]
+"""Hears how many CPUs are done, of how many, and how many ports are watched."""
+
+BATCH: Final = 4
+"""Watchpoints at a time: a crosspoint has two for each direction, its monitor four counters, a domain eight."""
+WINDOW_US: Final = 10_000
+PATIENT: Final = 5
+"""So many times longer are the CPUs watched that were not found at first."""
+_TURN_S: Final = 0.1
+_SPARE_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """`asked` CPUs were to be found, `found` were; `kept` is the text that was put into the host's cache. `stopped`
+    says that somebody ended it early."""
+
+    asked: int
+    found: int
+    kept: str
+    stopped: bool
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def detect(
+    instruments: Instruments,
+    snapshot: Snapshot,
+    meshes: Sequence[tuple[Mesh, Pmu | None]],
+    progress: Progress,
+    stop: Stop,
+    when: str,
+) -> Detection:
+    """Find the CPUs of all meshes and keep what was found on the host. Raises NotMeasured (E462), HostError."""
+    watched = _watched(meshes)
+    cpus = _cpus(instruments.facts)
+    session = _Session(instruments, watched, progress, stop, len(cpus))
+    progress(0, len(cpus), len(watched))
+    verdicts = session.run(cpus, WINDOW_US)
+    unsure = [cpu for cpu, verdict in verdicts.items() if verdict.watch is None]
+    if unsure and not stop.requested:
+        session.total += len(unsure)
+        verdicts |= session.run(unsure, WINDOW_US * PATIENT)
+    unknown = {f"cpus.{cpu}": verdict.why for cpu, verdict in verdicts.items() if verdict.watch is None}
+    if len(verdicts) < len(cpus):
+        unknown["cpus"] = f"the detection was stopped after {len(verdicts)} of {len(cpus)} CPUs"
+    kept = kept_text(
+        KeptPlaces(
+            detected_at=when,
+            present=snapshot.text(f"{CPU}/present") or "",
+            meshes=[shape(mesh) for mesh, _ in meshes],
+            places=places(verdicts, [mesh.instance for mesh, _ in meshes]),
+            unknown=unknown,
+        )
+    )
+    located = sum(verdict.watch is not None for verdict in verdicts.values())
+    problems = _keep(instruments, snapshot, kept) if located else ()
+    return Detection(len(cpus), located, kept, stop.requested, problems)
+
+
+def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[Watch]:
+    watched: list[Watch] = []
+    reasons: list[str] = []
+    for mesh, pmu in meshes:
+        try:
+            if pmu is None:
+                raise ValueError("it has no PMU: load the driver (`modprobe arm-cmn`)")
+            watched += watches(mesh, pmu)
+        except ValueError as error:
+            reasons.append(f"mesh {mesh.instance}: {error}")
+    if reasons:
+        raise NotMeasured(_cannot("; ".join(reasons)))
+    return watched
+
+
+def _cannot(why: str) -> Diagnostic:
+    hint = "it takes the arm_cmn driver, its map or the registers, and root or kernel.perf_event_paranoid of 0 or below"
+    return Diagnostic("E462", f"where CPUs enter the mesh cannot be detected: {why}", hint=hint)
+
+
+def _cpus(facts: HostFacts) -> list[int]:
+    """Those that are online and that the account may use."""
+    allowed = facts.cpu.allowed or facts.cpu.online
+    cpus = [cpu for cpu in facts.cpu.online if cpu in allowed]
+    if not cpus:
+        raise NotMeasured(_cannot("no CPU is known to be online"))
+    return cpus
+
+
+def _keep(instruments: Instruments, snapshot: Snapshot, text: str) -> tuple[Diagnostic, ...]:
+    """What was found in minutes is shown even if it cannot be kept."""
+    try:
+        instruments.keep(file_name(snapshot), text)
+    except HostError as error:
+        return error.diagnostics
+    return ()
+
+
+@dataclass(slots=True)
+class _Session:
+    """Runs cmnwatch in a thread, so that a signal is heard meanwhile."""
+
+    instruments: Instruments
+    watched: Sequence[Watch]
+    progress: Progress
+    stop: Stop
+    total: int
+    _done: int = 0
+    _rows: list[Counted] = field(default_factory=list)
+    _lines: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self, cpus: Sequence[int], window_us: int) -> dict[int, Verdict]:
+        """The verdicts of the CPUs that were watched before the end, or before somebody stopped it."""
+        self._rows, self._lines = [], []
+        arguments = (
+            *("--events", EVENTS_FILE, "--cpus", ",".join(map(str, cpus))),
+            *("--window-us", str(window_us), "--batch", str(BATCH)),
+        )
+        seconds = 2e-6 * window_us * len(cpus) * math.ceil(len(self.watched) / BATCH)
+        with ThreadPoolExecutor(1) as pool:
+            ran = self._wait(pool.submit(self._run, arguments, _SPARE_S + 4 * seconds))
+        if ran is not None and ran.status != 0 and not self.stop.requested:
+            raise NotMeasured(_cannot(ran.last_words))
+        refused = open_errors(self._lines)
+        verdicts = {row.cpu: decide(row, self.watched) for row in self._rows}
+        if refused and verdicts and all(verdict.watch is None for verdict in verdicts.values()):
+            raise NotMeasured(_cannot(f"the driver refuses watchpoints ({refused})"))
+        return verdicts
+
+    def _run(self, arguments: tuple[str, ...], timeout_s: float) -> Ran:
+        files = {EVENTS_FILE: "".join(f"{watch.line}\n" for watch in self.watched)}
+        why = "counts what crosses the mesh"
+        return self.instruments.run(KERNEL, arguments, why, files=files, on_line=self._hear, timeout_s=timeout_s)
+
+    def _hear(self, text: str) -> None:
+        line = json_line(text)
+        if line is None or line.get("t") != "sample":
+            return
+        self._lines.append(line)
+        row = counted(line, len(self.watched))
+        if row is not None:
+            self._rows.append(row)
+            self._done += 1
+            self.progress(self._done, self.total, len(self.watched))
+
+    def _wait(self, future: Future[Ran]) -> Ran | None:
+        """How the kernel ended; None if it was made to."""
+        while True:
+            try:
+                return future.result(_TURN_S)
+            except NotYet:
+                if self.stop.requested:
+                    self.instruments.interrupt()
+            except HostError:
+                if self.stop.requested:
+                    return None
+                raise

@@ -1,0 +1,111 @@
+"""Kernels on a host that is looked at rather than measured: it is opened when the first one is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from asct.engine.ports import Collaborators
+from asct.engine.privilege import Rights
+from asct.engine.programs import Programs
+from asct.engine.site import owner_of
+from asct.engine.stepping import process_of, texts
+from asct.errors import NotMeasured
+from asct.hosts.base import Host, Session, Task
+from asct.plan.model import HostSpec
+from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Privilege
+from asct.sdk.step import Kernel, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a kernel ended: its exit status, None when its time was up, and what it printed."""
+
+    status: int | None
+    stdout: str
+    stderr: str
+
+    @property
+    def last_words(self) -> str:
+        """Why it failed, in its own words."""
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
+        ended = "it did not end in time" if self.status is None else f"it ended with status {self.status}"
+        return lines[-1].partition(": ")[2] or lines[-1] if lines else ended
+
+
+class Instruments:
+    """The kernels of one host. `as_root` says whether they can do what only root can: as root, or through sudo."""
+
+    def __init__(self, host: Host, spec: HostSpec, ports: Collaborators, folder: Path, facts: HostFacts) -> None:
+        self._host = host
+        self._ports = ports
+        self._folder = folder
+        self._rights = Rights(spec.name, sudo=spec.uses_sudo)
+        self._programs = Programs(facts, elevated=self._rights.granted)
+        self._numbers = count()
+        self._open = False
+        self.facts = facts
+        self.root = facts.system.uid == 0
+        self.as_root = self.root or spec.uses_sudo
+
+    def run(
+        self,
+        kernel: str,
+        arguments: tuple[str, ...],
+        why: str,
+        *,
+        files: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        timeout_s: float = 120.0,
+    ) -> Ran:
+        """Run a kernel, as root where sudo was asked for; `why` is what only root can do. Raises NotMeasured,
+        HostError, HostLocked."""
+        self._provide(kernel, why)
+        step = Step(kernel, Kernel(kernel), arguments, files or {}, as_root=True)
+        name = f"{kernel}-{next(self._numbers)}"
+        sudo = self._programs.through_sudo(step)
+        process = process_of(step, self._programs.path(step.program), f"{self._host.work}/{name}", sudo=sudo)
+        into = self._folder / name
+        done = self._host.run(Task(process, into, step.files, timeout_s=timeout_s), on_line)
+        found = texts(into, done.fetched)
+        return Ran(done.status, found.get("stdout", ""), found.get("stderr", ""))
+
+    def interrupt(self) -> None:
+        """From another thread: end what runs now."""
+        self._host.interrupt()
+
+    def keep(self, name: str, text: str) -> None:
+        """A file in the account's cache on the host. Raises HostError."""
+        source = self._folder / name
+        source.write_text(text, encoding="utf-8")
+        self._host.put(source, f"{self._host.cache}/{name}")
+
+    def _provide(self, kernel: str, why: str) -> None:
+        if not self._open:
+            self._host.open(Session("look", owner_of("look")))
+            self._open = True
+        if kernel not in self._programs.kernels:
+            built = self._ports.provide(self._host, kernel, self._programs.facts, self._folder / "build")
+            self._programs.kernels[kernel], self._programs.built[kernel] = built.path, built
+        refused = self._rights.ask(self._host, self._programs, [Privilege(why, kernel, needed=True)])
+        if refused:
+            raise NotMeasured(*refused)
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    """The objects that a kernel printed, one a line; what is cut off or none is passed over."""
+    return [line for text_line in text.splitlines() if (line := json_line(text_line)) is not None]
+
+
+def json_line(text: str) -> dict[str, Any] | None:
+    """One line of a kernel; None if it is not a JSON object."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,134 @@
+"""Looks at the coherent meshes of a host: what every account may read, then the registers, for which it takes root."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from asct.diagnostics.model import Diagnostic
+from asct.doctor.cpuwatch import Detection, Progress, detect
+from asct.doctor.instruments import Instruments, json_lines
+from asct.engine.ports import Collaborators
+from asct.engine.stop import Stop
+from asct.errors import AsctError, HostLocked, NotMeasured
+from asct.facts.batch import facts_of, glance
+from asct.facts.cmn.detect import KERNEL as WATCH
+from asct.facts.cmn.discover import REGISTERS, Found, found, mesh_of, report
+from asct.facts.cmn.model import CmnReport
+from asct.facts.cmn.registers import KERNEL as READER
+from asct.facts.cmn.registers import asked as wanted_registers
+from asct.facts.cmn.registers import mesh_of_dump
+from asct.facts.snapshot import Said, Snapshot
+from asct.plan.model import HostSpec
+
+_WHY: Final = "reads the registers of the mesh"
+_WAY_OUT: Final = "run asct as root there, or let it use sudo (`--sudo`)"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to look for beyond the topology: every register that is known, and where CPUs enter the mesh."""
+
+    every_register: bool = False
+    detect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen: raw, and read. `problems` say what could not be looked at."""
+
+    snapshot: Snapshot
+    report: CmnReport
+    problems: tuple[Diagnostic, ...] = ()
+    detection: Detection | None = None
+
+
+def look(spec: HostSpec, ports: Collaborators, folder: Path, asked: Asked, progress: Progress, stop: Stop) -> Seen:
+    """The meshes of a host; `folder` takes raw files, `stop` ends a detection early with what is known by then.
+
+    Raises HostError when the host cannot be reached, NotMeasured when a detection was asked for and cannot be had,
+    HostLocked when somebody measures there meanwhile.
+    """
+    with closing(ports.make_host(spec, folder)) as host:
+        snapshot = glance(host, spec.workdir)
+        now = datetime.now(UTC)
+        when = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        if not found(snapshot):
+            return Seen(snapshot, report(snapshot, spec.name, when))
+        instruments = Instruments(host, spec, ports, folder, facts_of(snapshot, spec.name, now))
+        snapshot, problems = _registers(instruments, snapshot, asked)
+        detection = None
+        if asked.detect:
+            meshes = [(mesh_of(item), item.pmu) for item in found(snapshot)]
+            detection = detect(instruments, snapshot, meshes, progress, stop, when)
+            snapshot = _with_commands(snapshot, {"cmn-cpus": Said(0, detection.kept)})
+        return Seen(snapshot, report(snapshot, spec.name, when), problems, detection)
+
+
+def _registers(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+    """The snapshot with the registers of each mesh. That they cannot be had is a problem, not the end of the look."""
+    if not instruments.as_root:
+        note = Diagnostic(
+            "E461", "the registers of a mesh are for root: shown without them", hint=_WAY_OUT, severity="note"
+        )
+        return snapshot, (note,)
+    try:
+        if not instruments.root:
+            snapshot = _as_root_sees(instruments, snapshot)
+        return _dumped(instruments, snapshot, asked)
+    except (NotMeasured, HostLocked) as error:
+        if asked.detect:
+            raise
+        return snapshot, _as_warnings(error)
+
+
+def _as_root_sees(instruments: Instruments, snapshot: Snapshot) -> Snapshot:
+    """With the files that only root may read, by a kernel: sudo runs nothing else."""
+    ran = instruments.run(WATCH, ("--look", "1"), _WHY)
+    lines: dict[str, list[str]] = {}
+    for line in json_lines(ran.stdout):
+        if isinstance(line.get("path"), str) and isinstance(line.get("text"), str):
+            lines.setdefault(line["path"], []).append(line["text"])
+    return replace(snapshot, files={**snapshot.files, **{path: "\n".join(texts) for path, texts in lines.items()}})
+
+
+def _dumped(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+    problems: list[Diagnostic] = []
+    dumps: dict[str, Said] = {}
+    for item in found(snapshot):
+        said = _dump(instruments, item, asked)
+        if isinstance(said, str):
+            message = f"the registers of mesh {item.instance} were not read: {said}"
+            problems.append(
+                Diagnostic("E461", message, severity="warning", hint="shown is what the driver and the firmware say")
+            )
+        else:
+            dumps[f"{REGISTERS}{item.instance}"] = said
+    return _with_commands(snapshot, dumps), tuple(problems)
+
+
+def _dump(instruments: Instruments, item: Found, asked: Asked) -> Said | str:
+    """What the kernel printed of a mesh, or why there is nothing."""
+    region = item.region
+    if region is None or region.base is None or region.size is None:
+        return "where they lie is not told (/proc/iomem)"
+    place = ("--base", str(region.base), "--size", str(region.size), "--root", str(region.root))
+    ran = instruments.run(READER, (*place, "--registers", wanted_registers()), _WHY)
+    if ran.status != 0:
+        return ran.last_words
+    if asked.every_register:
+        mesh = mesh_of_dump(ran.stdout, item.instance)
+        again = instruments.run(READER, (*place, "--registers", wanted_registers(mesh)), _WHY)
+        ran = again if again.status == 0 else ran
+    return Said(0, ran.stdout)
+
+
+def _with_commands(snapshot: Snapshot, more: dict[str, Said]) -> Snapshot:
+    return replace(snapshot, commands={**snapshot.commands, **more})
+
+
+def _as_warnings(error: AsctError) -> tuple[Diagnostic, ...]:
+    return tuple(replace(item, severity="warning") for item in error.diagnostics)
