@@ -15,6 +15,8 @@ CHECKED = ("-O2", "-std=c11", "-pthread", "-Wall", "-Wextra", "-Werror", "-D_GNU
 COMPILERS = {"x86_64": "gcc", "aarch64": "aarch64-linux-gnu-gcc"}
 CLANG = {"x86_64": ("clang",), "aarch64": ("clang", "--target=aarch64-linux-gnu")}
 NAMES = tuple(sorted(path.stem for path in KERNELS.glob("*/*.c") if path.stem == path.parent.name))
+CMN_IMAGE = Path(__file__).parent / "data" / "cmn-600-1x1.image"
+"""Registers of a mesh of one crosspoint, made up by tests/facts/cmn/generator.py."""
 _CPUS = sorted(os.sched_getaffinity(0))[:2]
 _BOTH = ",".join(map(str, _CPUS))
 SMALL: Mapping[str, tuple[str, ...]] = {
@@ -23,6 +25,7 @@ SMALL: Mapping[str, tuple[str, ...]] = {
         *("--latency-cpu", str(_CPUS[0]), "--cpus", str(_CPUS[-1]), "--size", "1048576", "--load-size", "1048576"),
         *("--delays", "100,0", "--level-ms", "5", "--traffic", "all-reads", "--pages", "4k"),
     ),
+    "cmn": ("--from", str(CMN_IMAGE), "--registers", "434/2:8,10;434/6:8,10;434/5:900,1008w"),
     "cmnwatch": ("--look", "1"),
     "guard": ("--targets", "/dev/null", "--stdout", "/dev/null", "--", "/bin/true"),
     "noop": (),

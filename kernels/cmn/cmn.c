@@ -1,0 +1,59 @@
+/* cmn: reads the configuration registers of a coherent mesh and prints them. See README.md. */
+#include <unistd.h>
+
+#include "cpu.h"
+#include "kit/opts.h"
+#include "region.h"
+#include "tree.h"
+#include "wanted.h"
+
+static struct asked {
+    const char *from, *registers;
+    int64_t base, size, root;
+} asked;
+
+static struct opt table[] = {
+    {"base", "", "-1", "physical address of the registers, PERIPHBASE", OPT_INTEGER, -1, INT64_MAX, NULL, &asked.base, false},
+    {"size", "bytes", "0", "how many bytes of them there are; 0: all of the file", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.size, false},
+    {"root", "bytes", "0", "where in them the configuration node stands", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.root, false},
+    {"from", "", "", "file with an image of the registers, instead of --base", OPT_TEXT, 0, 0, NULL, &asked.from, false},
+    {"registers", "", "", "PART/TYPE:OFFSET,...;... in hexadecimal: what to read of nodes of a type", OPT_TEXT, 0, 0, NULL,
+     &asked.registers, false},
+};
+
+static const struct opts opts = {"cmn", "1.0", "reads the configuration registers of a coherent mesh", table,
+                                 sizeof table / sizeof *table};
+
+static void map(void)
+{
+    if ((asked.base >= 0) == (*asked.from != '\0'))
+        fail(EXIT_USAGE, "--base ADDRESS or --from FILE: one of both");
+    if (*asked.from) {
+        region_map_file(asked.from, (uint64_t)asked.size);
+        return;
+    }
+    if (asked.size == 0)
+        fail(EXIT_USAGE, "--size is missing");
+    if (asked.base % sysconf(_SC_PAGESIZE) != 0 || asked.base > INT64_MAX - asked.size)
+        fail(EXIT_USAGE, "--base: %lld cannot be mapped, it is not that of a page", (long long)asked.base);
+    region_map((uint64_t)asked.base, (uint64_t)asked.size);
+}
+
+int main(int argc, char **argv)
+{
+    static struct wanted wanted[WANTED_MAX];
+    out_open();
+    opts_parse(&opts, argc, argv);
+    size_t count = wanted_parse(asked.registers, wanted);
+    map();
+    struct out meta = opts_begin_meta(&opts, CPU_ARCH);
+    opts_echo(&opts, &meta);
+    out_end();
+    out_ready();
+    int64_t nodes = tree_print((uint64_t)asked.root, wanted, count);
+    struct out end = out_begin("end");
+    out_bool(&end, "ok", true);
+    out_integer(&end, "nodes", nodes);
+    out_end();
+    return 0;
+}

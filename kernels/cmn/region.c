@@ -1,0 +1,82 @@
+#include "region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kit/fail.h"
+
+static const volatile uint8_t *mapped;
+static uint64_t mapped_bytes;
+static sigjmp_buf answered;
+
+/* A bus that answers a read with an error: on arm64 a synchronous external abort, which the kernel hands on as SIGBUS. */
+static void on_bus_error(int signal)
+{
+    (void)signal;
+    siglongjmp(answered, 1);
+}
+
+/* Linux: drivers/char/mem.c. A kernel that is locked down lets nobody open /dev/mem, and what CONFIG_STRICT_DEVMEM and
+ * CONFIG_IO_STRICT_DEVMEM keep for the kernel and its drivers cannot be mapped: both are EPERM. */
+static const char *why(void)
+{
+    if (errno != EPERM)
+        return strerror(errno);
+    return "the kernel keeps these registers to itself (CONFIG_IO_STRICT_DEVMEM, or it is locked down): unload the driver that has "
+           "them (modprobe -r arm_cmn), or boot with iomem=relaxed and without lockdown; the map in debugfs tells the topology too";
+}
+
+static void map(int file, uint64_t base, uint64_t size, const char *name)
+{
+    struct sigaction action = {0};
+    void *at = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, file, (off_t)base);
+    if (at == MAP_FAILED)
+        fail(EXIT_ENVIRONMENT, "%s cannot be mapped: %s", name, why());
+    close(file);
+    mapped = at;
+    mapped_bytes = size;
+    action.sa_handler = on_bus_error;
+    sigaction(SIGBUS, &action, NULL);
+}
+
+void region_map(uint64_t base, uint64_t size)
+{
+    if (geteuid() != 0)
+        fail(EXIT_ENVIRONMENT, "only root can read registers through /dev/mem");
+    int file = open("/dev/mem", O_RDONLY | O_SYNC | O_CLOEXEC);
+    if (file < 0)
+        fail(EXIT_ENVIRONMENT, "/dev/mem cannot be opened: %s", why());
+    map(file, base, size, "/dev/mem");
+}
+
+void region_map_file(const char *path, uint64_t size)
+{
+    struct stat found;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &found) != 0)
+        fail(EXIT_ENVIRONMENT, "%s cannot be read: %s", path, strerror(errno));
+    if (!S_ISREG(found.st_mode) || found.st_size == 0)
+        fail(EXIT_ENVIRONMENT, "%s is no image of registers: it is empty, or not a file", path);
+    bool whole = size == 0 || (uint64_t)found.st_size < size;
+    map(file, 0, whole ? (uint64_t)found.st_size : size, path);
+}
+
+bool region_read(uint64_t offset, unsigned width, uint64_t *value)
+{
+    *value = 0;
+    if (offset % width != 0 || offset > mapped_bytes || mapped_bytes - offset < width)
+        return false;
+    if (sigsetjmp(answered, 1) != 0)
+        return false;
+    if (width == 4)
+        *value = *(const volatile uint32_t *)(mapped + offset);
+    else
+        *value = *(const volatile uint64_t *)(mapped + offset);
+    return true;
+}

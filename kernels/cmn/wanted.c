@@ -1,0 +1,62 @@
+#include "wanted.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "kit/fail.h"
+
+#define PART_MAX 0xfff
+#define TYPE_MAX 0xffff
+#define OFFSET_MAX 0xffff /* a node has 64 KiB of registers at most */
+
+/* A hexadecimal number up to `most` at `*text`, which moves behind it. */
+static bool take_number(const char **text, uint32_t most, uint32_t *value)
+{
+    const char *digits = "0123456789abcdef", *found, *start = *text;
+    for (*value = 0; **text && (found = strchr(digits, **text)); (*text)++) {
+        *value = *value * 16 + (uint32_t)(found - digits);
+        if (*value > most)
+            return false;
+    }
+    return *text > start;
+}
+
+static bool take_word(const char **text, char word)
+{
+    bool found = **text == word;
+    *text += found;
+    return found;
+}
+
+/* One `PART/TYPE:OFFSET,...`; false if it is odd. */
+static bool take_group(const char **text, struct wanted *wanted, size_t *count)
+{
+    struct wanted one = {0};
+    if (!take_number(text, PART_MAX, &one.part) || !take_word(text, '/') || !take_number(text, TYPE_MAX, &one.type) ||
+        !take_word(text, ':'))
+        return false;
+    do {
+        if (!take_number(text, OFFSET_MAX, &one.offset))
+            return false;
+        one.width = take_word(text, 'w') ? 4 : 8;
+        if (one.offset % one.width != 0)
+            return false;
+        if (*count == WANTED_MAX)
+            fail(EXIT_USAGE, "--registers: more than %d", WANTED_MAX);
+        wanted[(*count)++] = one;
+    } while (take_word(text, ','));
+    return true;
+}
+
+size_t wanted_parse(const char *text, struct wanted *wanted)
+{
+    size_t count = 0;
+    if (*text == '\0')
+        return 0;
+    for (const char *at = text;; at++) {
+        if (!take_group(&at, wanted, &count) || (*at && *at != ';'))
+            fail(EXIT_USAGE, "--registers: not PART/TYPE:OFFSET,... in hexadecimal, from here: %.32s", *at ? at : "(its end)");
+        if (!*at)
+            return count;
+    }
+}
