@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.analysis.grid import Cell, Grid, Head, plain, shown, size_text, without_empty_columns
+from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, RepeatView, units_of
 from asct.sdk.record import doubtful
 from asct.values.duration import format_duration
@@ -26,6 +27,8 @@ class CommandLine:
     lines: tuple[str, ...]
     folder: str
     files: tuple[str, ...]
+    mark: str = ""
+    """What is to be known of the host meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def command_of(root: Path, item: RepeatView) -> CommandLine:
             argv = companion.get("argv") if isinstance(companion, dict) else companion
             lines.append(f"{_shell(argv)} &")
         lines.append(_shell(step.get("argv")))
-    return CommandLine(item.label, tuple(lines), item.folder, tuple(_files(root / item.folder)))
+    return CommandLine(item.label, tuple(lines), item.folder, tuple(_files(root / item.folder)), mark_of(item))
 
 
 def _shell(argv: Any) -> str:

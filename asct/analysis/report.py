@@ -15,6 +15,7 @@ from asct.analysis.machine import Row, host_rows, one_line
 from asct.analysis.outcomes import outcome_grid
 from asct.analysis.overlay import overlaid
 from asct.analysis.reused import reused_text
+from asct.analysis.telemetry import host_remarks, hosts_line
 from asct.analysis.verdict import Summary, summarise, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
@@ -198,7 +199,7 @@ def _part(view: RunView, job: JobView, unique: str) -> HostPart:
         commands_left=max(0, len(told) - MOST_COMMANDS),
         failures=tuple(failed[:MOST_FAILURES]),
         failures_left=max(0, len(failed) - MOST_FAILURES),
-        remarks=tuple(remarks_of(job)[:MOST_REMARKS]),
+        remarks=tuple([*host_remarks(job), *remarks_of(job)][:MOST_REMARKS]),
     )
 
 
@@ -208,7 +209,8 @@ def _job_line(job: JobView, started_at: str) -> str:
     points = f"{entry.points} point{'' if entry.points == 1 else 's'}"
     repeats = f"{entry.repeats} repeat{'' if entry.repeats == 1 else 's'} each"
     before = plain(reused_text([entry], started_at))
-    return "; ".join(text for text in (f"{points}, {repeats}", counts, duration_text(entry.elapsed_s), before) if text)
+    texts = (f"{points}, {repeats}", counts, hosts_line([entry]), duration_text(entry.elapsed_s), before)
+    return "; ".join(text for text in texts if text)
 
 
 def duration_text(seconds: float) -> str:

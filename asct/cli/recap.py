@@ -11,6 +11,7 @@ from rich.text import Text
 
 from asct.analysis.outcomes import matrix
 from asct.analysis.reused import reused_text
+from asct.analysis.telemetry import hosts_line
 from asct.cli.console import Console
 from asct.cli.matrix import MOST_ROWS, left_out, matrix_lines, short_label
 from asct.cli.words import counted
@@ -45,6 +46,9 @@ def recap(console: Console, run: Run, folder: Path, reports: Mapping[str, Path])
     before = reused_text(run.jobs, run.started_at)
     if before:
         console.line(before)
+    noise = hosts_line(run.jobs)
+    if noise:
+        console.line(f"measured {noise}; the report says more")
     _verdicts(console, run)
     console.line(_last_line(run, folder))
     for name, path in reports.items():

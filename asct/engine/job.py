@@ -21,7 +21,6 @@ from asct.engine.reuse_key import Surroundings, keyed
 from asct.engine.shared import Done, Shared
 from asct.engine.site import Site
 from asct.engine.stepping import Stepper, Trail
-from asct.engine.telemetry import document, snapshot
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobBrief, Task
 from asct.planner.model import Job
@@ -29,6 +28,7 @@ from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.record import Scalar
 from asct.store.model import JobEntry, Reused
+from asct.store.telemetry import HostVerdict
 from asct.values.quantity import format_quantity
 
 Exports = Mapping[str, Mapping[str, Scalar] | None]
@@ -45,6 +45,8 @@ class JobState:
     note: str = ""
     refused: bool = False
     counts: Counter[str] = field(default_factory=Counter)
+    host_states: Counter[str] = field(default_factory=Counter)
+    host_reasons: Counter[str] = field(default_factory=Counter)
     elapsed_s: float = 0.0
     reused: dict[str, Reused] = field(default_factory=dict)
     """What of `counts` was taken from earlier runs, by run."""
@@ -54,12 +56,19 @@ class JobState:
     def take_in(self, done: Done) -> None:
         """Count a repeat that is not measured again."""
         self.counts[done.status] += 1
+        self.take_host(done.telemetry)
         if done.source:
             known = self.reused.setdefault(
                 done.source, Reused(run=done.source, repeats=0, measured_at=done.measured_at)
             )
             known.repeats += 1
             known.measured_at = min(known.measured_at, done.measured_at)
+
+    def take_host(self, found: HostVerdict | None) -> None:
+        """Count in which state a repeat found the host; None: it was not looked at."""
+        if found is not None:
+            self.host_states[found.state] += 1
+            self.host_reasons.update({reason.what for reason in found.reasons})
 
     def entry(self) -> JobEntry:
         """The job in run.json: every planned repeat is counted once."""
@@ -80,6 +89,8 @@ class JobState:
             note=self.note,
             refused=self.refused,
             reused=list(self.reused.values()),
+            host_states=dict(sorted(self.host_states.items())),
+            host_reasons=dict(sorted(self.host_reasons.items())),
         )
 
 
@@ -173,7 +184,7 @@ class JobRunner:
         )
         self._site.connection.begin_job(self._job.id)
         try:
-            self._measure_all(points, started)
+            self._measure_all(points)
         finally:
             state.elapsed_s = time.monotonic() - started
         if self._site.host is not None:
@@ -199,8 +210,7 @@ class JobRunner:
             self._site.will_write(state.demand)
         return not state.note
 
-    def _measure_all(self, points: list[BoundPoint], started: float) -> None:
-        before = snapshot(self._site.connection)
+    def _measure_all(self, points: list[BoundPoint]) -> None:
         runner = PointRunner(self._shared, self._job, self._state.benchmark, self._site.facts)
         points = self._state.points = self._keyed(points)
         done = self._done(points)
@@ -212,7 +222,7 @@ class JobRunner:
         for turn in self._turns:
             if turn.outcome is not None:  # there is no second attempt any more: the first one counts
                 self._conclude(turn, turn.outcome)
-        self._end(before, started)
+        self._end()
 
     def _done(self, points: Sequence[BoundPoint]) -> Before:
         """What is not measured, counted."""
@@ -228,15 +238,13 @@ class JobRunner:
         around = Surroundings(self._site.connection, spec, self._site.ready, self._needs)
         return keyed(self._job, self._state.benchmark, points, around)
 
-    def _end(self, before: Mapping[str, float], started: float) -> None:
-        """Telemetry and the job's folder; a host lost just now has neither."""
+    def _end(self) -> None:
+        """Remove the job's folder; a host lost just now has none."""
         if self._site.host is None:
             return
         try:
             if self._turns:
                 self._site.connection.cancel()
-            telemetry = document(dict(before), snapshot(self._site.connection), time.monotonic() - started)
-            self._shared.writer.json(self._shared.writer.layout.telemetry(self._job.host, self._job.id), telemetry)
             self._site.remove([self._work])
         except HostLost:
             self._site.reopen()
@@ -313,6 +321,7 @@ class JobRunner:
             self._state.refused, self._state.note = True, outcome.diagnostic.message
         if turn.repeat > 0:
             self._state.counts[outcome.status] += 1
+            self._state.take_host(outcome.telemetry.verdict if outcome.telemetry else None)
             if outcome.status in ("ok", "noisy"):
                 self._ledger.add(point.id, outcome.exported)
             elif self._shared.options.fail_fast:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from asct.engine.records import ContractBreach, Origin, Swept, records_of
 from asct.engine.shared import Shared
 from asct.engine.steplog import StepLog, StepsChangedError
 from asct.engine.stepping import Stepper, Trail
+from asct.engine.telemetry.account import account
 from asct.engine.unmeasured import lost, started_over, unbound, unplaced, unreadable
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Task
@@ -25,10 +26,11 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.guard import KERNEL
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.params import Params
-from asct.sdk.record import Measurement, Record, Scalar, doubtful
+from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Kernel, Step
 from asct.store.layout import RunLayout
 from asct.store.model import Command, Status
+from asct.store.telemetry import Telemetry
 
 _MOST_STEPS = 10_000
 """A benchmark that still wants steps after so many would go on for ever."""
@@ -80,6 +82,8 @@ class Outcome:
     """It ended before its last step was done."""
     advanced: bool = False
     """It left steps behind which a further attempt goes on."""
+    telemetry: Telemetry | None = None
+    """What else the host did meanwhile; None when nothing was run."""
 
 
 @dataclass(slots=True)
@@ -113,6 +117,7 @@ class PointRunner:
             outcome = self._failed("failed", point.unfit)
         else:
             outcome = self._measured(stepper, one, context)
+        outcome.telemetry = account(one.trail.readings) if one.trail.readings else None
         records: list[Record] = []
         if outcome.status == "ok":
             records = self._evaluate(one, outcome)
@@ -255,7 +260,7 @@ class PointRunner:
         """Values and records from the outputs; turns `outcome` into a failure when they cannot be had."""
         point, raw = one.point, self._layout.relative(one.folder)
         try:
-            found = tuple(self._benchmark.parse(point.params, one.trail.outputs, self._facts))
+            found = self._marked(self._benchmark.parse(point.params, one.trail.outputs, self._facts), outcome)
             records = records_of(self._origin, point.id, point.swept, one.repeat, found, raw)
             exported = self._benchmark.export(found) if found else {}
         except ContractBreach as error:
@@ -272,6 +277,13 @@ class PointRunner:
         outcome.measurements, outcome.exported = found, exported
         self._judge(outcome)
         return records
+
+    def _marked(self, found: Iterable[Measurement], outcome: Outcome) -> tuple[Measurement, ...]:
+        """The values, flagged when the host puts them in doubt. One that was only noisy does so under `strict`: the
+        kernels of asct tell themselves whether noise reached what they measure."""
+        state = outcome.telemetry.verdict.state if outcome.telemetry else "unknown"
+        flag = INVALID_HOST if state == "invalid" else NOISY_HOST if state == "noisy" and self._job.strict else ""
+        return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
     def _judge(self, outcome: Outcome) -> None:
         """Noisy or invalid results make the repeat `noisy`; under `strict` with a reason why it does not count.
@@ -302,7 +314,10 @@ class PointRunner:
             attempts=one.number,
             steps=trail.rows,
             reuse_key=point.reuse_key,
+            telemetry=outcome.telemetry.verdict if outcome.telemetry else None,
         )
+        if outcome.telemetry is not None:
+            self._shared.writer.telemetry(one.folder, outcome.telemetry)
         command = Command(
             host=self._job.host,
             benchmark=self._job.benchmark,

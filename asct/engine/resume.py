@@ -51,7 +51,7 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Done]
                     continue
                 status = _status(stored, key)
                 if status is not None and status.status == told[key] and status.has_all(recorded[key]):
-                    found[key] = Done(status.status, status.started_at, status.reused_from)
+                    found[key] = Done(status.status, status.started_at, status.reused_from, status.telemetry)
     return found
 
 

@@ -110,7 +110,9 @@ class Reuse:
         self.shared.bus.emit(PointStarted(*place, point.label, point.estimated_s))
         self.shared.bus.emit(PointEnded(*place, status.status, 0.0, f"measured before, {source}"))
         exported = self.benchmark.export(measurements_of(records))
-        return Taken(point.id, status.repeat, Done(status.status, status.started_at, source), exported)
+        return Taken(
+            point.id, status.repeat, Done(status.status, status.started_at, source, status.telemetry), exported
+        )
 
     def _record(self, record: Record, raw: str) -> Record:
         flags = [flag for flag in record.flags if flag != REUSED]

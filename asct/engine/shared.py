@@ -13,6 +13,7 @@ from asct.planner.model import ResolvedPlan
 from asct.sdk.record import Scalar
 from asct.store.earlier import EarlierRuns
 from asct.store.reader import RepeatKey
+from asct.store.telemetry import HostVerdict
 from asct.store.writer import RunWriter
 
 
@@ -24,6 +25,7 @@ class Done:
     status: str
     measured_at: str
     source: str = ""
+    telemetry: HostVerdict | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from asct.engine.programs import Programs
 from asct.engine.shared import Shared
 from asct.engine.stepping import process_of, texts
 from asct.engine.targets import Kind, check_targets, device_names, find_tools, look, missing_devices
+from asct.engine.telemetry.sources import READING
 from asct.errors import AsctError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts.describe import describe
 from asct.hosts.base import Host, Session, Task
@@ -94,7 +95,7 @@ class Site:
     def _enter(self, host: Host) -> None:
         """Open it for this run. Two hosts of a plan that are the same machine measure one after the other."""
         run, notice = self._shared.run, partial(self._shared.bus.notice, self.name)
-        session = Session(run, owner_of(run), self._folder, notice)
+        session = Session(run, owner_of(run), self._folder, notice, READING)
         while True:
             try:
                 host.open(session)

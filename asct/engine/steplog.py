@@ -8,14 +8,16 @@ noted one (another plan, another program on the host, a newer asct) shows that t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from asct.engine.step_key import step_key
 from asct.engine.stepping import Trail, texts
+from asct.engine.telemetry.account import StepReading
+from asct.hosts.base import Around
 from asct.sdk.step import Output, Step
 from asct.store.files import writing
-from asct.store.model import StepNote
+from asct.store.model import Readings, StepNote
 from asct.store.steps import finished_steps, hashes
 from asct.store.writer import RunWriter
 
@@ -72,7 +74,7 @@ class StepLog:
         folder = self._writer.layout.root / note.folder
         output = Output(step, note.status, texts(folder, note.files), note.elapsed_ns, note.resumed)
         trail.commands.append(note.command)
-        trail.add(output, note.status, note.folder, note.notes)
+        trail.add(StepReading(output, Around(**note.around.model_dump())), note.status, note.folder, note.notes)
         self._next += 1
         self._told = len(trail.notes)
         return True
@@ -103,6 +105,7 @@ class StepLog:
                 notes=trail.notes[self._told :],
                 command=trail.commands[-1],
                 files=files,
+                around=Readings(**asdict(trail.readings[-1].around)),
             ),
         )
         self._told = len(trail.notes)

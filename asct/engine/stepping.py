@@ -14,6 +14,7 @@ from asct.engine.failures import Ran, failure_of
 from asct.engine.gate import JobGate
 from asct.engine.programs import MissingProgram, Programs
 from asct.engine.step_key import step_key
+from asct.engine.telemetry.account import StepReading
 from asct.hosts.base import Finished, Host, Process, Task
 from asct.sdk.record import Scalar
 from asct.sdk.step import Companion, Output, Step
@@ -29,11 +30,14 @@ class Trail:
     rows: list[dict[str, Scalar | None]] = field(default_factory=list)
     commands: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    readings: list[StepReading] = field(default_factory=list)
     failure: Diagnostic | None = None
     timed_out: bool = False
 
-    def add(self, output: Output, status: int | None, folder: str, notes: Sequence[str]) -> None:
+    def add(self, read: StepReading, status: int | None, folder: str, notes: Sequence[str]) -> None:
         """A step that ended, with its `status` (None: out of time); its files lie in `folder`, relative to the run."""
+        output = read.output
+        self.readings.append(read)
         self.outputs.append(output)
         self.rows.append(
             {"name": output.step.name, "status": status, "elapsed_ns": output.elapsed_ns, "folder": folder}
@@ -91,7 +95,7 @@ class Stepper:
         finished = self._run(task, on_line)
         output = Output(step, finished.status or 0, texts(into, finished.fetched), finished.elapsed_ns)
         raw = self._layout.relative(into)
-        trail.add(output, finished.status, raw, finished.notes)
+        trail.add(StepReading(output, finished.around), finished.status, raw, finished.notes)
         trail.timed_out = finished.status is None
         ran = Ran(output, self._host.name, raw, task.main.argv, limit if finished.status is None else None)
         trail.failure = self._gate.settle(output, raw) or failure_of(ran)

@@ -11,9 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 Scalar = str | int | float | bool
 
 REUSED: Final = "reused"
+NOISY_HOST: Final = "noisy-host"
+INVALID_HOST: Final = "invalid-host"
 COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "an earlier run measured it on the same host under the same conditions (`--reuse`); its status.json says "
     "which and when",
+    NOISY_HOST: "the host did other things meanwhile, and `strict` is set; the telemetry.json of the repeat says what",
+    INVALID_HOST: "the host was held back meanwhile (heat, a CPU quota, a CPU or clock that went, a drive that warns): "
+    "the telemetry.json of the repeat says what",
 }
 """Flags that values of any benchmark may have, and what each means."""
 

@@ -26,6 +26,7 @@ VERSIONS: dict[str, int] = {
     "event": 1,
     "step": 1,
     "audit": 1,
+    "telemetry": 1,
 }
 """The version of each kind of document that this asct writes."""
 

@@ -102,9 +102,6 @@ class RunLayout:
     def prepare(self, host: str, job_id: str) -> Path:
         return self.job(host, job_id) / "prepare"
 
-    def telemetry(self, host: str, job_id: str) -> Path:
-        return self.job(host, job_id) / "telemetry.json"
-
     def audit(self, host: str, job_id: str) -> Path:
         return self.job(host, job_id) / "audit.json"
 
@@ -122,6 +119,9 @@ class RunLayout:
 
     def status(self, repeat: Path) -> Path:
         return repeat / "status.json"
+
+    def telemetry(self, repeat: Path) -> Path:
+        return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:
         """Where the finished steps of a repeat of hours are noted one by one."""

@@ -7,8 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from asct.sdk.record import Record, Scalar
+from asct.store.telemetry import HostVerdict
 
-__all__ = ["Command", "HostEntry", "JobEntry", "Record", "Reused", "Run", "Status", "StepNote", "Verdict"]
+__all__ = ["Command", "HostEntry", "JobEntry", "Readings", "Record", "Reused", "Run", "Status", "StepNote", "Verdict"]
 
 PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
 
@@ -76,6 +77,10 @@ class JobEntry(_Document):
     """Refused for safety; decides the exit code."""
     reused: list[Reused] = Field(default_factory=list)
     """What of `counts` was taken from earlier runs, by run."""
+    host_states: dict[str, int] = Field(default_factory=dict)
+    """How many measurements found their host in which state (stable, noisy, invalid, unknown), by their telemetry."""
+    host_reasons: dict[str, int] = Field(default_factory=dict)
+    """How many of them each reason concerns (`steal`, `others`, `quota`)."""
 
 
 class Run(_Document):
@@ -126,6 +131,8 @@ class Status(_Document):
     """`<plan>/<run id>` of the run that measured it; empty for the run itself."""
     records: int | None = None
     """How many lines of records.jsonl it has, so that a cut in that file is seen; null: not counted (an older run)."""
+    telemetry: HostVerdict | None = None
+    """Whether the host was quiet meanwhile, as telemetry.json says; null when nothing was run."""
 
     def has_all(self, records: int) -> bool:
         """Whether so many records are all that it gave, as far as that can be told."""
@@ -142,6 +149,14 @@ class Command(_Document):
     swept: dict[str, Any]
     steps: list[dict[str, Any]] = Field(default_factory=list)
     """Per step: name, argv, cwd, env, files, companions (argv), timeout_s."""
+
+
+class Readings(_Document):
+    """What was read of the host right before and after a step, as it was read."""
+
+    before: str = ""
+    after: str = ""
+    cpu_ns: int | None = None
 
 
 class StepNote(_Document):
@@ -162,3 +177,4 @@ class StepNote(_Document):
     """The step as command.json has it."""
     files: dict[str, str]
     """Name to SHA-256."""
+    around: Readings = Field(default_factory=Readings)

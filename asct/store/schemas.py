@@ -19,6 +19,7 @@ from asct.store.audit import Audit
 from asct.store.documents import VERSIONS
 from asct.store.kernel_stream import StreamLine
 from asct.store.model import Command, Run, Status, StepNote
+from asct.store.telemetry import Telemetry
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: dict[str, tuple[type[BaseModel], str]] = {
@@ -29,6 +30,7 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "command": (Command, "command.json: what one repeat ran, literally"),
     "step": (StepNote, "one line of steps.jsonl: a finished step of a repeat that can go on behind it"),
     "audit": (Audit, "audit.json: what was found on the targets of a job, what was decided, what was written"),
+    "telemetry": (Telemetry, "telemetry.json: what else a host did around one repeat, and whether it was quiet"),
     "kernel": (StreamLine, "one line that a kernel prints on standard output"),
 }
 

@@ -71,6 +71,8 @@ def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
         if path.exists():
             yield from _document(path, "status", stored)
             yield from _document(stored.layout.command(folder), "command", stored)
+            if stored.layout.telemetry(folder).exists():
+                yield from _document(stored.layout.telemetry(folder), "telemetry", stored)
             if stored.layout.steps(folder).exists():
                 yield from _lines(stored, stored.layout.steps(folder), "step")[1]
         elif stored.run.status == "complete":

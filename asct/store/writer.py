@@ -29,6 +29,7 @@ from asct.store.links import link_files
 from asct.store.lock import RunLock
 from asct.store.model import Command, Run, Status, StepNote
 from asct.store.steps import sync_files
+from asct.store.telemetry import Telemetry
 
 _RESERVE_BYTES = 128 << 10
 _SYNC_EVERY_S = 0.25
@@ -131,7 +132,7 @@ class RunWriter:
         return self._make(self.layout.build(host))
 
     def json(self, path: Path, document: Mapping[str, Any], *, sync: bool = True) -> None:
-        """Any further document (telemetry), as a whole; the folder is made."""
+        """Any further document (audit.json), as a whole; the folder is made."""
         self._make(path.parent)
         self._put(path, json.dumps(document, indent=1, allow_nan=False) + "\n", sync=sync)
 
@@ -161,6 +162,10 @@ class RunWriter:
             folder.rename(target)
         except OSError as error:
             raise self.fail(target, error) from error
+
+    def telemetry(self, folder: Path, telemetry: Telemetry) -> None:
+        """telemetry.json of the repeat in `folder`."""
+        self._put(self.layout.telemetry(folder), _document(telemetry), sync=False)
 
     def finish_repeat(self, folder: Path, command: Command, status: Status, records: Sequence[Record]) -> None:
         """command.json, the lines of records.jsonl, then status.json: its presence means the repeat is over."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine import events, telemetry
+from asct.engine import events
 from asct.engine.bus import Bus
 from asct.engine.exports import ExportLedger, middle
 from asct.engine.failures import Ran, command_line, failure_of, signal_name
@@ -42,34 +42,6 @@ def test_exports_on_which_points_differ_are_left_out() -> None:
     ledger.add("q", {"size": 3, "same": 5, "only": 1.5})
     assert ledger.values() == {"same": 5, "only": 1.5}
     assert ExportLedger().values() == {}
-
-
-SNAPSHOT = """/proc/loadavg:0.50 0.40 0.30 1/200 4242
-/proc/stat:cpu  100 0 50 800 20 1 2 30 0 0
-/proc/stat:ctxt 5000
-/proc/stat:btime 1
-/proc/stat:processes 40
-/proc/pressure/cpu:some avg10=1.00 avg60=0.50 avg300=0.10 total=700
-/proc/pressure/cpu:full avg10=0.00 avg60=0.00 avg300=0.00 total=9
-"""
-
-
-def test_telemetry_is_read_and_subtracted() -> None:
-    before = telemetry.parse(SNAPSHOT)
-    assert before["load1"] == 0.5
-    assert (before["ticks_steal"], before["context_switches"], before["forks"]) == (30, 5000, 40)
-    assert before["pressure_cpu_us"] == 700
-    after = {**before, "ticks_steal": 40.0, "ticks_idle": 890.0, "context_switches": 5600.0, "load1": 1.5}
-    found = telemetry.document(before, after, 2.0)
-    assert (found["steal_share"], found["idle_share"]) == (0.1, 0.9)
-    assert found["growth"]["context_switches"] == 600
-    assert (found["load1_before"], found["load1_after"]) == (0.5, 1.5)
-
-
-@pytest.mark.parametrize("text", ["", "/proc/stat:cpu\n", "/proc/loadavg:x\n", "no marks", ":\n"])
-def test_telemetry_of_odd_hosts_is_empty(text: str) -> None:
-    assert telemetry.parse(text) == {}
-    assert telemetry.document({}, {}, 1.0)["growth"] == {}
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -183,7 +183,8 @@ def test_noisy_counts_unless_strict(lab: Lab) -> None:
     assert done.stored.run.status == "incomplete"
 
 
-def test_a_noisy_detail_leaves_the_repeat_measured(lab: Lab) -> None:
+def test_a_noisy_detail_leaves_the_repeat_measured(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asct.engine.site.READING", None)  # how quiet the machine of the tests is does not matter here
     done = lab.run(job(point(script="echo 1; echo detail:noisy 3"), strict=True))
     assert (done.code, done.stored.run.counts) == (0, {"ok": 1})
     assert [record.flags for record in done.stored.records()] == [[], ["noisy"]]
@@ -327,10 +328,3 @@ def test_a_bug_ends_the_run_loudly_and_leaves_nothing(lab: Lab) -> None:
     written = json.loads((root / "run.json").read_text())
     assert (written["status"], written["exit_code"]) == ("incomplete", 70)
     assert lab.leftovers() == []
-
-
-def test_telemetry_is_kept_per_job(lab: Lab) -> None:
-    done = lab.run(job())
-    telemetry = json.loads(done.stored.layout.telemetry("local", "a").read_text())
-    assert telemetry["growth"]["context_switches"] > 0
-    assert 0 <= telemetry["steal_share"] <= 1

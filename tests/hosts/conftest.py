@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from asct.hosts.base import Finished, Host, Process, Session, Task
+from asct.hosts.base import Finished, Host, Process, Reading, Session, Task
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.slurm import Slurm
 from tests.sshd import Sshd
 
-SESSION = Session("tests", "the tests")
+READING = Reading("printf '%s\\n' /proc/uptime /proc/nothing /proc/sys/kernel/ostype", "^([0-9.]+ [0-9.]+|[A-Za-z]+$)")
+SESSION = Session("tests", "the tests", reading=READING)
 KINDS = ["local", pytest.param("ssh", marks=pytest.mark.ssh), pytest.param("slurm", marks=pytest.mark.slurm)]
 
 

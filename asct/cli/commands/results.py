@@ -100,6 +100,8 @@ def show(settings: Settings, run: str, results: str) -> int:
 
 
 def _show_head(settings: Settings, stored: StoredRun) -> None:
+    from asct.analysis.telemetry import hosts_line
+
     run, console = stored.run, settings.console
     code = "" if run.exit_code is None else f", exit code {run.exit_code}"
     console.result(f"{run.plan} {run.run}: {run.status}{code}")
@@ -109,7 +111,10 @@ def _show_head(settings: Settings, stored: StoredRun) -> None:
         console.result(f"  host     {host.name}: {host.status}" + (f", {host.description or host.reason}").rstrip(", "))
     for job in run.jobs:
         counts = ", ".join(f"{number} {status}" for status, number in job.counts.items() if number)
-        console.result(f"  job      {job.host}/{job.id}: {counts or 'nothing measured'}")
+        quiet = hosts_line([job])
+        console.result(
+            f"  job      {job.host}/{job.id}: {counts or 'nothing measured'}" + (f"; {quiet}" if quiet else "")
+        )
     for verdict in run.verdicts:
         console.result(
             f"  expect   {verdict.outcome}: {verdict.text}" + (f" ({verdict.reason})" if verdict.reason else "")

@@ -22,13 +22,13 @@ NOISE_FLAGS: Final[dict[str, str]] = {
 }
 """Every flag of `settled_flags` and its meaning; for the table notes and READMEs of the benchmarks."""
 
-_STEAL: Final = 0.01
+STEAL_LIMIT: Final = 0.01
 """Share of the CPU time. Less hits fewer batches than a median and its interval put up with."""
 _OTHERS: Final = 0.05
 """Share of the time. The housekeeping of an idle host stays below 2 %; a competing job takes 20 to 50 %."""
 _SWITCHES_A_SECOND: Final = 50.0
 """Involuntary ones per CPU: one in 20 ms. An idle host shows below 10, a competing job 150 to 300 (slices of 3 ms)."""
-_CLOCK: Final = 0.05
+CLOCK_LIMIT: Final = 0.05
 """Share by which a core cycle may grow. Clocks under load hold within 1 to 2 %; a governor's step, or a turbo bin that
 others take up, is 3 to 10 %."""
 _GRAINS_NS: Final = 25_000_000
@@ -60,7 +60,7 @@ def _reasons(end: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(noise, Mapping):
         return ()
     signs = {
-        "steal": _exceeds(noise, "steal_ns", _STEAL),
+        "steal": _exceeds(noise, "steal_ns", STEAL_LIMIT),
         "pressure": _exceeds(noise, "others_ns", _OTHERS) or _waited(noise),
         "switches": _count(noise, "involuntary_switches") > _SWITCHES_A_SECOND * _cpu_ns(noise) * 1e-9 + 1.0,
         "frequency": _clock_moved(noise) or _count(noise, "throttles") > 0,
@@ -94,4 +94,4 @@ def _waited(noise: Mapping[str, Any]) -> bool:
 
 def _clock_moved(noise: Mapping[str, Any]) -> bool:
     fastest, slowest = _count(noise, "cycle_fs_min"), _count(noise, "cycle_fs_max")
-    return 0.0 < fastest * (1.0 + _CLOCK) < slowest
+    return 0.0 < fastest * (1.0 + CLOCK_LIMIT) < slowest

@@ -1,0 +1,56 @@
+"""How quiet the hosts were while something was measured, in words; the judgement is in status.json and run.json."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from asct.analysis.grid import plain
+from asct.analysis.view import JobView, RepeatView
+from asct.store.model import JobEntry
+from asct.store.telemetry import Reason
+
+_WORST_FIRST: Final = ("invalid", "noisy")
+
+
+def reason_text(reason: Reason) -> str:
+    """`steal 3.4 % (quiet: up to 1 %): the hypervisor ...`."""
+    unit = f" {reason.unit}" if reason.unit else ""
+    return plain(f"{reason.what} {reason.seen:.3g}{unit} (quiet: up to {reason.limit:.3g}{unit}): {reason.means}")
+
+
+def host_remarks(job: JobView) -> list[str]:
+    """Why the host was noisy, or its values are invalid: a line for each reason, with the repeat where it was worst."""
+    found: dict[tuple[str, str], list[tuple[Reason, RepeatView]]] = {}
+    for item in job.repeats:
+        told = item.status.telemetry if item.status is not None and item.measured else None
+        for reason in told.reasons if told is not None else ():
+            found.setdefault((reason.state, reason.what), []).append((reason, item))
+    lines = []
+    for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):
+        reason, item = max(places, key=lambda place: place[0].seen)
+        label = item.label if len(places) == 1 else f"{len(places)} repeats, worst {item.label}"
+        lines.append(f"{plain(label)}: {state} host, {reason_text(reason)}")
+    return lines
+
+
+def mark_of(item: RepeatView) -> str:
+    """`noisy host` or `invalid host` beside a repeat; empty for all others."""
+    told = item.status.telemetry if item.status is not None else None
+    return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
+
+
+def hosts_line(jobs: Iterable[JobEntry]) -> str:
+    """`12 of 40 on a noisy host, 1 on an invalid one (others, steal, quota)`; empty when all were quiet, or nothing was
+    looked at."""
+    states: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for job in jobs:
+        states.update(job.host_states)
+        reasons.update(job.host_reasons)
+    total = states.total()
+    parts = [f"{states['noisy']} of {total} on a noisy host"] if states["noisy"] else []
+    if states["invalid"]:
+        parts.append(f"{states['invalid']} of {total} on one that was held back")
+    return f"{', '.join(parts)} ({', '.join(plain(what) for what, _ in reasons.most_common())})" if parts else ""

@@ -1,0 +1,165 @@
+"""telemetry.json of a repeat, put together from what was read around its steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from asct.engine.telemetry.moments import Seen, grown, seen
+from asct.engine.telemetry.verdict import Evidence, verdict
+from asct.hosts.base import Around
+from asct.sdk.guard import KERNEL
+from asct.sdk.nvme import health_of
+from asct.sdk.step import Kernel, Output
+from asct.sdk.watch import Device, device_of
+from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Telemetry
+
+_DEVICE: Final = '{"t":"device"'
+_NOT_READ: Final = "it was not read: the host could not, or the program was killed with the shell that reads"
+
+
+@dataclass(frozen=True, slots=True)
+class StepReading:
+    """A finished step and what was read around it."""
+
+    output: Output
+    around: Around
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Both ends of a step."""
+
+    before: Seen
+    after: Seen
+    cpu_ns: int | None
+
+    @property
+    def window_s(self) -> float:
+        """Between the readings, by the clock of the host (10 ms)."""
+        first, last = self.before.moment.uptime_s, self.after.moment.uptime_s
+        return max(0.0, last - first) if first is not None and last is not None else 0.0
+
+
+def account(steps: Sequence[StepReading]) -> Telemetry:
+    """What the host did around the steps of a repeat; `unknown` where nothing, or not all, could be read."""
+    pairs = [_pair(step) for step in steps if step.around.before and step.around.after]
+    growth: dict[str, int] = {}
+    for pair in pairs:
+        for name, value in grown(pair.before, pair.after).items():
+            growth[name] = growth.get(name, 0) + value
+    moments = [seen.moment for pair in pairs for seen in (pair.before, pair.after)]
+    own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
+    evidence = Evidence(moments or [Moment(), Moment()], growth, sum(pair.window_s for pair in pairs), own)
+    whole = bool(steps) and len(pairs) == len(steps)
+    judged = verdict(evidence)
+    if not whole and judged.state == "stable":
+        judged = HostVerdict(state="unknown")
+    others = evidence.others_cpus()
+    return Telemetry(
+        verdict=judged,
+        steps=len(steps),
+        elapsed_s=round(sum(step.output.elapsed_ns for step in steps) / 1e9, 6),
+        before=evidence.first,
+        after=evidence.last,
+        growth=growth,
+        shares=_shares(evidence),
+        own_cpu_s=None if own is None else round(own, 3),
+        others_cpus=None if others is None else round(others, 3),
+        unknown=_unknown(steps, len(pairs), evidence),
+    )
+
+
+def _pair(step: StepReading) -> _Pair:
+    before, after = seen(step.around.before), seen(step.around.after)
+    for device, when in _devices(step.output):
+        health = _health(device)
+        if health is not None:
+            moment = before.moment if when == "before" else after.moment
+            moment.drives.update(dict.fromkeys(_drives(device)[:1], health))
+    return _Pair(before, after, step.around.cpu_ns)
+
+
+def _devices(output: Output) -> Iterable[tuple[Device, str]]:
+    """The targets as guard found them before and after; there may be hundreds of thousands of other lines between."""
+    if output.step.program != Kernel(KERNEL):
+        return
+    text, at = output.stdout, -1
+    while (at := text.find(_DEVICE, at + 1)) >= 0:
+        end = text.find("\n", at)
+        try:
+            line = json.loads(text[at : end if end >= 0 else len(text)])
+            yield device_of(line), str(line["when"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+
+
+def _drives(device: Device) -> list[str]:
+    found = device.fields.get("drives")
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def _health(device: Device) -> DriveHealth | None:
+    health = health_of(device)
+    if health is None:
+        return None
+    return DriveHealth(
+        celsius=round(health.temperature, 2),
+        critical_warning=health.critical_warning,
+        available_spare=health.available_spare,
+        percentage_used=health.percentage_used,
+        media_errors=health.media_errors,
+        warning_minutes=health.warning_minutes,
+        critical_minutes=health.critical_minutes,
+        throttle_transitions=health.throttle_transitions,
+    )
+
+
+def _shares(found: Evidence) -> dict[str, float]:
+    """Parts of 1; nothing where too little time passed to tell."""
+    shares: dict[str, float | None] = {"steal": found.steal()}
+    total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
+    if total > 0:
+        parts = {"user": ("user", "nice"), "system": ("system",), "irq": ("irq", "softirq")}
+        parts |= {"idle": ("idle",), "iowait": ("iowait",)}
+        shares |= {name: found.seconds(*kinds) * 100 / total for name, kinds in parts.items()}
+    if found.window_s > 0:
+        names = {"quota": "quota_us", **{f"pressure_{kind}": f"pressure_{kind}_us" for kind in ("cpu", "memory", "io")}}
+        shares |= {
+            name: found.growth[counter] / 1e6 / found.window_s
+            for name, counter in names.items()
+            if counter in found.growth
+        }
+    return {name: round(value, 6) for name, value in shares.items() if value is not None}
+
+
+def _unknown(steps: Sequence[StepReading], read: int, found: Evidence) -> dict[str, str]:
+    if not read:
+        return {"before": _NOT_READ, "after": _NOT_READ}
+    first, growth = found.first, found.growth
+    short = "too little time passed, or the CPUs did too little, to tell (ticks of 10 ms)"
+    missing = {
+        "steal": "" if found.steal() is not None else short,
+        "steps": f"{len(steps) - read} of {len(steps)} were not read at both ends" if read < len(steps) else "",
+        "clock_hz": "" if first.clock_hz else "the kernel has no cpufreq for these CPUs, as in most virtual machines",
+        "celsius": "" if first.celsius else "no sensor of a CPU or drive (thermal zones, hwmon) can be read",
+        "heat_throttles": ""
+        if "heat_throttles" in growth
+        else "the kernel does not count them (thermal_throttle, of x86 machines)",
+        "quota": "" if "quota_throttled" in growth else "no control group of the CPU controller is seen",
+        "pressure": "" if "pressure_cpu_us" in growth else "the kernel has no pressure stall information (psi=1)",
+        "own_cpu_s": "" if found.own_cpu_s is not None else "the host does not tell the CPU time of programs",
+        "others_cpus": "" if found.others_cpus() is not None else short,
+        "drives": "" if any(moment.drives for moment in found.moments) else _no_health(steps),
+    }
+    return {name: why for name, why in missing.items() if why}
+
+
+def _no_health(steps: Sequence[StepReading]) -> str:
+    """Why there is no health log of a drive."""
+    names = {name for step in steps for device, _ in _devices(step.output) for name in _drives(device)}
+    if any(name.startswith("nvme") for name in names):
+        return "the health log of an NVMe drive is for root: `sudo: true` lets the kernel guard read it"
+    return "none of the drives is an NVMe drive" if names else "nothing was measured on a drive below guard"

@@ -1,0 +1,204 @@
+"""Readings of a host become moments: pure, and never more than what stands there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final
+
+from asct.facts.gaps import real, whole
+from asct.store.telemetry import Moment
+
+Sources = Mapping[tuple[str, str], int]
+"""Counters by name and file: of several files only those are compared that were read at both ends."""
+
+_TICKS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+_STAT: Final = {"ctxt": "context_switches", "intr": "interrupts", "softirq": "soft_interrupts"}
+_VMSTAT: Final = {
+    "pswpin": "swapped_in_pages",
+    "pswpout": "swapped_out_pages",
+    "numa_pages_migrated": "numa_migrated_pages",
+    "thp_split_page": "huge_pages_split",
+}
+_QUOTA: Final = {
+    "nr_throttled": ("quota_throttled", 1),
+    "throttled_usec": ("quota_us", 1),
+    "throttled_time": ("quota_us", 1000),
+}
+"""Of version 2 in microseconds, of version 1 in nanoseconds."""
+_PRESSURE: Final = re.compile(r"some .*\btotal=(\d{1,18})")
+_DRIVE: Final = re.compile(r"/(nvme\d+)/")
+_ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
+"""Sensors that are not connected say -273, 0xFFFF and the like."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """A moment, and its counters file by file."""
+
+    moment: Moment = field(default_factory=Moment)
+    sources: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def count(self, name: str, path: str, value: int | None, per: int = 1) -> None:
+        """Take in a counter; None is none."""
+        if value is not None:
+            self.sources[name, path] = value // per
+            counters = self.moment.counters
+            counters[name] = counters.get(name, 0) + value // per
+
+
+def seen(text: str) -> Seen:
+    """One reading: lines `path:text`. What is not understood is left out."""
+    found = Seen()
+    kinds = dict(_kinds(text))
+    for path, line in _lines(text):
+        read = _reader(path)
+        if read is not None:
+            read(found, path, line, kinds)
+    return found
+
+
+def grown(before: Seen, after: Seen) -> dict[str, int]:
+    """By how much counters grew, those of several files together; one that went back is left out (a new device)."""
+    growth: dict[str, int] = {}
+    for key, value in after.sources.items():
+        if key in before.sources and value >= before.sources[key]:
+            growth[key[0]] = growth.get(key[0], 0) + value - before.sources[key]
+    return growth
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    for row in text.split("\n"):
+        path, _, line = row.rpartition(
+            ":"
+        )  # a PCI address in a path has colons as well; what is kept of a line has none
+        if path and line.strip():
+            yield path, line.strip()
+
+
+def _kinds(text: str) -> Iterator[tuple[str, str]]:
+    """What the folder of a sensor, zone or cooler says that it is."""
+    for path, line in _lines(text):
+        folder, _, name = path.rpartition("/")
+        if name in ("name", "type"):
+            yield folder, line
+
+
+Read = Callable[[Seen, str, str, Mapping[str, str]], None]
+
+
+def _reader(path: str) -> Read | None:
+    exact = _EXACT.get(path)
+    return exact or next((read for ending, read in _ENDINGS.items() if path.endswith(ending)), None)
+
+
+def _uptime(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    found.moment.uptime_s = real(line.split()[0])
+
+
+def _load(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    found.moment.load1 = real(line.split()[0])
+
+
+def _stat(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    name, *numbers = line.split()
+    values = [whole(number) for number in numbers]
+    if name == "cpu":
+        for kind, value in zip(_TICKS, values, strict=False):
+            found.count(f"ticks_{kind}", path, value)
+    elif values and name in _STAT:
+        found.count(_STAT[name], path, values[0])
+    elif values and name == "procs_running":
+        found.moment.running = values[0]
+
+
+def _vmstat(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    name, _, number = line.partition(" ")
+    if name in _VMSTAT:
+        found.count(_VMSTAT[name], path, whole(number))
+
+
+def _pressure(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    match = _PRESSURE.match(line)
+    if match:
+        found.count(f"pressure_{path.rpartition('/')[2]}_us", path, int(match[1]))
+
+
+def _online(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    found.moment.online = line
+
+
+def _clock_source(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    found.moment.clock_source = line
+
+
+def _clock(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    _, policy, name = path.rsplit("/", 2)
+    khz = whole(line)
+    if name == "scaling_governor":
+        found.moment.governor[policy] = line
+    elif khz:
+        kept = found.moment.clock_hz if name == "scaling_cur_freq" else found.moment.clock_limit_hz
+        kept[policy] = khz * 1e3
+
+
+def _throttles(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    found.count("heat_throttles", path, whole(line))
+
+
+def _quota(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    name, _, number = line.partition(" ")
+    if name in _QUOTA:
+        ours, per = _QUOTA[name]
+        found.count(ours, path, whole(number), per)
+
+
+def _temperature(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    folder, _, name = path.rpartition("/")
+    milli = whole(line.removeprefix("-"))
+    if milli is None or folder not in kinds:
+        return
+    celsius = (-milli if line.startswith("-") else milli) / 1000
+    if _ZERO_CELSIUS_TO_MAX[0] < celsius < _ZERO_CELSIUS_TO_MAX[1]:
+        critical = name not in ("temp", "temp1_input")
+        kept = found.moment.critical_celsius if critical else found.moment.celsius
+        kept.setdefault(_sensor(folder, kinds[folder]), celsius)
+
+
+def _sensor(folder: str, kind: str) -> str:
+    """`coretemp hwmon3`, `nvme nvme0`, `x86_pkg_temp thermal_zone2`."""
+    drive = _DRIVE.search(f"{folder}/")
+    return f"{kind} {drive[1] if drive and kind == 'nvme' else PurePosixPath(folder).name}"
+
+
+def _cooling(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+    folder, state = path.rpartition("/")[0], whole(line)
+    if state is not None and folder in kinds:
+        found.moment.cooling[f"{kinds[folder]} {PurePosixPath(folder).name}"] = state
+
+
+_EXACT: Final[Mapping[str, Read]] = {
+    "/proc/uptime": _uptime,
+    "/proc/loadavg": _load,
+    "/proc/stat": _stat,
+    "/proc/vmstat": _vmstat,
+    "/proc/pressure/cpu": _pressure,
+    "/proc/pressure/memory": _pressure,
+    "/proc/pressure/io": _pressure,
+    "/sys/devices/system/cpu/online": _online,
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource": _clock_source,
+}
+_ENDINGS: Final[Mapping[str, Read]] = {
+    "/scaling_cur_freq": _clock,
+    "/scaling_max_freq": _clock,
+    "/scaling_governor": _clock,
+    "_throttle_count": _throttles,
+    "/cpu.stat": _quota,
+    "/temp": _temperature,
+    "/temp1_input": _temperature,
+    "/temp1_crit": _temperature,
+    "_temp": _temperature,
+    "/cur_state": _cooling,
+}

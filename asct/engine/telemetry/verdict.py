@@ -1,0 +1,229 @@
+"""Whether a host was quiet enough while something was measured: pure, from readings at both ends.
+
+A reason counts for the repeat as a whole: kernels watch the CPUs that they run on themselves and drop what was
+disturbed (sdk/memory/noise.py); here are the signs that only the host as a whole gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from asct.sdk.memory.noise import CLOCK_LIMIT, STEAL_LIMIT
+from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Reason
+from asct.values.cpulist import parse_cpulist
+
+TICKS_A_SECOND: Final = 100
+"""USER_HZ of all architectures that asct knows (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
+GRAIN_TICKS: Final = 3
+"""Below three ticks a share says nothing."""
+OTHERS_LIMIT: Final = 0.05
+OTHERS_MOST_CPUS: Final = 0.5
+"""CPUs that other programs may have: a part of all of them, but no more than half a one. The housekeeping of an idle
+host stays below 2 % of a small machine, the agents of a large one below half a CPU; a competing job has a whole one."""
+OTHERS_TICKS: Final = 10
+"""asct itself and the shell that starts a program take some ticks."""
+MEMORY_LIMIT: Final = 0.05
+"""Share of the time in which some task waited for memory (psi.rst, `some`): a quiet host neither reclaims nor swaps."""
+SWAP_PAGES: Final = 256
+"""1 MiB: what wakes up, and was swapped out long ago, is less."""
+QUOTA_LIMIT: Final = 0.01
+"""Share of the time in which a control group held its tasks back. Less are single periods (100 ms by default,
+cgroup-v2.rst, cpu.max), which a median over a second and more puts up with."""
+NEAR_CRITICAL_C: Final = 5.0
+"""Firmware slows a CPU or drive down some degrees before the temperature at which it turns it off."""
+FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
+"""Those that let the clock alone (cpufreq.rst): with any other one an idle CPU is slower, which says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`moments` in their order, at least two; growth and `window_s` (wall time) are sums over the steps of a repeat."""
+
+    moments: Sequence[Moment]
+    growth: Mapping[str, int] = field(default_factory=dict)
+    window_s: float = 0.0
+    own_cpu_s: float | None = None
+
+    @property
+    def first(self) -> Moment:
+        """Before the first step."""
+        return self.moments[0]
+
+    @property
+    def last(self) -> Moment:
+        """After the last step."""
+        return self.moments[-1]
+
+    def seconds(self, *kinds: str) -> float:
+        """CPU time of these kinds, of all CPUs together."""
+        return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
+
+    def steal(self) -> float | None:
+        """Share of the time in which a CPU was wanted; None when there was too little of it."""
+        stolen = self.seconds("steal")
+        wanted = stolen + self.seconds("user", "nice", "system", "irq", "softirq")
+        return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
+
+    def others_cpus(self) -> float | None:
+        """How many CPUs programs other than those that measured had on average."""
+        if self.own_cpu_s is None or self.window_s <= 0 or "ticks_user" not in self.growth:
+            return None
+        return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
+
+    def cpus(self) -> int | None:
+        """How many there are."""
+        try:
+            return len(parse_cpulist(self.first.online or "")) or None
+        except ValueError:
+            return None
+
+
+def verdict(evidence: Evidence) -> HostVerdict:
+    """The state of the host, and every reason, the worst first."""
+    reasons = [reason for look in _LOOKS for reason in look(evidence)]
+    reasons.sort(key=lambda reason: reason.state != "invalid")
+    return HostVerdict(state=reasons[0].state if reasons else "stable", reasons=reasons)
+
+
+Reasons = Iterator[Reason]
+
+
+def _reason(what: str, state: Literal["noisy", "invalid"], seen: float, limit: float, unit: str, means: str) -> Reason:
+    return Reason(what=what, state=state, seen=round(seen, 6), limit=round(limit, 6), unit=unit, means=means)
+
+
+def _percent(what: str, state: Literal["noisy", "invalid"], seen: float, limit: float, means: str) -> Reason:
+    return _reason(what, state, 100 * seen, 100 * limit, "%", means)
+
+
+def _steal(found: Evidence) -> Reasons:
+    share = found.steal()
+    if share is not None and share > STEAL_LIMIT and found.growth.get("ticks_steal", 0) >= GRAIN_TICKS:
+        means = "the hypervisor ran something else while the CPUs were wanted: times are longer, rates lower"
+        yield _percent("steal", "noisy", share, STEAL_LIMIT, means)
+
+
+def _others(found: Evidence) -> Reasons:
+    had, cpus = found.others_cpus(), found.cpus()
+    if had is None or cpus is None or had * found.window_s * TICKS_A_SECOND < OTHERS_TICKS:
+        return
+    limit = min(OTHERS_LIMIT * cpus, OTHERS_MOST_CPUS)
+    if had > limit:
+        means = "other programs ran: they take CPUs, caches and memory bandwidth from what is measured"
+        yield _reason("others", "noisy", had, limit, "CPUs", means)
+
+
+def _memory(found: Evidence) -> Reasons:
+    waited_s = found.growth.get("pressure_memory_us", 0) / 1e6
+    if found.window_s > 0 and waited_s > max(MEMORY_LIMIT * found.window_s, GRAIN_TICKS / TICKS_A_SECOND):
+        means = "tasks waited for memory: the kernel was reclaiming pages or swapping"
+        yield _percent("memory-pressure", "noisy", waited_s / found.window_s, MEMORY_LIMIT, means)
+
+
+def _swap(found: Evidence) -> Reasons:
+    pages = found.growth.get("swapped_in_pages", 0) + found.growth.get("swapped_out_pages", 0)
+    if pages > SWAP_PAGES:
+        means = "pages were swapped: memory accesses may have waited for a disk, and drives were used by others"
+        yield _reason("swap", "noisy", pages, SWAP_PAGES, "pages", means)
+
+
+def _quota(found: Evidence) -> Reasons:
+    times, held_s = found.growth.get("quota_throttled", 0), found.growth.get("quota_us", 0) / 1e6
+    share = held_s / found.window_s if found.window_s > 0 else 0.0
+    if share > QUOTA_LIMIT:
+        means = "a control group's CPU quota (cpu.max) stopped the programs: what was measured is the quota"
+        yield _percent("quota", "invalid", share, QUOTA_LIMIT, means)
+    elif times > 0:
+        means = "a control group's CPU quota (cpu.max) stopped programs for single periods"
+        yield _reason("quota", "noisy", times, 0, "times", means)
+
+
+def _heat(found: Evidence) -> Reasons:
+    times = found.growth.get("heat_throttles", 0)
+    if times > 0:
+        means = "CPUs were slowed down to cool them (thermal_throttle): the clock is not the one of the machine"
+        yield _reason("heat", "invalid", times, 0, "times", means)
+    slowed = {name: state for moment in found.moments for name, state in moment.cooling.items() if state > 0}
+    if slowed:
+        means = f"CPUs were slowed down to cool them ({', '.join(slowed)})"
+        yield _reason("cooling", "invalid", max(slowed.values()), 0, "steps", means)
+
+
+def _temperature(found: Evidence) -> Reasons:
+    """The sensor that came nearest to its limit."""
+    near = [
+        (critical - celsius, name, celsius, critical)
+        for moment in found.moments
+        for name, celsius in moment.celsius.items()
+        if (critical := moment.critical_celsius.get(name)) is not None
+    ]
+    left, name, celsius, critical = min(near, default=(NEAR_CRITICAL_C + 1, "", 0.0, 0.0))
+    if left <= NEAR_CRITICAL_C:
+        means = f"{name} is near its critical temperature of {critical:g} degrees: it may have been slowed down"
+        yield _reason("temperature", "noisy", celsius, critical - NEAR_CRITICAL_C, "degC", means)
+
+
+def _clock(found: Evidence) -> Reasons:
+    first, last = found.first, found.last
+    fixed = first.governor == last.governor and set(first.governor.values()) <= FIXED_GOVERNORS
+    if first.governor and fixed and first.clock_hz and last.clock_hz:
+        before, after = max(first.clock_hz.values()), max(last.clock_hz.values())
+        if after < before * (1 - CLOCK_LIMIT):
+            means = "the clock was lower after the measurement than before it: heat or a limit of power"
+            yield _percent("clock", "noisy", 1 - after / before, CLOCK_LIMIT, means)
+    lowered = [
+        1 - last.clock_limit_hz[name] / limit
+        for name, limit in first.clock_limit_hz.items()
+        if last.clock_limit_hz.get(name, limit) < limit
+    ]
+    if lowered:
+        means = "the highest clock allowed (scaling_max_freq) was lowered meanwhile"
+        yield _percent("clock-limit", "noisy", max(lowered), 0.0, means)
+    if first.governor and last.governor and first.governor != last.governor:
+        means = "the governor of the clock was changed meanwhile"
+        yield _reason("governor", "noisy", 1, 0, "changes", means)
+
+
+def _machine(found: Evidence) -> Reasons:
+    first, last = found.first, found.last
+    if first.online and last.online and first.online != last.online:
+        means = f"CPUs were turned on or off meanwhile: {first.online} became {last.online}"
+        yield _reason("online", "invalid", 1, 0, "changes", means)
+    if first.clock_source and last.clock_source and first.clock_source != last.clock_source:
+        means = f"the kernel gave up its clock source {first.clock_source} for {last.clock_source}: times are not sure"
+        yield _reason("clock-source", "invalid", 1, 0, "changes", means)
+
+
+def _drives(found: Evidence) -> Reasons:
+    firsts: dict[str, DriveHealth] = {}
+    lasts: dict[str, DriveHealth] = {}
+    for moment in found.moments:
+        for name, health in moment.drives.items():
+            firsts.setdefault(name, health)
+            lasts[name] = health
+    for name, last in lasts.items():
+        yield from _drive(name, firsts[name], last)
+
+
+def _drive(name: str, first: DriveHealth, last: DriveHealth) -> Reasons:
+    if last.critical_warning:
+        means = f"{name} has a critical warning (bits of its health log, byte 0)"
+        yield _reason("drive-warning", "invalid", last.critical_warning, 0, "", means)
+    heat = _heat_of(last) - _heat_of(first)
+    if heat > 0:
+        means = f"{name} was too warm, or slowed down to cool (health log: minutes above its limits, transitions)"
+        yield _reason("drive-heat", "invalid", heat, 0, "counts", means)
+    if last.media_errors > first.media_errors:
+        means = f"{name} could not read or keep data (media errors of its health log)"
+        yield _reason("drive-errors", "invalid", last.media_errors - first.media_errors, 0, "errors", means)
+
+
+def _heat_of(health: DriveHealth) -> int:
+    return health.warning_minutes + health.critical_minutes + health.throttle_transitions
+
+
+_LOOKS: Final[Sequence[Callable[[Evidence], Reasons]]] = (
+    _steal, _others, _memory, _swap, _quota, _heat, _temperature, _clock, _machine, _drives,
+)  # fmt: skip

@@ -1,0 +1,252 @@
+"""What is read around a repeat, and what is made of it: on texts, for steal, heat and drives cannot be had at will."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.engine.telemetry.account import StepReading, account
+from asct.engine.telemetry.moments import grown, seen
+from asct.engine.telemetry.sources import READING
+from asct.hosts.around import read_files
+from asct.hosts.base import Around
+from asct.sdk.guard import Target, guarded
+from asct.sdk.step import Output, Step, Tool
+from asct.store.schemas import violations
+from asct.store.telemetry import Telemetry
+from tests.engine import readings
+from tests.engine.readings import reading
+
+SECOND = {"user": 50, "idle": 750}
+"""Ticks of one second on eight CPUs of which half a one is busy."""
+
+
+def told(
+    before: str, after: str, cpu_s: float | None = 0.5, step: Step | None = None, stdout: str = "", steps: int = 1
+) -> Telemetry:
+    output = Output(step or Step("s", Tool("sh")), 0, {"stdout": stdout}, int(1e9))
+    around = Around(before, after, None if cpu_s is None else int(cpu_s * 1e9))
+    return account([StepReading(output, around)] * steps)
+
+
+def reasons(telemetry: Telemetry) -> dict[str, str]:
+    return {reason.what: reason.state for reason in telemetry.verdict.reasons}
+
+
+def after(changes: dict[str, str] | None = None, **more: int) -> str:
+    return reading(101.0, changes, **{**SECOND, **more})
+
+
+def test_a_reading_is_understood() -> None:
+    moment = seen(reading()).moment
+    assert (moment.uptime_s, moment.load1, moment.running) == (100.0, 0.5, 3)
+    assert (moment.online, moment.clock_source) == ("0-7", "tsc")
+    assert moment.clock_hz == {"policy0": 3.0e9} and moment.clock_limit_hz == {"policy0": 3.1e9}
+    assert moment.governor == {"policy0": "performance"}
+    assert moment.celsius == {"coretemp hwmon2": 54.0, "nvme nvme0": 41.85, "x86_pkg_temp thermal_zone3": -1.0}
+    assert moment.critical_celsius == {"coretemp hwmon2": 100.0}
+    assert moment.cooling == {"cpufreq-cpu0 cooling_device0": 0}
+    counters = moment.counters
+    assert (counters["ticks_steal"], counters["context_switches"], counters["interrupts"]) == (5, 5000, 9000)
+    assert (counters["heat_throttles"], counters["pressure_memory_us"], counters["quota_us"]) == (4, 700, 0)
+
+
+def test_a_quota_of_version_1_is_in_nanoseconds() -> None:
+    group = "/sys/fs/cgroup/cpu/cpu.stat"
+    found = seen(f"{group}:nr_throttled 3\n{group}:throttled_time 5000000")
+    assert found.moment.counters == {"quota_throttled": 3, "quota_us": 5000}
+
+
+def test_counters_of_a_device_that_came_anew_do_not_count() -> None:
+    first = seen(f"{readings.THROTTLES}:9\n{readings.GROUP}:nr_throttled 1")
+    second = seen(f"{readings.THROTTLES}:2\n{readings.GROUP}:nr_throttled 4\n/other_throttle_count:7")
+    assert grown(first, second) == {"quota_throttled": 3}
+
+
+@given(st.text(max_size=200), st.text(max_size=20))
+def test_no_text_is_too_odd(text: str, value: str) -> None:
+    """Fuzzed values behind every path, and fuzzed lines: nothing raises, and nothing invalid is written."""
+    paths = [line.rpartition(":")[0] for line in reading().splitlines()]
+    fuzzed = "\n".join([text, *(f"{path}:{value}" for path in paths)])
+    found = told(fuzzed, reading())
+    json.dumps(found.model_dump(), allow_nan=False)
+    assert not violations("telemetry", json.loads(found.model_dump_json(by_alias=True)), "x")
+
+
+@pytest.mark.parametrize("cut", range(0, 1200, 37))
+def test_a_reading_cut_short_gives_what_is_there(cut: int) -> None:
+    assert told(reading()[:cut], after()[: cut + 11]).verdict.state in ("stable", "unknown", "noisy")
+
+
+def test_a_quiet_host_is_stable() -> None:
+    found = told(reading(), after(ctxt=600, intr=40))
+    assert (found.verdict.state, reasons(found)) == ("stable", {})
+    assert (found.growth["context_switches"], found.growth["interrupts"]) == (600, 40)
+    assert found.shares["idle"] == 0.9375 and found.shares["steal"] == 0.0
+    assert (found.own_cpu_s, found.others_cpus) == (0.5, 0.0)
+    assert found.before.load1 == 0.5 and found.elapsed_s == 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "reason", "state"),
+    [
+        ({}, {"steal": 4}, "steal", "noisy"),
+        ({}, {"user": 150}, "others", "noisy"),
+        ({"/proc/pressure/memory": "some avg10=9.00 total=200700"}, {}, "memory-pressure", "noisy"),
+        ({}, {"pswpin": 300}, "swap", "noisy"),
+        ({}, {"nr_throttled": 1, "throttled_usec": 4000}, "quota", "noisy"),
+        ({}, {"nr_throttled": 2, "throttled_usec": 20_000}, "quota", "invalid"),
+        ({readings.THROTTLES: "5"}, {}, "heat", "invalid"),
+        ({f"{readings.COOLER}/cur_state": "2"}, {}, "cooling", "invalid"),
+        ({f"{readings.CORE}/temp1_input": "96000"}, {}, "temperature", "noisy"),
+        ({f"{readings.CLOCKS}/scaling_cur_freq": "2700000"}, {}, "clock", "noisy"),
+        ({f"{readings.CLOCKS}/scaling_max_freq": "2500000"}, {}, "clock-limit", "noisy"),
+        ({f"{readings.CLOCKS}/scaling_governor": "powersave"}, {}, "governor", "noisy"),
+        ({readings.ONLINE: "0-6"}, {}, "online", "invalid"),
+        ({readings.CLOCK_SOURCE: "hpet"}, {}, "clock-source", "invalid"),
+    ],
+)
+def test_each_disturbance_is_told(changes: dict[str, str], more: dict[str, int], reason: str, state: str) -> None:
+    found = told(reading(), after(changes, **more))
+    assert reasons(found) == {reason: state}
+    assert found.verdict.state == state
+    (only,) = found.verdict.reasons
+    assert only.seen > only.limit and only.means
+
+
+@pytest.mark.parametrize(
+    ("changes", "more"),
+    [
+        ({}, {"steal": 2}),  # too few ticks to say anything
+        ({}, {"user": 58}),  # the shell that starts the program
+        ({f"{readings.CLOCKS}/scaling_cur_freq": "2900000"}, {}),
+        ({f"{readings.CORE}/temp1_input": "94000"}, {}),
+        ({}, {"pswpin": 200}),
+        ({"/proc/pressure/memory": "some avg10=9.00 total=30700"}, {}),
+    ],
+)
+def test_little_is_quiet(changes: dict[str, str], more: dict[str, int]) -> None:
+    assert reasons(told(reading(), after(changes, **more))) == {}
+
+
+def test_a_clock_that_may_move_says_nothing() -> None:
+    free = {f"{readings.CLOCKS}/scaling_governor": "schedutil"}
+    slower = {**free, f"{readings.CLOCKS}/scaling_cur_freq": "1000000"}
+    assert reasons(told(reading(changes=free), after(slower))) == {}
+
+
+def test_the_worst_reason_comes_first_and_decides() -> None:
+    found = told(reading(), after({readings.THROTTLES: "5"}, steal=40))
+    assert list(reasons(found).items()) == [("heat", "invalid"), ("steal", "noisy")]
+    assert found.verdict.state == "invalid"
+
+
+def test_of_several_steps_only_their_own_time_counts() -> None:
+    found = told(reading(), after(steal=2, ctxt=7), steps=3)
+    assert (found.growth["context_switches"], found.elapsed_s, found.steps) == (21, 3.0, 3)
+    assert (found.own_cpu_s, reasons(found)) == (1.5, {"steal": "noisy"})
+
+
+def test_what_was_not_read_is_unknown_with_a_reason() -> None:
+    found = told("", "")
+    assert found.verdict.state == "unknown" and set(found.unknown) == {"before", "after"}
+    torn = account(
+        [StepReading(Output(Step("s", Tool("sh")), 0, {}), one) for one in (Around(reading(), after()), Around())]
+    )
+    assert torn.verdict.state == "unknown" and "1 of 2" in torn.unknown["steps"]
+    little = told("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 2.00", None)
+    assert {
+        "steal",
+        "clock_hz",
+        "celsius",
+        "heat_throttles",
+        "quota",
+        "pressure",
+        "own_cpu_s",
+        "others_cpus",
+        "drives",
+    } == set(little.unknown)
+
+
+def health(**changes: int) -> str:
+    """A SMART / Health log page in hexadecimal."""
+    log = bytearray(512)
+    struct.pack_into("<BHB", log, 0, changes.get("warning", 0), 315, 100)
+    struct.pack_into("<Q", log, 160, changes.get("errors", 2))
+    struct.pack_into("<II", log, 192, changes.get("warm", 7), 0)
+    struct.pack_into("<II", log, 216, changes.get("slow", 1), 0)
+    return log.hex()
+
+
+def drive(before: str | None, after_: str | None, name: str = "nvme0n1") -> Telemetry:
+    step = guarded(Step("s", Tool("fio")), "/usr/bin/fio", [Target("/dev/nvme0n1", "read")])
+    lines: list[dict[str, Any]] = [
+        {"t": "device", "when": when, "path": "/dev/nvme0n1", "drives": [name], "nvme_smart": text}
+        for when, text in (("before", before), ("after", after_))
+    ]
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    return told(reading(), after(), step=step, stdout=text)
+
+
+def test_the_health_of_a_drive_is_read_of_what_guard_says() -> None:
+    found = drive(health(), health())
+    assert found.verdict.state == "stable"
+    assert found.before.drives["nvme0n1"].media_errors == 2
+    assert found.after.drives["nvme0n1"].celsius == pytest.approx(41.85)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"warning": 4}, "drive-warning"),
+        ({"errors": 3}, "drive-errors"),
+        ({"warm": 8}, "drive-heat"),
+        ({"slow": 2}, "drive-heat"),
+    ],
+)
+def test_a_drive_that_suffers_makes_it_invalid(changes: dict[str, int], reason: str) -> None:
+    assert reasons(drive(health(), health(**changes))) == {reason: "invalid"}
+
+
+def test_without_the_right_to_ask_a_drive_its_health_is_unknown() -> None:
+    assert "root" in drive(None, None).unknown["drives"]
+    assert "none of the drives" in drive(None, None, "vda").unknown["drives"]
+
+
+def test_the_files_found_here_are_few_and_are_read_alike_by_grep_and_python() -> None:
+    """The transport over a connection reads with grep, the one of this machine by itself."""
+    paths = subprocess.run(["sh", "-c", READING.find], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "/proc/stat" in paths and len(paths) == len(set(paths)) <= 200
+    still = [path for path in paths if not path.startswith("/proc")]
+    by_grep = subprocess.run(
+        ["grep", "-soE", "--", READING.keep, "/dev/null", *still],
+        capture_output=True, text=True, check=True, env={"LC_ALL": "C"},
+    )  # fmt: skip
+    assert by_grep.stdout.splitlines() == read_files(still, re.compile(READING.keep)).splitlines()
+
+
+def test_lines_are_kept_alike_by_grep_and_python() -> None:
+    lines = [line.rpartition(":")[2] for line in reading().splitlines()]
+    lines += [
+        "intr 12 0 0 0 7",
+        "cpu0 1 2 3",
+        "softirq 5 1 1",
+        "full avg10=0.00 total=9",
+        "-5",
+        "nr_free_pages 7",
+        "",
+        "a b",
+    ]
+    by_grep = subprocess.run(
+        ["grep", "-oE", "--", READING.keep], input="\n".join(lines), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    keep = re.compile(READING.keep)
+    assert by_grep == [match[0] for line in lines if (match := keep.match(line)) and match[0]]
+    assert "intr 12" in by_grep and not any(line.startswith(("cpu0", "full", "nr_free")) for line in by_grep)

@@ -1,0 +1,177 @@
+"""What is read of a host right before and after each task: on every transport, and while the connection is down."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.hosts.around import MOST_BYTES, AroundLog, read_files
+from asct.hosts.base import Around, Finished, Process, Session, Task
+from asct.hosts.opening import make_host
+from tests.hosts.conftest import READING, SESSION, Bench
+from tests.sshd import Sshd
+
+LOG = """= a before
+/proc/uptime:1.00 1.00
+= a after
+0m0.00s 0m0.00s
+1m2.50s 0m0.25s
+/proc/uptime:2.00 1.50
+= a over
+= b again
+= b after
+0m0.000000s 0m0.000000s
+0m0.010000s 0m0.000000s
+/proc/uptime:3.00 1.50
+= b over
+"""
+
+
+def test_the_log_tells_both_ends_of_each_task() -> None:
+    log = AroundLog()
+    log.take(LOG.encode())
+    assert log.has("a") and log.has("b") and not log.has("c")
+    assert log.of("a") == Around("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 1.50", 62_750_000_000)
+    assert log.of("b") == Around("/proc/uptime:2.00 1.50", "/proc/uptime:3.00 1.50", 10_000_000)
+    assert log.of("c") == Around() and log.offset == len(LOG)
+
+
+def test_a_task_that_was_killed_has_only_its_beginning() -> None:
+    log = AroundLog()
+    log.take(b"= a before\n/x:1\n= a after\n/x:2\n= b before\n/x:3\n= b after\n/x:4\n= b over\n")
+    assert not log.has("a") and log.of("a") == Around(before="/x:1")
+    assert log.of("b") == Around("/x:3", "/x:4")
+
+
+@given(st.lists(st.integers(0, len(LOG)), max_size=8))
+def test_pieces_of_any_size_are_put_together(cuts: list[int]) -> None:
+    log, whole = AroundLog(), AroundLog()
+    whole.take(LOG.encode())
+    places = [0, *sorted(cuts), len(LOG)]
+    for start, end in pairwise(places):
+        log.take(LOG[start:end].encode())
+    assert [log.of(key) for key in "ab"] == [whole.of(key) for key in "ab"]
+
+
+@given(st.binary(max_size=300))
+def test_no_log_is_too_odd(data: bytes) -> None:
+    log = AroundLog()
+    log.take(data + b"\n= a before\n" + data + b"\n= a after\n" + data + b"\n= a over\n")
+    assert log.has("a") and log.of("a").after.count("\n") <= data.count(b"\n")
+
+
+def test_a_log_without_an_end_is_bounded() -> None:
+    log = AroundLog()
+    for _ in range(64):
+        log.take(b"/x:" + b"1" * 4000 + b"\n")
+        log.take(b"2" * 9000)
+    log.take(b"\n= a over\n")
+    assert sum(map(len, vars_of(log))) < 3 * MOST_BYTES
+
+
+def vars_of(log: AroundLog) -> list[bytes | str]:
+    return [log._rest, *log._lines]
+
+
+def test_files_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("keep 1 rest\ndrop\nkeep 2\n")
+    paths = [str(tmp_path / "one"), str(tmp_path / "missing"), str(tmp_path)]
+    assert read_files(paths, re.compile("^keep [0-9]")) == f"{tmp_path}/one:keep 1\n{tmp_path}/one:keep 2"
+
+
+def uptimes(done: Finished) -> tuple[float, float]:
+    texts = (done.around.before, done.around.after)
+    found = [re.search(r"^/proc/uptime:([0-9.]+) ", text, re.MULTILINE) for text in texts]
+    assert found[0] and found[1], texts
+    return float(found[0][1]), float(found[1][1])
+
+
+def test_a_task_is_read_around_on_every_transport(bench: Bench) -> None:
+    busy = 'i=0; while [ "$i" -lt 200000 ]; do i=$((i + 1)); done; sleep 0.3'
+    done = bench.run("sh", "-c", busy)
+    before, after = uptimes(done)
+    assert 0.28 <= after - before < 60
+    assert done.around.cpu_ns is not None and 10_000_000 <= done.around.cpu_ns < 60e9
+    assert "/proc/nothing" not in done.around.before and "/proc/sys/kernel/ostype" in done.around.before
+
+
+def test_a_task_that_is_too_late_or_missing_is_read_around_as_well(bench: Bench) -> None:
+    late = bench.run("sleep", "30", timeout_s=0.3)
+    assert late.status is None and uptimes(late)[1] - uptimes(late)[0] >= 0.28
+    missing = bench.run("no-such-program")
+    assert missing.status == 127 and uptimes(missing)
+
+
+@pytest.mark.ssh
+@pytest.mark.parametrize("reading", [None, READING])
+def test_what_follows_at_once_is_read_once(sshd: Sshd, tmp_path: Path, reading: object) -> None:
+    """Of tasks in a row each takes what was read after the one before, most of the time."""
+    host = make_host(sshd.spec())
+    host.open(Session("r", "the tests", reading=reading))  # type: ignore[arg-type]
+    try:
+        tasks = [
+            Task(Process(("true",), f"{host.work}/t{number}"), tmp_path / str(number), key=f"k{number}")
+            for number in range(30)
+        ]
+        host.ahead(tasks)
+        done = [host.run(task) for task in tasks]
+        log = Path(host.work, ".around")
+        if reading is None:
+            assert not log.read_text() if log.exists() else True
+            assert all(one.around == Around() for one in done)
+            return
+        assert [uptimes(one) for one in done] == sorted(uptimes(one) for one in done)
+        text = log.read_text()
+        assert text.count(" after\n") == text.count(" over\n") == 30
+        assert text.count(" before\n") + text.count(" again\n") == 30
+    finally:
+        host.close()
+
+
+@pytest.mark.ssh
+def test_tasks_are_read_around_while_nobody_is_there(own_sshd: Sshd, tmp_path: Path) -> None:
+    host = make_host(own_sshd.spec(options={"reconnect_timeout": 20}))
+    host.open(SESSION)
+    try:
+        tasks = [
+            Task(Process(("sleep", "0.4"), f"{host.work}/t{number}"), tmp_path / str(number), key=f"k{number}")
+            for number in range(4)
+        ]
+        host.ahead(tasks)
+        server = int(host.answer(["sh", "-c", "echo $PPID"]).stdout)
+        threading.Timer(0.5, os.kill, (server, signal.SIGKILL)).start()
+        spans = [uptimes(host.run(task)) for task in tasks]
+        assert all(after - before >= 0.38 for before, after in spans)
+        assert host.adopted
+    finally:
+        host.close()
+
+
+@pytest.mark.ssh
+def test_a_log_that_was_taken_away_costs_no_result(own_sshd: Sshd, tmp_path: Path) -> None:
+    host = make_host(own_sshd.spec())
+    host.open(SESSION)
+    try:
+        first = Task(Process(("echo", "1"), f"{host.work}/t1"), tmp_path / "1", key="k1")
+        host.ahead([first])
+        until = time.monotonic() + 20
+        while "= k1 over" not in (
+            Path(host.work, ".around").read_text() if Path(host.work, ".around").exists() else ""
+        ):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        Path(host.work, ".around").unlink()
+        done = host.run(first)
+        assert (done.status, done.around) == (0, Around())
+        assert (tmp_path / "1" / "stdout").read_text() == "1\n"
+    finally:
+        host.close()
