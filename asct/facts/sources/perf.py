@@ -25,7 +25,7 @@ FOLDERS: tuple[Folders, ...] = (
         128,
     ),
     Folders(
-        "thermal",
+        "thermal.zones",
         (f"{ZONES}/thermal_zone*",),
         ("temp", "trip_point_[0-9]*_temp", "trip_point_[0-9]*_type", "type"),
         128,

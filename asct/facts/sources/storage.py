@@ -49,7 +49,7 @@ FOLDERS: tuple[Folders, ...] = (
         512,
     ),
     Folders(
-        "block_devices",
+        "block_devices.nvme",
         (f"{NVME}/nvme*",),
         ("firmware_rev", "model", "numa_node", "serial", "subsysnqn", "transport"),
         256,
