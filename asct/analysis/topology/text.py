@@ -13,6 +13,7 @@ from asct.values.cpulist import format_cpulist
 
 _NEVER_FOLDED: Final = ("socket", "node", "drive", "interface")
 _NOUNS: Final = {"cache": "cache", "core": "core", "cluster": "cluster", "die": "die"}
+_TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
 """So many groups of CPUs are spelled out; of more the first and the last."""
 
@@ -64,14 +65,15 @@ def _cpus(group: Sequence[Part]) -> str:
     elif len(lists) > _MOST_LISTED:
         lists = [*lists[:2], "...", lists[-1]]
     word = "CPU" if len(group) == 1 and len(group[0].cpus) == 1 else "CPUs"
-    return f"{word} {' | '.join(lists)}"
+    return f"{word}{_TOGETHER}{' | '.join(lists)}"
 
 
 def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
-    return textwrap.wrap(
+    wrapped = textwrap.wrap(
         text, max(width, 40), initial_indent=first, subsequent_indent=rest, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
+    return [line.replace(_TOGETHER, " ") for line in wrapped]
 
 
 def _distances(facts: HostFacts) -> list[str]:
