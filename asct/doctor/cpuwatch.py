@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from asct.diagnostics.model import Diagnostic
-from asct.doctor.instruments import Instruments, Ran, json_line
+from asct.doctor.instruments import Instruments, json_line
 from asct.engine.stop import Stop
 from asct.errors import HostError, NotMeasured
 from asct.facts.cmn.cpumap import KeptPlaces, file_name, kept_text, shape
@@ -22,7 +20,6 @@ from asct.facts.cmn.detect import (
     Watch,
     counted,
     decide,
-    open_errors,
     places,
     watches,
 )
@@ -40,8 +37,9 @@ BATCH: Final = 4
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
 """So many times longer are the CPUs watched that were not found at first."""
-_TURN_S: Final = 0.1
 _SPARE_S: Final = 60.0
+_MOST_WORDS: Final = 100
+_WHY: Final = "counts what crosses the mesh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,7 @@ def detect(
             unknown=unknown,
         )
     )
+    instruments.undisturbed = True
     located = sum(verdict.watch is not None for verdict in verdicts.values())
     problems = _keep(instruments, snapshot, kept) if located else ()
     return Detection(len(cpus), located, kept, stop.requested, problems)
@@ -131,7 +130,7 @@ def _keep(instruments: Instruments, snapshot: Snapshot, text: str) -> tuple[Diag
 
 @dataclass(slots=True)
 class _Session:
-    """Runs cmnwatch in a thread, so that a signal is heard meanwhile."""
+    """Runs cmnwatch; what it printed by the end counts, also when somebody stopped it."""
 
     instruments: Instruments
     watched: Sequence[Watch]
@@ -139,52 +138,42 @@ class _Session:
     stop: Stop
     total: int
     _done: int = 0
-    _rows: list[Counted] = field(default_factory=list)
-    _lines: list[dict[str, Any]] = field(default_factory=list)
+    _rows: dict[int, Counted] = field(default_factory=dict)
+    _refused: set[str] = field(default_factory=set)
 
     def run(self, cpus: Sequence[int], window_us: int) -> dict[int, Verdict]:
-        """The verdicts of the CPUs that were watched before the end, or before somebody stopped it."""
-        self._rows, self._lines = [], []
+        """The verdicts of the CPUs that were watched before the end."""
+        self._rows.clear()
         arguments = (
             *("--events", EVENTS_FILE, "--cpus", ",".join(map(str, cpus))),
             *("--window-us", str(window_us), "--batch", str(BATCH)),
         )
         seconds = 2e-6 * window_us * len(cpus) * math.ceil(len(self.watched) / BATCH)
-        with ThreadPoolExecutor(1) as pool:
-            ran = self._wait(pool.submit(self._run, arguments, _SPARE_S + 4 * seconds))
-        if ran is not None and ran.status != 0 and not self.stop.requested:
-            raise NotMeasured(_cannot(ran.last_words))
-        refused = open_errors(self._lines)
-        verdicts = {row.cpu: decide(row, self.watched) for row in self._rows}
-        if refused and verdicts and all(verdict.watch is None for verdict in verdicts.values()):
-            raise NotMeasured(_cannot(f"the driver refuses watchpoints ({refused})"))
+        self._run(arguments, _SPARE_S + 4 * seconds)
+        verdicts = {cpu: decide(row, self.watched) for cpu, row in self._rows.items()}
+        if self._refused and verdicts and all(verdict.watch is None for verdict in verdicts.values()):
+            raise NotMeasured(_cannot(f"the driver refuses watchpoints ({', '.join(sorted(self._refused))})"))
         return verdicts
 
-    def _run(self, arguments: tuple[str, ...], timeout_s: float) -> Ran:
+    def _run(self, arguments: tuple[str, ...], timeout_s: float) -> None:
         files = {EVENTS_FILE: "".join(f"{watch.line}\n" for watch in self.watched)}
-        why = "counts what crosses the mesh"
-        return self.instruments.run(KERNEL, arguments, why, files=files, on_line=self._hear, timeout_s=timeout_s)
+        try:
+            ran = self.instruments.run(KERNEL, arguments, _WHY, files=files, on_line=self._hear, timeout_s=timeout_s)
+        except HostError:
+            if not self.stop.requested:
+                raise
+            return
+        if ran.status != 0 and not self.stop.requested:
+            raise NotMeasured(_cannot(ran.last_words))
 
     def _hear(self, text: str) -> None:
         line = json_line(text)
         if line is None or line.get("t") != "sample":
             return
-        self._lines.append(line)
+        if "event" in line:
+            self._refused.add(str(line.get("error"))[:_MOST_WORDS])
         row = counted(line, len(self.watched))
         if row is not None:
-            self._rows.append(row)
+            self._rows[row.cpu] = row
             self._done += 1
             self.progress(self._done, self.total, len(self.watched))
-
-    def _wait(self, future: Future[Ran]) -> Ran | None:
-        """How the kernel ended; None if it was made to."""
-        while True:
-            try:
-                return future.result(_TURN_S)
-            except NotYet:
-                if self.stop.requested:
-                    self.instruments.interrupt()
-            except HostError:
-                if self.stop.requested:
-                    return None
-                raise

@@ -50,6 +50,8 @@ class Instruments:
         self._numbers = count()
         self._open = False
         self.facts = facts
+        self.undisturbed = False
+        """What is left to be done is short, and is to be done also when somebody stops the look."""
         self.root = facts.system.uid == 0
         self.as_root = self.root or spec.uses_sudo
 
@@ -74,10 +76,6 @@ class Instruments:
         done = self._host.run(Task(process, into, step.files, timeout_s=timeout_s), on_line)
         found = texts(into, done.fetched)
         return Ran(done.status, found.get("stdout", ""), found.get("stderr", ""))
-
-    def interrupt(self) -> None:
-        """From another thread: end what runs now."""
-        self._host.interrupt()
 
     def keep(self, name: str, text: str) -> None:
         """A file in the account's cache on the host. Raises HostError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from asct.doctor.cpuwatch import Detection, Progress, detect
 from asct.doctor.instruments import Instruments, json_lines
 from asct.engine.ports import Collaborators
 from asct.engine.stop import Stop
-from asct.errors import AsctError, HostLocked, NotMeasured
+from asct.errors import AsctError, HostError, HostLocked, Interrupted, NotMeasured
 from asct.facts.batch import facts_of, glance
 from asct.facts.cmn.detect import KERNEL as WATCH
 from asct.facts.cmn.discover import REGISTERS, Found, found, mesh_of, report
@@ -22,8 +23,10 @@ from asct.facts.cmn.registers import KERNEL as READER
 from asct.facts.cmn.registers import asked as wanted_registers
 from asct.facts.cmn.registers import mesh_of_dump
 from asct.facts.snapshot import Said, Snapshot
+from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 
+_TURN_S: Final = 0.1
 _WHY: Final = "reads the registers of the mesh"
 _WAY_OUT: Final = "run asct as root there, or let it use sudo (`--sudo`)"
 
@@ -47,25 +50,58 @@ class Seen:
 
 
 def look(spec: HostSpec, ports: Collaborators, folder: Path, asked: Asked, progress: Progress, stop: Stop) -> Seen:
-    """The meshes of a host; `folder` takes raw files, `stop` ends a detection early with what is known by then.
+    """The meshes of a host; `folder` takes raw files. `stop` ends it at once: a detection with what is known by then.
 
     Raises HostError when the host cannot be reached, NotMeasured when a detection was asked for and cannot be had,
-    HostLocked when somebody measures there meanwhile.
+    HostLocked when somebody measures there meanwhile, Interrupted when it was stopped before anything was known.
     """
-    with closing(ports.make_host(spec, folder)) as host:
-        snapshot = glance(host, spec.workdir)
+    with closing(ports.make_host(spec, folder)) as host, ThreadPoolExecutor(1) as pool:
+        looking = _Look(host, spec, ports, folder, asked, progress, stop)
+        future = pool.submit(looking.run)
+        while not wait([future], _TURN_S).done:
+            if stop.requested and not looking.undisturbed:
+                host.interrupt()
+        try:
+            return future.result()
+        except HostError as error:
+            if stop.signal is not None:
+                raise Interrupted(stop.signal) from error
+            raise
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look, in a thread of its own so that a signal is heard meanwhile."""
+
+    host: Host
+    spec: HostSpec
+    ports: Collaborators
+    folder: Path
+    asked: Asked
+    progress: Progress
+    stop: Stop
+    instruments: Instruments | None = None
+
+    @property
+    def undisturbed(self) -> bool:
+        """Whether it must be let to its end."""
+        return self.instruments is not None and self.instruments.undisturbed
+
+    def run(self) -> Seen:
+        snapshot = glance(self.host, self.spec.workdir)
         now = datetime.now(UTC)
         when = now.strftime("%Y-%m-%dT%H:%M:%SZ")
         if not found(snapshot):
-            return Seen(snapshot, report(snapshot, spec.name, when))
-        instruments = Instruments(host, spec, ports, folder, facts_of(snapshot, spec.name, now))
-        snapshot, problems = _registers(instruments, snapshot, asked)
+            return Seen(snapshot, report(snapshot, self.spec.name, when))
+        facts = facts_of(snapshot, self.spec.name, now)
+        self.instruments = Instruments(self.host, self.spec, self.ports, self.folder, facts)
+        snapshot, problems = _registers(self.instruments, snapshot, self.asked)
         detection = None
-        if asked.detect:
+        if self.asked.detect:
             meshes = [(mesh_of(item), item.pmu) for item in found(snapshot)]
-            detection = detect(instruments, snapshot, meshes, progress, stop, when)
+            detection = detect(self.instruments, snapshot, meshes, self.progress, self.stop, when)
             snapshot = _with_commands(snapshot, {"cmn-cpus": Said(0, detection.kept)})
-        return Seen(snapshot, report(snapshot, spec.name, when), problems, detection)
+        return Seen(snapshot, report(snapshot, self.spec.name, when), problems, detection)
 
 
 def _registers(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
@@ -80,7 +116,7 @@ def _registers(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tu
             snapshot = _as_root_sees(instruments, snapshot)
         return _dumped(instruments, snapshot, asked)
     except (NotMeasured, HostLocked) as error:
-        if asked.detect:
+        if asked.detect or isinstance(error, HostError):
             raise
         return snapshot, _as_warnings(error)
 

@@ -8,7 +8,6 @@ cmnwatch loads and counts; what is asked of it and what follows from its counts 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -168,9 +167,3 @@ def places(verdicts: Mapping[int, Verdict], meshes: Sequence[int]) -> dict[int, 
             elif at.mesh == mesh:
                 cpus[cpu] = CpuPlace(x=at.x, y=at.y, port=at.port, device=at.device, confidence=verdict.confidence)
     return made
-
-
-def open_errors(lines: Sequence[Mapping[str, object]]) -> str | None:
-    """What the monitor said to the watchpoints that it refused, in a few words; None if it took all."""
-    errors = sorted({str(line.get("error")) for line in lines if "event" in line})
-    return re.sub(r"\s+", " ", ", ".join(errors))[:200] or None
