@@ -93,7 +93,7 @@ def test_a_home_node() -> None:
     assert register.address == BASE + register.node_offset + 0x900
     assert (register.value, register.access, register.offset) == (0x1035, "RO", 0x900)
     fields = {field.name: (field.msb, field.lsb, field.value, field.meaning) for field in register.fields}
-    assert fields["slc_size"] == (2, 0, 5, "2048 KiB")
+    assert fields["slc_size"] == (2, 0, 5, "2 MiB")
     assert fields["sf_size"] == (6, 4, 3, "4096 sets")
     assert fields["num_ways"] == (12, 8, 16, None)
 

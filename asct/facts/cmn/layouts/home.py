@@ -45,7 +45,10 @@ def sf_bytes(product: Product, unit_info: int) -> int | None:
 
 
 def _sized(sizes: dict[int, int]) -> dict[int, str]:
-    return {number: f"{size // _KIB} KiB" if size else "none" for number, size in sizes.items()}
+    return {
+        number: f"{size / _MIB:g} MiB" if size >= _MIB else f"{size // _KIB} KiB" if size else "none"
+        for number, size in sizes.items()
+    }
 
 
 def _unit_info(product: Product, name: str) -> RegisterLayout:

@@ -59,7 +59,8 @@ CMN_600, CMN_600AE, CMN_650, CMN_700, CI_700, CMN_S3 = 0x434, 0x438, 0x436, 0x43
 _TWO = (0x08, 0x10)
 _SIX = tuple(0x08 + 8 * port for port in range(6))
 _SIX_AROUND = (*_TWO, *(0x18 + 8 * port for port in range(2, 6)))
-"""CI-700: the registers of the mesh ports stand between those of ports 1 and 2."""
+"""CI-700: the registers of the mesh ports stand between those of ports 1 and 2. So the driver of Linux has it;
+cmn-tools takes a CI-700 for a CMN-700 here and in por_dtm_unit_info."""
 _INFO_TWO = (0x900, 0x908)
 _INFO_SIX = tuple(0x900 + 16 * port for port in range(6))
 _REVISIONS_600 = ("r1p0", "r1p1", "r1p2", "r1p3", "r2p0", "r3p0", None, "r3p2")
