@@ -64,12 +64,14 @@ def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
     of the network are not asked for: one whose server is away would hold everything up."""
     if found.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
+    seen = {line.target: line for line in lines(found)}
     sizes = _sizes(found.said("space"))
+    shared = {line.device: sizes[target] for target, line in seen.items() if target in sizes}
     made = []
-    for line in {line.target: line for line in lines(found)}.values():
+    for line in seen.values():
         if line.type in _OF_THE_KERNEL or line.target.startswith(("/proc/", "/sys/")):
             continue
-        size, free = sizes.get(line.target, (None, None))
+        size, free = sizes.get(line.target) or shared.get(line.device, (None, None))
         if size is None:
             gaps.note(f"mounts.{line.target}.size_bytes", _UNSIZED)
         made.append(
@@ -86,7 +88,8 @@ def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
 
 
 def _sizes(said: str | None) -> dict[str, tuple[int | None, int | None]]:
-    """Bytes of size and of what an account like this one may take, by target (POSIX df -P)."""
+    """Bytes of size and of what an account like this one may take, by target (POSIX df -P). df lists a device once,
+    wherever else it is mounted."""
     found = (_DF.fullmatch(line) for line in (said or "").split("\n"))
     return {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in found if row}
 

@@ -64,7 +64,8 @@ COMMANDS: tuple[Command, ...] = (
         "while IFS=: read -r number names path; do root=/sys/fs/cgroup; limit=max; used=current; case $names in"
         ' "") ;; memory) root=$root/memory; limit=limit_in_bytes; used=usage_in_bytes ;; *) continue ;; esac;'
         ' path=${path%/}; while :; do at=$root$path/memory; [ -r "$at.$limit" ] && [ -r "$at.$used" ] &&'
-        ' read -r most <"$at.$limit" && read -r now <"$at.$used" && case $most in *[!0-9]*) ;; *) echo "$most $now"'
+        ' read -r most <"$at.$limit" && read -r now <"$at.$used" && case $most in'
+        ' *[!0-9]* | 922337203685477*) ;; *) echo "$most $now"'
         ' $(sed -n -e "s/^inactive_file //p" "$at.stat") ;; esac; [ -n "$path" ] || break; path=${path%/*}; done;'
         " done </proc/self/cgroup",
     ),

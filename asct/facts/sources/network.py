@@ -35,7 +35,7 @@ FOLDERS: tuple[Folders, ...] = (
 # the order of the machine's bytes.
 _ROUTES = """\
 awk '(FILENAME ~ /ipv6/ ? $1 ~ /^0+$/ && $2 == "00" : $2 == "00000000" && $8 == "00000000") {
-print FILENAME ":" $0 }' /proc/net/route /proc/net/ipv6_route 2>/dev/null | head -n 40"""
+print FILENAME ":" $0; if (++count == 40) exit }' /proc/net/route /proc/net/ipv6_route 2>/dev/null"""
 
 _NAMESPACE = """\
 if [ ! -e /proc/1/ns/net ]; then echo unreadable
