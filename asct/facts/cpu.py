@@ -1,155 +1,183 @@
-"""CPUs and caches, from /sys/devices/system/cpu and /proc/cpuinfo."""
+"""Processors and their caches: puts together what the parsers of each subject find."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal, cast
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from asct.facts.armparts import IMPLEMENTERS, PARTS
-from asct.facts.gaps import Gaps, fields, real, whole
+from asct.facts import caches, clocks, idle
+from asct.facts.cores import Cpus, Places, places
+from asct.facts.cpuinfo import cpuinfo
+from asct.facts.cpusets import by_cpu, listed
+from asct.facts.design import Design
+from asct.facts.gaps import Gaps, fields, whole
+from asct.facts.kinds import Kinds, core_kinds, kinds
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
-from asct.sdk.facts import Cache, Cpu
-from asct.values.cpulist import parse_cpulist
+from asct.sdk.facts import Cache, CacheLevel, Cpu, LogicalCpu
 
-_SIZE = re.compile(r"(\d{1,12})([KMG]?)")
-_SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
-def cpu(found: Snapshot, gaps: Gaps) -> Cpu:
-    """Counts, names and the governor. `cpus` counts the present CPUs, as lscpu's `CPU(s)` does, offline ones too."""
-    info = fields(found.text("/proc/cpuinfo"))
-    online = gaps.cpus("cpu.online", found.text(f"{CPU}/online"), f"{CPU}/online")
-    present = gaps.cpus("cpu.cpus", found.text(f"{CPU}/present") or found.text(f"{CPU}/online"), f"{CPU}/present")
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """The facts of a machine's processors; `caches` are those of the first CPU."""
+
+    cpu: Cpu
+    caches: list[Cache]
+    cache_levels: list[CacheLevel]
+
+
+def processors(found: Snapshot, gaps: Gaps) -> Processors:
+    """`cpus` counts the present CPUs, as lscpu's `CPU(s)` does, offline ones too."""
+    texts, info = by_cpu(found), cpuinfo(found.text("/proc/cpuinfo"))
+    online = _online(found, texts, sorted(info.own), gaps)
+    cpus = Cpus(online, texts, info)
+    every = caches.find(found, cpus)
+    where, what = places(found, cpus, every.shared(), gaps), kinds(found, cpus)
+    present, names = _present(found, online, gaps), _names(what, gaps)
+    policies = clocks.policies(found, cpus, gaps)
     status = fields(found.text("/proc/self/status"))
-    sockets, cores, threads = _counts(found, online, gaps)
-    vendor, model = _names(info, gaps)
-    return Cpu(
+    flags = (info.common.get("flags") or info.common.get("Features") or info.common.get("features") or "").split()
+    made = Cpu(
         cpus=len(present) or None,
         online=online,
+        offline=sorted(set(present) - set(online)),
         allowed=gaps.cpus("cpu.allowed", status.get("Cpus_allowed_list"), "Cpus_allowed_list of /proc/self/status"),
-        model=model,
-        vendor=vendor,
-        sockets=sockets,
-        cores=cores,
-        threads_per_core=threads,
-        flags=(info.get("flags") or info.get("Features") or "").split(),
-        governor=_governor(found, gaps),
-        microcode=_microcode(info, gaps),
-        frequency_hz=_frequency(found, info, online, gaps),
+        vendor=names["vendor"],
+        model=names["model"],
+        microarchitecture=names["microarchitecture"],
+        instruction_set=names["instruction_set"],
+        sockets=_count(where.socket.values()),
+        dies=_count(where.die.values()),
+        clusters=_count(where.cluster.values()),
+        cores=_count(where.core.values()),
+        threads_per_core=where.threads_per_core,
+        kinds=core_kinds(what, where.core, cpus, policies),
+        logical=_logical(online, where, what),
+        flags=flags,
+        sve_bits=_sve(found, flags, gaps),
+        governor=clocks.governor(policies, gaps),
+        microcode=_microcode(info.common.get("microcode"), gaps),
+        frequency_hz=clocks.frequency(policies, info.common, online, gaps),
+        policies=policies,
+        boost=clocks.boost(found, cpus, gaps),
+        idle_driver=idle.driver(found, gaps),
+        idle_governor=idle.governor(found, gaps),
+        idle_states=idle.states(cpus, gaps),
+        smt=_smt(found, gaps),
+        smt_active=_smt_active(found),
+        isolated=_kernel_list(found, "isolated", gaps),
+        nohz_full=_kernel_list(found, "nohz_full", gaps),
+        quota=_quota(found, gaps),
     )
+    return Processors(made, caches.caches(every, cpus, gaps), caches.cache_levels(every, gaps))
 
 
-def _counts(found: Snapshot, online: list[int], gaps: Gaps) -> tuple[int | None, int | None, int | None]:
-    """Sockets, cores, and the most threads that a core has, over the online CPUs."""
-    packages: set[str] = set()
-    siblings: set[tuple[int, ...]] = set()
-    for match, text in found.matching(rf"{CPU}/cpu(\d{{1,6}})/topology/(physical_package_id|thread_siblings_list)"):
-        if online and int(match[1]) not in online:
-            continue
-        if match[2] == "physical_package_id":
-            packages.add(text.strip())
-            continue
-        try:
-            siblings.add(tuple(parse_cpulist(text.strip())))
-        except ValueError:
-            gaps.note("cpu.cores", f"odd list of siblings of cpu{match[1]}")
-    siblings.discard(())
-    if not siblings:
-        for name in ("cores", "threads_per_core"):
-            gaps.note(f"cpu.{name}", f"no topology in {CPU}")
-    if not packages:
-        gaps.note("cpu.sockets", f"no topology in {CPU}")
-    threads = max((len(one) for one in siblings), default=None)
-    return len(packages) or None, len(siblings) or None, threads
+def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: Gaps) -> list[int]:
+    """The online CPUs as the kernel lists them; else by their folders (CPU 0 often cannot go offline and has no such
+    file), else those that /proc/cpuinfo prints."""
+    if (online := listed(found.text(f"{CPU}/online"))) is not None:
+        return sorted(online)
+    folders = [cpu for cpu, files in texts.items() if files.get("online") != "0"]
+    if not folders and not printed:
+        gaps.note("cpu.online", f"{CPU}/online is missing or odd, and /proc/cpuinfo does not say it")
+    return folders or printed
 
 
-def _names(info: dict[str, str], gaps: Gaps) -> tuple[str | None, str | None]:
-    """Vendor and model: as x86 prints them, or from the numbers that Arm prints."""
-    implementer, part = _hex(info.get("CPU implementer")), _hex(info.get("CPU part"))
-    vendor: str | None
-    model: str | None
-    if implementer is not None:
-        vendor = IMPLEMENTERS.get(implementer, f"0x{implementer:02x}")
-        model = None if part is None else PARTS.get((implementer, part), f"{vendor} part 0x{part:03x}")
-    else:
-        vendor = info.get("vendor_id") or info.get("mvendorid")
-        model = info.get("model name") or info.get("uarch") or info.get("cpu model")
-    for name, value in (("vendor", vendor), ("model", model)):
+def _present(found: Snapshot, online: list[int], gaps: Gaps) -> list[int]:
+    """The CPUs that are plugged in; without such a list those with a folder. CPUs that run are there in any case."""
+    present = listed(found.text(f"{CPU}/present"))
+    if present is None:
+        present = frozenset(by_cpu(found))
+    if not present and not online:
+        gaps.note("cpu.cpus", f"{CPU}/present is missing or odd")
+    return sorted(present | set(online))
+
+
+def _count(numbers: Iterable[int]) -> int | None:
+    return len(set(numbers)) or None
+
+
+def _names(what: Kinds, gaps: Gaps) -> dict[str, str | None]:
+    """Vendor, model and names of the first CPU's kind; of what kinds differ in, each once."""
+    designs = what.designs or [Design()]
+    of_all = {
+        "microarchitecture": [one.family or one.microarchitecture for one in designs],
+        "instruction_set": [one.instruction_set for one in designs],
+    }
+    names = {name: ", ".join(dict.fromkeys(one for one in said if one)) or None for name, said in of_all.items()}
+    found = {"vendor": designs[0].vendor, "model": designs[0].model, **names}
+    numbers = ", ".join(f"{name} 0x{value:x}" for name, value in designs[0].numbers)
+    for name, value in found.items():
         if not value:
-            gaps.note(f"cpu.{name}", "/proc/cpuinfo does not say it")
-    return vendor or None, model or None
+            gaps.note(f"cpu.{name}", f"not told by {numbers}" if numbers else "/proc/cpuinfo does not say it")
+    return found
 
 
-def _hex(text: str | None) -> int | None:
-    return int(text, 16) if text and re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text) else None
+def _logical(online: list[int], where: Places, what: Kinds) -> list[LogicalCpu]:
+    return [
+        LogicalCpu(
+            cpu=cpu,
+            core=where.core.get(cpu),
+            cluster=where.cluster.get(cpu),
+            die=where.die.get(cpu),
+            socket=where.socket.get(cpu),
+            node=where.node.get(cpu),
+            kind=what.of.get(cpu),
+        )
+        for cpu in online
+    ]
 
 
-def _governor(found: Snapshot, gaps: Gaps) -> str | None:
-    """The governor, or all of them when CPUs differ (`performance, powersave`)."""
-    pattern = rf"{CPU}/(cpufreq/policy\d+|cpu\d+/cpufreq)/scaling_governor"
-    governors = sorted({text.strip() for _, text in found.matching(pattern) if text.strip()})
-    if not governors:
-        gaps.note("cpu.governor", "the kernel offers no cpufreq")
+def _sve(found: Snapshot, flags: list[str], gaps: Gaps) -> int | None:
+    """Bits of SVE vectors in a new process (Documentation/arch/arm64/sve.rst: the sysctl has bytes, at most 64 unless
+    somebody raised it; the hardware may be able to do more)."""
+    length = whole(found.text("/proc/sys/abi/sve_default_vector_length"))
+    if "sve" not in flags:
+        gaps.note("cpu.sve_bits", "the kernel offers no SVE")
         return None
-    return ", ".join(governors)
+    if not length:
+        gaps.note("cpu.sve_bits", "/proc/sys/abi/sve_default_vector_length does not say it")
+        return None
+    return length * 8
 
 
-def _microcode(info: dict[str, str], gaps: Gaps) -> str | None:
+def _microcode(printed: str | None, gaps: Gaps) -> str | None:
     """The revision of the first CPU's microcode."""
-    if not info.get("microcode"):
+    if not printed:
         gaps.note("cpu.microcode", "/proc/cpuinfo does not say it")
-    return info.get("microcode") or None
+    return printed or None
 
 
-def _frequency(found: Snapshot, info: dict[str, str], online: list[int], gaps: Gaps) -> float | None:
-    """The highest clock of the first CPU from cpufreq, else the clock that /proc/cpuinfo prints."""
-    first = online[0] if online else 0
-    places = (f"{CPU}/cpu{first}/cpufreq", f"{CPU}/cpufreq/policy{first}")
-    khz = next((one for place in places if (one := whole(found.text(f"{place}/cpuinfo_max_freq")))), None)
-    if khz:
-        return khz * 1e3
-    mhz = real(info.get("cpu MHz"))
-    if mhz:
-        return mhz * 1e6
-    gaps.note("cpu.frequency_hz", "neither cpufreq nor /proc/cpuinfo says it")
-    return None
+def _smt(found: Snapshot, gaps: Gaps) -> str | None:
+    control = (found.text(f"{CPU}/smt/control") or "").strip()
+    if not control:
+        gaps.note("cpu.smt", f"{CPU}/smt is missing")
+    return control or None
 
 
-def caches(found: Snapshot, gaps: Gaps) -> list[Cache]:
-    """The caches of the first online CPU, smallest level first. Those without a size are left out and noted."""
-    indexes: dict[tuple[int, int], dict[str, str]] = {}
-    for match, text in found.matching(rf"{CPU}/cpu(\d{{1,6}})/cache/index(\d{{1,3}})/(\w+)"):
-        indexes.setdefault((int(match[1]), int(match[2])), {})[match[3]] = text.strip()
-    first = min((number for number, _ in indexes), default=None)
-    made = [_cache(index, values, gaps) for (number, index), values in indexes.items() if number == first]
-    kept = sorted((one for one in made if one is not None), key=lambda one: (one.level, one.type))
-    if not kept:
-        gaps.note("caches", f"{CPU} lists no caches with sizes")
-    return kept
+def _smt_active(found: Snapshot) -> bool | None:
+    active = whole(found.text(f"{CPU}/smt/active"))
+    return None if active is None else active != 0
 
 
-def _cache(index: int, values: dict[str, str], gaps: Gaps) -> Cache | None:
-    level, size = whole(values.get("level")), cache_size(values.get("size"))
-    kind = values.get("type")
-    if level is None or not size or kind not in ("Data", "Instruction", "Unified"):
-        gaps.note(f"caches.index{index}", "level, type or size is missing")
-        return None
-    try:
-        shared = parse_cpulist(values.get("shared_cpu_list", ""))
-    except ValueError:
-        shared = []
-    return Cache(
-        level=level,
-        type=cast(Literal["Data", "Instruction", "Unified"], kind),
-        size_bytes=size,
-        line_bytes=whole(values.get("coherency_line_size")) or None,
-        ways=whole(values.get("ways_of_associativity")) or None,
-        shared_cpus=shared,
-    )
+def _kernel_list(found: Snapshot, name: str, gaps: Gaps) -> list[int]:
+    """CPUs that the kernel was told to keep apart; `(null)` is how some print that there are none."""
+    text = found.text(f"{CPU}/{name}")
+    if text is None or text.strip() == "(null)":
+        if text is None:
+            gaps.note(f"cpu.{name}", f"{CPU}/{name} is missing")
+        return []
+    return gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")
 
 
-def cache_size(text: str | None) -> int | None:
-    """`32K`, `3072K` in bytes; None for anything else."""
-    match = _SIZE.fullmatch((text or "").strip())
-    return int(match[1]) * _SCALE[match[2]] if match else None
+def _quota(found: Snapshot, gaps: Gaps) -> float | None:
+    """CPUs that the account's control groups allow, the tightest of them (Documentation/admin-guide/cgroup-v2.rst,
+    cpu.max: microseconds of CPU time in each period)."""
+    said = found.said("cpu-groups")
+    if said is None:
+        gaps.note("cpu.quota", "the control groups of the account were not read")
+    rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said or "")]
+    return min((time / period for time, period in rows if period and time), default=None)

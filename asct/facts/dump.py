@@ -11,6 +11,7 @@ from asct.errors import UsageError
 from asct.facts import archive
 from asct.facts.snapshot import KEPT, Said, Snapshot, kept
 from asct.facts.sources import FILES, FOLDERS
+from asct.facts.sources.cpu import DUMPED
 from asct.facts.sources.model import Folders
 from asct.facts.trees import Below, FolderTree, Path_, Tree, paths, resolve, texts
 
@@ -57,7 +58,7 @@ def _machine(place: Path, tree: Tree, notes: list[str]) -> Snapshot:
         return found
     left: dict[str, int] = {}
     wanted = [*(path for pattern in FILES for path in paths(machine, pattern))]
-    wanted += [path for folders in FOLDERS for path in _of_folders(machine, folders, left)]
+    wanted += [path for folders in (*FOLDERS, *DUMPED) for path in _of_folders(machine, folders, left)]
     files = texts(machine, dict.fromkeys(wanted))
     return Snapshot(files, _commands(machine), left, tuple(notes))
 

@@ -1,104 +1,138 @@
-"""The parsers on dumps of real machines, against what lscpu says of the same dumps."""
+"""The parsers on dumps of real machines and on made-up ones, against what lscpu and hwloc say of the same files."""
 
 from __future__ import annotations
 
-import json
-import re
+import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from asct.facts.batch import facts_of
+from asct.facts.cpu import Processors, processors
 from asct.facts.describe import describe
+from asct.facts.dump import load
+from asct.facts.gaps import Gaps
+from asct.facts.nodes import nodes
 from asct.facts.snapshot import Snapshot
-from asct.sdk.facts import HostFacts
-from asct.values.cpulist import parse_cpulist
+from asct.sdk.facts import HostFacts, Node
+from tests.facts import lscpu
+from tests.facts.made import snapshot, written
+from tests.facts.shapes import SHAPES
 
 DATA = Path(__file__).parent / "data"
-MACHINES = sorted(path.stem for path in DATA.glob("*.json"))
+DUMPS = {path.name.partition(".tar")[0]: path for path in sorted(DATA.glob("*.tar.*"))}
+ANSWERED = sorted(path.name.removesuffix(".lscpu.txt") for path in DATA.glob("*.lscpu.txt"))
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def machine(name: str) -> tuple[HostFacts, dict[str, str]]:
-    document = json.loads((DATA / f"{name}.json").read_text())
-    lscpu: dict[str, str] = {}
-    for line in document["lscpu"].split("\n"):
-        key, colon, value = line.partition(":")
-        if colon:
-            lscpu.setdefault(key.strip(), value.strip())
-    return facts_of(Snapshot(document["files"]), name, WHEN), lscpu
+def parsed(found: Snapshot) -> tuple[Processors, list[Node]]:
+    return processors(found, Gaps()), nodes(found, Gaps())
 
 
-@pytest.mark.parametrize("name", MACHINES)
-def test_cpus_are_those_of_lscpu(name: str) -> None:
-    facts, lscpu = machine(name)
-    assert facts.cpu.cpus == int(lscpu["CPU(s)"])
-    assert facts.cpu.online == parse_cpulist(lscpu["On-line CPU(s) list"])
+def machine(name: str) -> HostFacts:
+    return facts_of(load(DUMPS[name]), name, WHEN)
 
 
-@pytest.mark.parametrize("name", ["cortex-a9", "xeon-e7-4870", "core-i5-m560"])
-def test_cores_are_those_of_lscpu(name: str) -> None:
-    facts, lscpu = machine(name)
-    assert facts.cpu.threads_per_core == int(lscpu["Thread(s) per core"])
-    assert facts.cpu.cores == int(lscpu["Core(s) per socket"]) * int(lscpu["Socket(s)"])
-    if name != "xeon-e7-4870":  # lscpu counts 5 there; the machine has 4 of 10 cores, as the package ids say
-        assert facts.cpu.sockets == int(lscpu["Socket(s)"])
+def unpacked(name: str, folder: Path) -> Path:
+    """The folder of a dump that has proc/ and sys/."""
+    with tarfile.open(DUMPS[name]) as archive:
+        archive.extractall(folder, filter="data")
+    [top] = folder.iterdir()
+    return top
 
 
-def test_cores_of_several_kinds_are_added_up() -> None:
-    facts, _ = machine("cortex-a510-x3")
-    assert (facts.cpu.cores, facts.cpu.threads_per_core) == (8, 1)
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_dump_is_what_the_answer_beside_it_says(name: str) -> None:
+    found, of_nodes = parsed(load(DUMPS[name]))
+    answer = lscpu.kept(DATA / f"{name}.lscpu.txt")
+    lscpu.compare(found, of_nodes, answer)
+    assert found.cpu.vendor == answer.of("Vendor ID")[0]
+    models = [model for model in answer.of("Model name") if model != "-"]
+    assert {" ".join(one.model.split()) for one in found.cpu.kinds if one.model} == {
+        " ".join(one.split()) for one in models
+    }
+    for name_, highest in zip(answer.of("Model name"), answer.of("CPU max MHz"), strict=False):
+        [kind] = [one for one in found.cpu.kinds if " ".join((one.model or "-").split()) == " ".join(name_.split())]
+        assert kind.max_hz == float(highest) * 1e6
 
 
-@pytest.mark.parametrize("name", ["cortex-a9", "xeon-e7-4870", "cortex-a510-x3", "core-i5-m560"])
-def test_names_are_those_of_lscpu(name: str) -> None:
-    facts, lscpu = machine(name)
-    assert facts.cpu.model is not None
-    assert " ".join(facts.cpu.model.split()) == " ".join(lscpu["Model name"].split())
-    assert facts.cpu.vendor == lscpu["Vendor ID"]
+@pytest.mark.parametrize("name", ["2arm-2c", "x86_64-dell_e4310"])
+def test_a_dump_is_what_lscpu_says_here(name: str, tmp_path: Path) -> None:
+    lscpu.compare(*parsed(load(DUMPS[name])), lscpu.run(unpacked(name, tmp_path)))
 
 
-@pytest.mark.parametrize("name", ["xeon-e7-4870", "core-i5-m560"])
-def test_caches_are_those_of_lscpu(name: str) -> None:
-    facts, lscpu = machine(name)
-    kinds = {"L1d": (1, "Data"), "L1i": (1, "Instruction"), "L2": (2, "Unified"), "L3": (3, "Unified")}
-    assert [(one.level, one.type) for one in facts.caches] == sorted(kinds.values())
-    for label, kind in kinds.items():
-        found = re.fullmatch(r"([\d.]+) ([KM])iB \((\d+) instances?\)", lscpu[f"{label} cache"])
-        assert found is not None
-        cache = next(one for one in facts.caches if (one.level, one.type) == kind)
-        total = cache.size_bytes * int(found[3])
-        if (name, label) == ("xeon-e7-4870", "L3"):
-            assert total == 5 * 30720 << 10
-        assert total == pytest.approx(float(found[1]) * {"K": 1 << 10, "M": 1 << 20}[found[2]], rel=0.04)
-        if (name, label) != ("xeon-e7-4870", "L3"):  # as above: 4 caches shared by 10 each
-            assert len(cache.shared_cpus) * int(found[3]) == len(facts.cpu.online)
+def test_masks_that_contradict_the_others() -> None:
+    """hwloc's answer: 4 packages, each with a node, a level-3 cache and 10 cores of one thread."""
+    found, of_nodes = parsed(load(DUMPS["40intel64-4n10c"]))
+    groups = {frozenset(range(first, 40, 4)) for first in range(4)}
+    assert lscpu.members(found.cpu.logical, "socket") == groups
+    assert lscpu.members(found.cpu.logical, "node") == groups
+    assert (found.cpu.sockets, found.cpu.cores, found.cpu.threads_per_core) == (4, 40, 1)
+    assert {frozenset(node.cpus) for node in of_nodes} == groups
+    levels = [(one.level, one.type, one.size_bytes, len(one.instances)) for one in found.cache_levels]
+    assert levels == [(1, "Data", 32 << 10, 40), (1, "Instruction", 32 << 10, 40), (2, "Unified", 256 << 10, 40),
+                      (3, "Unified", 30 << 20, 4)]  # fmt: skip
+    assert {frozenset(one) for one in found.cache_levels[3].instances} == groups
 
 
-@pytest.mark.parametrize("name", ["xeon-e7-4870", "riscv-sg2042", "core-i5-m560"])
-def test_nodes_are_those_of_lscpu(name: str) -> None:
-    facts, lscpu = machine(name)
-    assert len(facts.nodes) == int(lscpu["NUMA node(s)"])
-    for node in facts.nodes:
-        assert node.cpus == parse_cpulist(lscpu[f"NUMA node{node.id} CPU(s)"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_made_machine_is_what_lscpu_says(shape: str, tmp_path: Path) -> None:
+    files = SHAPES[shape]()
+    written(files, tmp_path)
+    found = parsed(load(tmp_path))
+    assert found == parsed(snapshot(files))
+    if shape == "loongarch":  # of its fields lscpu 2.38 knows none, and says nothing more then
+        (tmp_path / "proc" / "cpuinfo").write_text(files["/proc/cpuinfo"].replace("Model Name", "model name"))
+    lscpu.compare(*found, lscpu.run(tmp_path))
+
+
+def test_kinds_of_a_phone() -> None:
+    """Four designs in three clusters, which its kernel calls packages; the level-3 cache of all tells that."""
+    facts = machine("arm-A510-A710-A715-X3")
+    kinds = [(one.microarchitecture, one.cpus, one.capacity) for one in facts.cpu.kinds]
+    assert kinds == [("Cortex-A510", [0, 1, 2], 280), ("Cortex-A715", [3, 4], 855), ("Cortex-A710", [5, 6], 855),
+                     ("Cortex-X3", [7], 1024)]  # fmt: skip
+    assert (facts.cpu.sockets, facts.cpu.clusters, facts.cpu.instruction_set) == (1, 3, "ARMv9.0-A")
+    assert [policy.cpus for policy in facts.cpu.policies] == [[0, 1, 2], [3, 4, 5, 6], [7]]
+    assert facts.cpu.frequency_hz == 2016.0e6
+    assert (facts.cpu.boost, facts.cpu.governor, facts.cpu.smt) == (True, "walt", "notimplemented")
+    assert (facts.cpu.idle_driver, facts.cpu.idle_governor) == ("psci_idle", "qcom-cpu-lpm")
+    assert [one.name for one in facts.cpu.idle_states] == ["WFI", "silver-c4", "gold-c4", "gold-plus-c4"]
+    assert facts.caches == []
+    assert [(one.level, one.size_bytes, len(one.instances)) for one in facts.cache_levels] == [
+        (1, None, 8), (1, None, 8), (2, None, 7), (3, None, 1)
+    ]  # fmt: skip
+    assert "cache_levels.L2.Unified.size_bytes" in facts.unknown
+
+
+def test_clusters_of_a_risc_v_server() -> None:
+    facts = machine("rv64-milkvpioneer")
+    assert lscpu.members(facts.cpu.logical, "cluster") == {frozenset(range(at, at + 4)) for at in range(0, 64, 4)}
+    assert (facts.cpu.instruction_set, facts.cpu.kinds[0].identity["mvendorid"]) == ("rv64imafdcv", 0x5B7)
+    assert facts.unknown["cpu.model"] == "not told by mvendorid 0x5b7, marchid 0x0, mimpid 0x0"
+
+
+def test_a_notebook() -> None:
+    facts = machine("x86_64-dell_e4310")
+    assert (facts.cpu.microarchitecture, facts.cpu.instruction_set) == ("Westmere", "x86-64-v2")
+    assert [(policy.cpus, policy.driver, policy.current_hz) for policy in facts.cpu.policies] == [
+        ([0], "acpi-cpufreq", 1199e6), ([1], "acpi-cpufreq", 1199e6), ([2], "acpi-cpufreq", 2667e6),
+        ([3], "acpi-cpufreq", 1199e6),
+    ]  # fmt: skip
+    assert [one.latency_us for one in facts.cpu.idle_states] == [0, 3, 20, 200]
 
 
 def test_what_a_dump_lacks_is_unknown() -> None:
-    facts, _ = machine("cortex-a9")
+    facts = machine("2arm-2c")
     assert facts.caches == []
-    assert "caches" in facts.unknown
     assert facts.nodes == []
     assert facts.system.uid is None
-    assert "system.uid" in facts.unknown
-    facts, _ = machine("cortex-a510-x3")
-    assert facts.cpu.governor is not None
-    assert facts.cpu.frequency_hz == 2016.0e6
+    assert {"caches", "cache_levels", "cpu.allowed", "cpu.dies", "cpu.quota", "system.uid"} <= set(facts.unknown)
 
 
 def test_describe() -> None:
-    facts, _ = machine("xeon-e7-4870")
-    text = describe(facts)
+    text = describe(machine("40intel64-4n10c"))
     assert "40 CPUs" in text
     assert "4 nodes" in text
     assert "\n" not in text

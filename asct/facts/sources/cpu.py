@@ -6,26 +6,64 @@ from asct.facts.sources.model import Command, Folders
 
 CPU = "/sys/devices/system/cpu"
 
+_FIRST = tuple(f"{CPU}/cpu{digits}" for digits in ("[0-9]", "[1-3][0-9]"))
+"""CPUs of machines with several kinds of cores are few; on others what these say holds for all that are alike."""
+
 FILES: tuple[str, ...] = (
     "/proc/cpuinfo",
+    "/proc/sys/abi/sve_default_vector_length",
+    "/sys/devices/cpu_atom/cpus",
+    "/sys/devices/cpu_core/cpus",
+    "/sys/devices/cpu_lowpower/cpus",
+    f"{CPU}/isolated",
+    f"{CPU}/nohz_full",
     f"{CPU}/online",
     f"{CPU}/possible",
     f"{CPU}/present",
-)
+    f"{CPU}/types/*/cpulist",
+    f"{CPU}/cpu0/acpi_cppc/nominal_freq",  # of one, for the firmware may be asked each time
+    f"{CPU}/cpufreq/boost",
+    f"{CPU}/cpufreq/policy0/scaling_cur_freq",  # of one, for some kernels sleep 10 ms each time
+    f"{CPU}/cpuidle/current_driver",
+    f"{CPU}/cpuidle/current_governor",
+    f"{CPU}/cpuidle/current_governor_ro",
+    f"{CPU}/intel_pstate/no_turbo",
+    f"{CPU}/smt/active",
+    f"{CPU}/smt/control",
+    *(f"{cpu}/cache/index[0-9]/{name}" for cpu in _FIRST for name in (
+        "coherency_line_size", "number_of_sets", "ways_of_associativity")),
+    *(f"{cpu}/cpuidle/state[0-9]*/{name}" for cpu in _FIRST for name in ("desc", "latency", "name", "residency")),
+)  # fmt: skip
+
+_EACH = tuple(f"{CPU}/cpu{'[0-9]' * digits}" for digits in range(1, 6))
 
 FOLDERS: tuple[Folders, ...] = (
     Folders(
         "cpu.logical",
-        tuple(f"{CPU}/cpu{'[0-9]' * digits}" for digits in range(1, 6)),
+        _EACH,
         (
-            "cache/index[0-9]*/coherency_line_size",
-            "cache/index[0-9]*/level",
-            "cache/index[0-9]*/shared_cpu_list",
-            "cache/index[0-9]*/size",
-            "cache/index[0-9]*/type",
-            "cache/index[0-9]*/ways_of_associativity",
+            "cache/index[0-9]/level",
+            "cache/index[0-9]/shared_cpu_list",
+            "cache/index[0-9]/size",
+            "cache/index[0-9]/type",
+            "cpu_capacity",
+            "cpufreq/affected_cpus",
+            "cpufreq/base_frequency",
+            "cpufreq/boost",
+            "cpufreq/cpb",
             "cpufreq/cpuinfo_max_freq",
+            "cpufreq/cpuinfo_min_freq",
+            "cpufreq/energy_performance_preference",
+            "cpufreq/scaling_driver",
             "cpufreq/scaling_governor",
+            "cpufreq/scaling_max_freq",
+            "cpufreq/scaling_min_freq",
+            "cpuidle/state[0-9]*/disable",
+            "regs/identification/midr_el1",
+            "topology/book_id",
+            "topology/cluster_id",
+            "topology/core_siblings_list",
+            "topology/die_id",
             "topology/physical_package_id",
             "topology/thread_siblings_list",
         ),
@@ -34,5 +72,45 @@ FOLDERS: tuple[Folders, ...] = (
 )
 """Files of one line. What is the same for many CPUs costs little: it is printed once, behind the list of its CPUs."""
 
-COMMANDS: tuple[Command, ...] = ()
+DUMPED: tuple[Folders, ...] = (
+    Folders(
+        "cpu.logical",
+        _EACH,
+        (
+            "cache/index[0-9]/coherency_line_size",
+            "cache/index[0-9]/number_of_sets",
+            "cache/index[0-9]/shared_cpu_map",
+            "cache/index[0-9]/ways_of_associativity",
+            "cpufreq/related_cpus",
+            "cpufreq/scaling_cur_freq",
+            "cpuidle/state[0-9]*/desc",
+            "cpuidle/state[0-9]*/latency",
+            "cpuidle/state[0-9]*/name",
+            "cpuidle/state[0-9]*/residency",
+            "online",
+            "topology/book_siblings",
+            "topology/core_cpus",
+            "topology/core_cpus_list",
+            "topology/core_id",
+            "topology/core_siblings",
+            "topology/package_cpus",
+            "topology/package_cpus_list",
+            "topology/thread_siblings",
+        ),
+        4096,
+    ),
+)
+"""What is looked for in dumps besides: masks instead of lists, and what costs too much on a host."""
+
+COMMANDS: tuple[Command, ...] = (
+    (
+        "cpu-groups",
+        "while IFS=: read -r number names path; do root=/sys/fs/cgroup; case ,$names, in ,,) ;;"
+        " *,cpu,*) root=$root/cpu ;; *) continue ;; esac; path=${path%/}; while :; do at=$root$path;"
+        ' if [ -r "$at/cpu.max" ]; then read -r quota period <"$at/cpu.max" && echo "$quota $period";'
+        ' elif [ -r "$at/cpu.cfs_quota_us" ]; then read -r quota <"$at/cpu.cfs_quota_us" &&'
+        ' read -r period <"$at/cpu.cfs_period_us" && echo "$quota $period"; fi;'
+        ' [ -n "$path" ] || break; path=${path%/*}; done; done </proc/self/cgroup',
+    ),
+)
 LASTING: tuple[Command, ...] = ()

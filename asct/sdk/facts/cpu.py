@@ -23,11 +23,12 @@ class Cache(Fact):
 
 
 class CacheLevel(Fact):
-    """All caches of a machine that are alike: one entry of `instances` for each, the CPUs that share it."""
+    """All caches of a machine that are alike: one entry of `instances` for each, the online CPUs that share it; none
+    where the kernel does not tell who does. Sizes in bytes, null where it does not tell them."""
 
     level: int
     type: CacheType
-    size_bytes: int
+    size_bytes: int | None = None
     line_bytes: int | None = None
     ways: int | None = None
     sets: int | None = None
@@ -69,7 +70,8 @@ class CoreKind(Fact):
 class FrequencyPolicy(Fact):
     """CPUs that change their clock together (Documentation/admin-guide/pm/cpufreq.rst). Clocks in Hz.
 
-    `lowest_hz` and `highest_hz` are what the hardware can, `min_hz` and `max_hz` what is asked for.
+    `lowest_hz` and `highest_hz` are what the hardware can, `min_hz` and `max_hz` what is asked for. `current_hz` is read
+    of the first policy alone: some kernels sleep while they find it out.
     """
 
     cpus: list[int]
@@ -96,11 +98,16 @@ class IdleState(Fact):
 
 class Cpu(Fact):
     """`cpus` is lscpu's CPU(s); `allowed` is the affinity mask of the account that asct runs under; `microcode` the
-    revision that the kernel prints, of x86 only. `frequency_hz` is the highest clock of the first CPU.
+    revision that the kernel prints, of x86 only. `frequency_hz` is the highest clock of the first CPU. `vendor` and
+    `model` are those of the first CPU; where `kinds` differ, `microarchitecture` and `instruction_set` name each once.
+
+    `instruction_set` is the version that the core's manual gives (`ARMv8.2-A`), the lowest that the features allow
+    (`ARMv8.4-A or later`), a level of the psABI (`x86-64-v3`), or the string of RISC-V. `sve_bits` is the length of the
+    vectors of SVE in a new process: the kernel's default, of which the hardware may have more.
 
     `quota` is what control groups allow, in CPUs (2.5); null where nothing is limited. `boost` is whether clocks above
-    the nominal one may be used. `sve_bits` is the vector length of SVE. `isolated` and `nohz_full` as the kernel lists
-    them; `smt` as /sys/devices/system/cpu/smt/control has it.
+    the nominal one may be used. `isolated` and `nohz_full` as the kernel lists them; `smt` as
+    /sys/devices/system/cpu/smt/control has it, `smt_active` whether cores run several threads now.
     """
 
     cpus: int | None = None
@@ -129,6 +136,7 @@ class Cpu(Fact):
     idle_governor: str | None = None
     idle_states: list[IdleState] = Field(default_factory=list)
     smt: str | None = None
+    smt_active: bool | None = None
     isolated: list[int] = Field(default_factory=list)
     nohz_full: list[int] = Field(default_factory=list)
     quota: float | None = None

@@ -1,0 +1,164 @@
+"""All caches of a machine, from cpu*/cache in sysfs (Documentation/ABI/testing/sysfs-devices-system-cpu).
+
+On s390 the caches beyond the CPU are in /proc/cpuinfo alone (arch/s390/kernel/cache.c).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from asct.facts.cores import Cpus
+from asct.facts.cpusets import Set
+from asct.facts.gaps import Gaps, whole
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import CPU
+from asct.sdk.facts import Cache, CacheLevel
+from asct.sdk.facts.cpu import CacheType
+
+_FILE = re.compile(r"cache/index([0-9]{1,3})/level")
+_SIZE = re.compile(r"([0-9]{1,12})([KMG]?)(?:i?B)?")
+_SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_PRINTED = re.compile(
+    r"^cache[0-9]+\s*:\s*level=([0-9]{1,2}) type=(Data|Instruction|Unified) scope=(Shared|Private) size=([0-9]{1,12}K)"
+    r"(?: line_size=([0-9]{1,6}))?(?: associativity=([0-9]{1,6}))?",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Kind:
+    """What caches that are alike have in common. Bytes; 0 where it is not told."""
+
+    level: int
+    type: str
+    size: int
+    line: int
+    ways: int
+    sets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """Each kind with the sets of CPUs that share one cache of it, in order; none where that is unknown."""
+
+    kinds: dict[Kind, list[Set]]
+
+    def shared(self) -> list[Set]:
+        """The CPUs of each cache."""
+        return [cpus for instances in self.kinds.values() for cpus in instances]
+
+
+def find(found: Snapshot, cpus: Cpus) -> Caches:
+    """All caches of the online CPUs, levels and types in order."""
+    told: dict[tuple[int, str], dict[int, int]] = {}
+    for cpu in cpus.online:
+        for path, text in cpus.of(cpu).items():
+            match = _FILE.fullmatch(path)
+            kind = cpus.of(cpu).get(f"cache/index{match[1]}/type", "").capitalize() if match else ""
+            level = whole(text)
+            if match and level and kind in ("Data", "Instruction", "Unified"):
+                told.setdefault((level, kind), {})[cpu] = int(match[1])
+    kinds: dict[Kind, list[Set]] = {}
+    for (level, kind), indexes in told.items():
+        shared = _shared(cpus, indexes)
+        seen: set[Set] = set()
+        for cpu, index in sorted(indexes.items()):
+            members = shared.get(cpu)
+            if members is None or members not in seen:
+                instances = kinds.setdefault(_kind(cpus, cpu, index, level, kind), [])
+                if members is not None:
+                    instances.append(members)
+                    seen.add(members)
+    known = {(kind.level, kind.type) for kind in kinds}
+    for kind_ in _printed(found.text("/proc/cpuinfo") or ""):
+        if (kind_.level, kind_.type) not in known:
+            kinds[kind_] = []
+    return Caches(dict(sorted(_joined(kinds).items(), key=lambda item: (item[0].level, item[0].type))))
+
+
+def _joined(kinds: dict[Kind, list[Set]]) -> dict[Kind, list[Set]]:
+    """Caches of which only level, type and size were read, together with those that are alike as far as that goes."""
+    joined: dict[Kind, list[Set]] = {}
+    full: dict[tuple[int, str, int], Kind] = {}
+    for kind, instances in kinds.items():
+        told = any((kind.line, kind.ways, kind.sets))
+        alike = full.setdefault((kind.level, kind.type, kind.size), kind)
+        joined.setdefault(kind if told else alike, []).extend(instances)
+    return joined
+
+
+def _shared(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
+    """The CPUs that share a cache with each, of one level and type; its index may differ from CPU to CPU."""
+    shared: dict[int, Set] = {}
+    for index in set(indexes.values()):
+        folder = f"cache/index{index}"
+        sets = cpus.sets([(f"{folder}/shared_cpu_list", f"{folder}/shared_cpu_map")])
+        shared.update({cpu: sets[cpu] for cpu in indexes if indexes[cpu] == index and cpu in sets})
+    return shared
+
+
+def _kind(cpus: Cpus, cpu: int, index: int, level: int, kind: str) -> Kind:
+    texts, folder = cpus.of(cpu), f"cache/index{index}"
+    names = ("coherency_line_size", "ways_of_associativity", "number_of_sets")
+    line, ways, sets = (whole(texts.get(f"{folder}/{name}")) or 0 for name in names)
+    return Kind(level, kind, cache_size(texts.get(f"{folder}/size")) or 0, line, ways, sets)
+
+
+def _printed(text: str) -> Iterable[Kind]:
+    """`cache2 : level=3 type=Unified scope=Shared size=65536K line_size=256 associativity=16` of s390."""
+    for level, kind, _, size, line, ways in _PRINTED.findall(text):
+        if bytes_ := cache_size(size):
+            yield Kind(int(level), kind, bytes_, int(line or 0), int(ways or 0), 0)
+
+
+def cache_levels(caches: Caches, gaps: Gaps) -> list[CacheLevel]:
+    """All caches of the machine. Empty and noted when the kernel lists none."""
+    if not caches.kinds:
+        gaps.note("cache_levels", f"{CPU} lists no caches")
+    for kind, instances in caches.kinds.items():
+        name = f"cache_levels.L{kind.level}.{kind.type}"
+        if not kind.size:
+            gaps.note(f"{name}.size_bytes", f"{CPU} does not tell it")
+        if not instances:
+            gaps.note(f"{name}.instances", "the kernel does not tell who shares them")
+    return [
+        CacheLevel(
+            level=kind.level,
+            type=cast(CacheType, kind.type),
+            size_bytes=kind.size or None,
+            line_bytes=kind.line or None,
+            ways=kind.ways or None,
+            sets=kind.sets or None,
+            instances=[sorted(one) for one in instances],
+        )
+        for kind, instances in caches.kinds.items()
+    ]
+
+
+def caches(every: Caches, cpus: Cpus, gaps: Gaps) -> list[Cache]:
+    """The caches of the first online CPU that has any, smallest level first; those without a size are left out."""
+    first = min((min(one) for one in every.shared()), default=cpus.online[0] if cpus.online else 0)
+    kept = [
+        Cache(
+            level=kind.level,
+            type=cast(CacheType, kind.type),
+            size_bytes=kind.size,
+            line_bytes=kind.line or None,
+            ways=kind.ways or None,
+            shared_cpus=sorted(next((one for one in instances if first in one), ())),
+        )
+        for kind, instances in every.kinds.items()
+        if kind.size and (not instances or any(first in one for one in instances))
+    ]
+    if not kept:
+        gaps.note("caches", f"{CPU} lists no caches with sizes")
+    return kept
+
+
+def cache_size(text: str | None) -> int | None:
+    """`32K`, `3072K`, `1M` in bytes; None for anything else."""
+    match = _SIZE.fullmatch((text or "").strip())
+    return int(match[1]) * _SCALE[match[2]] if match else None

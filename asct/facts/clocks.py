@@ -1,0 +1,111 @@
+"""Clocks: policies of cpufreq, boost (Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, amd-pstate.rst)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from asct.facts.cores import Cpus
+from asct.facts.cpusets import Texts, listed
+from asct.facts.gaps import Gaps, real, whole
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import CPU
+from asct.sdk.facts import FrequencyPolicy
+from asct.values.cpulist import MAX_CPU
+
+_POLICY = rf"{CPU}/cpufreq/policy([0-9]{{1,5}})/(\w+)"
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+def policies(found: Snapshot, cpus: Cpus, gaps: Gaps) -> list[FrequencyPolicy]:
+    """By their first CPU, from cpufreq/policy* and cpu*/cpufreq: one is a link to the other, older kernels have but
+    the latter."""
+    folders: dict[int, dict[str, str]] = {
+        cpu: {name.removeprefix("cpufreq/"): text for name, text in cpus.of(cpu).items() if name[:8] == "cpufreq/"}
+        for cpu in cpus.online
+    }
+    for match, text in found.matching(_POLICY):
+        if int(match[1]) <= MAX_CPU:
+            folders.setdefault(int(match[1]), {})[match[2]] = text.strip()
+    made: dict[tuple[int, ...], FrequencyPolicy] = {}
+    for number, texts in sorted(folders.items()):
+        if policy := _policy(number, texts, cpus):
+            made.setdefault(tuple(policy.cpus), policy)
+    if not made:
+        gaps.note("cpu.policies", "the kernel offers no cpufreq")
+    return [made[key] for key in sorted(made)]
+
+
+def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
+    """A policy; None for one that has no CPU online (its files cannot be read)."""
+    names = ("affected_cpus", "related_cpus")
+    listings = [found for name in names if (found := listed(",".join(texts.get(name, "").split())))]
+    members = sorted(listings[0] if listings else {number})
+    nominal = whole(cpus.of(members[0]).get("acpi_cppc/nominal_freq"))
+    policy = FrequencyPolicy(
+        cpus=members,
+        driver=_word(texts.get("scaling_driver")),
+        governor=_word(texts.get("scaling_governor")),
+        lowest_hz=_hertz(texts.get("cpuinfo_min_freq")),
+        highest_hz=_hertz(texts.get("cpuinfo_max_freq")),
+        base_hz=_hertz(texts.get("base_frequency")) or (nominal * 1e6 if nominal else None),
+        min_hz=_hertz(texts.get("scaling_min_freq")),
+        max_hz=_hertz(texts.get("scaling_max_freq")),
+        current_hz=_hertz(texts.get("scaling_cur_freq")),
+        energy_preference=_word(texts.get("energy_performance_preference")),
+    )
+    told = policy.model_dump(exclude={"cpus", "base_hz"}, exclude_none=True)
+    return policy if told else None
+
+
+def _hertz(text: str | None) -> float | None:
+    """cpufreq prints kHz; None where it does not know."""
+    khz = whole(text)
+    return khz * 1e3 if khz else None
+
+
+def _word(text: str | None) -> str | None:
+    return text if text and not text.startswith("<") else None
+
+
+def governor(found: list[FrequencyPolicy], gaps: Gaps) -> str | None:
+    """The governor, or all of them when policies differ (`performance, powersave`)."""
+    governors = sorted({policy.governor for policy in found if policy.governor})
+    if not governors:
+        gaps.note("cpu.governor", "the kernel offers no cpufreq")
+        return None
+    return ", ".join(governors)
+
+
+def frequency(found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: Gaps) -> float | None:
+    """The highest clock of the first CPU in Hz from cpufreq, else the clock that /proc/cpuinfo prints in MHz."""
+    first = online[0] if online else 0
+    highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
+    if highest:
+        return highest
+    # x86 and LoongArch, s390, Power (`3800.000000MHz`)
+    for name in ("cpu MHz", "CPU MHz", "cpu MHz static", "clock"):
+        number = _NUMBER.match(printed.get(name, ""))
+        if number and (mhz := real(number[0])):
+            return mhz * 1e6
+    gaps.note("cpu.frequency_hz", "neither cpufreq nor /proc/cpuinfo says it")
+    return None
+
+
+def boost(found: Snapshot, cpus: Cpus, gaps: Gaps) -> bool | None:
+    """Whether clocks above the nominal one may be used.
+
+    intel_pstate has it reversed (no_turbo); cpufreq/boost is global, later kernels have one in each policy, and old
+    ones of AMD `cpb` (core performance boost). With several that differ, it is on when any CPU may.
+    """
+    reverse = whole(found.text(f"{CPU}/intel_pstate/no_turbo"))
+    if reverse is not None:
+        return reverse == 0
+    values = [whole(found.text(f"{CPU}/cpufreq/boost"))]
+    values += [whole(text) for _, text in found.matching(rf"{CPU}/cpufreq/policy[0-9]+/boost")]
+    values += [whole(cpus.of(cpu).get(f"cpufreq/{name}")) for cpu in cpus.online for name in ("boost", "cpb")]
+    known = [value for value in values if value is not None]
+    if not known:
+        gaps.note("cpu.boost", "the driver of the clock does not tell it")
+        return None
+    return any(known)

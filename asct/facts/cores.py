@@ -1,0 +1,159 @@
+"""Where each CPU stands: core, cluster, die, socket and node.
+
+Source: Linux, Documentation/admin-guide/cputopology.rst; /proc/cpuinfo where sysfs has no topology.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+
+from asct.facts.cpuinfo import CpuInfo
+from asct.facts.cpusets import Set, Texts, agreed, numbered, told
+from asct.facts.design import decimal
+from asct.facts.gaps import Gaps
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import CPU, NODE
+
+_CORE = (
+    ("topology/core_cpus_list", "topology/core_cpus"),
+    ("topology/thread_siblings_list", "topology/thread_siblings"),
+)
+_PACKAGE = (
+    ("topology/package_cpus_list", "topology/package_cpus"),
+    ("topology/core_siblings_list", "topology/core_siblings"),
+)
+_NODE_FILE = rf"{NODE}/node([0-9]{{1,5}})/(cpu\w+)"
+# Where the firmware says nothing, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
+_NO_ID = (0xFFFF, 0xFFFF_FFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Numbers of the machine's groups by CPU; a CPU of which one is unknown is missing there."""
+
+    core: Mapping[int, int]
+    cluster: Mapping[int, int]
+    die: Mapping[int, int]
+    socket: Mapping[int, int]
+    node: Mapping[int, int]
+    threads_per_core: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cpus:
+    """What is read of the CPUs that are online: texts of their folders, their blocks of /proc/cpuinfo."""
+
+    online: list[int]
+    texts: Mapping[int, Texts]
+    info: CpuInfo
+
+    def of(self, cpu: int) -> Texts:
+        """The texts of a CPU's folder."""
+        return self.texts.get(cpu, {})
+
+    def number(self, cpu: int, name: str) -> int | None:
+        """An id of the topology; None where there is none."""
+        found = decimal(self.of(cpu).get(f"topology/{name}"))
+        return None if found in _NO_ID else found
+
+    def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
+        """What online CPUs say of those that they share something with, as far as they are online themselves."""
+        up = frozenset(self.online)
+        claims = {cpu: (told(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
+        return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
+
+
+def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: Gaps) -> Places:
+    """Where the online CPUs stand; `shared` are the CPUs of each cache, which tell clusters of Arm from sockets."""
+    packages = _packages(cpus)
+    merged = _merged(packages, shared) if "CPU implementer" in cpus.info.common else packages
+    sockets = numbered(merged)
+    dies = numbered({cpu: _below(sockets.get(cpu), cpus.number(cpu, "die_id")) for cpu in cpus.online})
+    clusters = numbered({cpu: _below(sockets.get(cpu), cpus.number(cpu, "cluster_id")) for cpu in cpus.online})
+    if merged != packages and not clusters:
+        clusters = numbered(packages)
+    cores = numbered(_cores(cpus, sockets))
+    threads: dict[int, int] = {}
+    for core in cores.values():
+        threads[core] = threads.get(core, 0) + 1
+    for name, known in (("sockets", sockets), ("cores", cores), ("threads_per_core", cores)):
+        if not known:
+            gaps.note(f"cpu.{name}", f"no topology in {CPU}, and /proc/cpuinfo does not say it")
+    for name, known in (("dies", dies), ("clusters", clusters)):
+        if not known:
+            gaps.note(f"cpu.{name}", f"{CPU} does not tell them")
+    return Places(cores, clusters, dies, sockets, nodes_of(found), max(threads.values(), default=None))
+
+
+def _below(above: int | None, number: int | None) -> Hashable | None:
+    """The key of a part whose number is unique only within what is above it."""
+    return None if number is None else (above, number)
+
+
+def _packages(cpus: Cpus) -> dict[int, Hashable]:
+    """A key of the package of each CPU.
+
+    The number counts where there is one: some kernels tell too few siblings where a package has several nodes. On s390
+    numbers repeat in each book (arch/s390/kernel/topology.c), so there the siblings count.
+    """
+    siblings = cpus.sets(_PACKAGE)
+    keys: dict[int, Hashable] = {}
+    for cpu in cpus.online:
+        number = cpus.number(cpu, "physical_package_id")
+        books = "topology/book_id" in cpus.of(cpu) or "topology/book_siblings" in cpus.of(cpu)
+        if cpu in siblings and (books or number is None):
+            keys[cpu] = siblings[cpu]
+        elif number is not None:
+            keys[cpu] = number
+        elif (printed := _printed(cpus, cpu, "physical id", "package")) is not None:
+            keys[cpu] = ("cpuinfo", printed)
+    return keys
+
+
+def _printed(cpus: Cpus, cpu: int, *names: str) -> int | None:
+    """A number of a CPU's own block in /proc/cpuinfo."""
+    block = cpus.info.own.get(cpu, {})
+    return next((number for name in names if (number := decimal(block.get(name))) is not None), None)
+
+
+def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[int, Hashable]:
+    """Packages that have a cache in common as one: no cache is shared by sockets.
+
+    Before Linux 6.0 the packages of Arm machines with a device tree were their clusters (commit "arch_topology: Don't
+    set cluster identifier as physical package identifier").
+    """
+    merged = dict(packages)
+    for cpus in shared:
+        keys = {merged[cpu] for cpu in cpus if cpu in merged}
+        if len(keys) > 1:
+            first = merged[min(cpu for cpu in cpus if cpu in merged)]
+            merged = {cpu: first if key in keys else key for cpu, key in merged.items()}
+    return merged
+
+
+def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
+    """A key of the core of each CPU: the CPUs that it has, else its number within cluster and socket."""
+    siblings = cpus.sets(_CORE)
+    keys: dict[int, Hashable] = {}
+    for cpu in cpus.online:
+        number = cpus.number(cpu, "core_id")
+        if cpu in siblings:
+            keys[cpu] = siblings[cpu]
+        elif number is not None:
+            keys[cpu] = (sockets.get(cpu), cpus.number(cpu, "cluster_id"), number)
+        elif (printed := _printed(cpus, cpu, "core id", "core")) is not None:
+            keys[cpu] = ("cpuinfo", sockets.get(cpu), printed)
+    return keys
+
+
+def nodes_of(found: Snapshot) -> dict[int, int]:
+    """The node of each CPU; the first where several claim it."""
+    texts: dict[int, dict[str, str]] = {}
+    for match, text in found.matching(_NODE_FILE):
+        texts.setdefault(int(match[1]), {})[match[2]] = text
+    nodes: dict[int, int] = {}
+    for node, files in sorted(texts.items()):
+        for cpu in told(files, ("cpulist", "cpumap")) or ():
+            nodes.setdefault(cpu, node)
+    return nodes

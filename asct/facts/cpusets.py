@@ -1,0 +1,73 @@
+"""Sets of CPUs as the kernel writes them: lists (`0-3,8`) and masks (`00000000,0000010f`), and whom they agree on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
+
+from asct.facts.gaps import cpu_mask
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import CPU
+from asct.values.cpulist import MAX_CPU, parse_cpulist
+
+Set = frozenset[int]
+Texts = Mapping[str, str]
+
+_FILE = rf"{CPU}/cpu([0-9]{{1,5}})/(.+)"
+
+
+@lru_cache(maxsize=4096)
+def listed(text: str | None) -> Set | None:
+    """The CPUs of a list; None when it is missing or odd. A list may be empty. Hundreds of CPUs have the same."""
+    if text is None:
+        return None
+    try:
+        return frozenset(parse_cpulist(text.strip()))
+    except ValueError:
+        return None
+
+
+def told(texts: Texts, *names: tuple[str, str]) -> Set | None:
+    """What the first of these pairs of files says, a list and a mask of the same CPUs; old kernels have masks only."""
+    for of_list, of_mask in names:
+        found = listed(texts.get(of_list))
+        if found is None and (mask := cpu_mask(texts.get(of_mask))) is not None:
+            found = frozenset(mask)
+        if found:
+            return found
+    return None
+
+
+def by_cpu(found: Snapshot) -> dict[int, dict[str, str]]:
+    """Texts of each CPU's folder by their path below it (`topology/core_id`), CPUs in order."""
+    texts: dict[int, dict[str, str]] = {}
+    for match, text in found.matching(_FILE):
+        if int(match[1]) <= MAX_CPU:
+            texts.setdefault(int(match[1]), {})[match[2]] = text.strip()
+    return dict(sorted(texts.items()))
+
+
+def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
+    """The set of each CPU, from what each CPU claims of its own.
+
+    All members of a set should claim it. Where they do not (kernels and firmware err), a CPU belongs to the set that
+    contains it and has the greatest part of its members behind it.
+    """
+    votes = Counter(claims.values())
+    if all(votes[claim] == len(claim) for claim in votes):
+        return dict(claims)
+    shares = {claim: count / len(claim) for claim, count in votes.items()}
+    containing: dict[int, list[Set]] = {}
+    for claim in votes:
+        for cpu in claim:
+            containing.setdefault(cpu, []).append(claim)
+    return {
+        cpu: max(containing.get(cpu, [own]), key=lambda one: (shares[one], one == own)) for cpu, own in claims.items()
+    }
+
+
+def numbered(keys: Mapping[int, Hashable | None]) -> dict[int, int]:
+    """Groups of CPUs with the same key, counted from 0 by their first CPU; those without a key have none."""
+    numbers: dict[Hashable, int] = {}
+    return {cpu: numbers.setdefault(key, len(numbers)) for cpu, key in sorted(keys.items()) if key is not None}

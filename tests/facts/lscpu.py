@@ -1,0 +1,161 @@
+"""lscpu as the judge of what asct says of a machine: its answers, run on a folder or kept beside a dump."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from asct.facts.cpu import Processors
+from asct.sdk.facts import LogicalCpu, Node
+from asct.values.cpulist import parse_cpulist
+
+_SIZES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "B": 1}
+_CACHE = re.compile(r"([\d.]+) (KiB|MiB|GiB|B) \((\d+) instances?\)")
+_TYPES = {"d": "Data", "i": "Instruction", "": "Unified"}
+
+
+@dataclass
+class Answer:
+    """`summary` in the order of its lines, for machines with several kinds of cores repeat theirs; `rows` by CPU, what
+    `lscpu -p` prints in each column; `caches` as (level, type): (bytes of all, how many)."""
+
+    summary: list[tuple[str, str]]
+    rows: dict[int, dict[str, str]] = field(default_factory=dict)
+    caches: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
+
+    def of(self, name: str) -> list[str]:
+        """The values of the lines of this name."""
+        return [value for key, value in self.summary if key == name]
+
+    def product(self, *names: str) -> int:
+        """Cores per socket times sockets per book times books: what a machine has in all, over its kinds of cores."""
+        values = [[int(one) for one in self.of(name)] for name in names if self.of(name)]
+        total = 0
+        for factors in zip(*values, strict=True):
+            product = 1
+            for factor in factors:
+                product *= factor
+            total += product
+        return total
+
+
+def summary(text: str) -> list[tuple[str, str]]:
+    """`Name: value` lines."""
+    parted = [line.partition(":") for line in text.split("\n") if not line.startswith("#")]
+    return [(name.strip(), value.strip()) for name, colon, value in parted if colon]
+
+
+def rows(text: str) -> dict[int, dict[str, str]]:
+    """The last table of `lscpu -p` (the first has logical numbers, a second physical ones): first one of the text."""
+    found: dict[int, dict[str, str]] = {}
+    names: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith("# CPU,"):
+            if found:
+                break
+            names = line.removeprefix("# ").split(",")
+        elif names and re.match(r"\d+,", line):
+            values = dict(zip(names, line.split(","), strict=False))
+            found[int(values["CPU"])] = {name: value for name, value in values.items() if name}
+    return found
+
+
+def kept(path: Path) -> Answer:
+    """An answer that was kept in a file: the summary and the tables of `-p` one after the other."""
+    text = path.read_text()
+    answer = Answer(summary(text.partition("\n# ")[0]), rows(text))
+    for name, value in answer.summary:
+        if match := re.fullmatch(r"L(\d)([di]?) cache", name):
+            size = _CACHE.fullmatch(value)
+            assert size is not None
+            answer.caches[int(match[1]), _TYPES[match[2]]] = (round(float(size[1]) * _SIZES[size[2]]), int(size[3]))
+    return answer
+
+
+def run(root: Path) -> Answer:
+    """What the lscpu of this machine says of a folder with /proc and /sys."""
+    answer = Answer(summary(_said(root)), rows(_said(root, "-p")))
+    for line in _said(root, "-B", "-C=NAME,LEVEL,TYPE,ALL-SIZE").split("\n")[1:]:
+        words = line.split()
+        if len(words) == 4:
+            count = len({row[words[0]] for row in answer.rows.values() if row.get(words[0])})
+            answer.caches[int(words[1]), words[2]] = (int(words[3]), count)
+    return answer
+
+
+def _said(root: Path, *options: str) -> str:
+    words = ["lscpu", "--sysroot", str(root), *options]
+    return subprocess.run(words, capture_output=True, text=True, check=True, env={"LC_ALL": "C"}).stdout
+
+
+def compare(found: Processors, nodes: list[Node], answer: Answer) -> None:
+    """Everything that both say: CPUs, threads, cores, sockets, nodes, caches, and where each CPU stands."""
+    cpu = found.cpu
+    assert cpu.cpus == int(answer.of("CPU(s)")[0])
+    assert cpu.online == parse_cpulist(answer.of("On-line CPU(s) list")[0])
+    if off := answer.of("Off-line CPU(s) list"):
+        assert cpu.offline == parse_cpulist(off[0])
+    assert cpu.threads_per_core == max(int(one) for one in answer.of("Thread(s) per core"))
+    per_socket = "Socket(s)" if answer.of("Socket(s)") else "Socket(s) per book"
+    above = (per_socket, "Book(s)", "Book(s) per drawer", "Drawer(s)")
+    assert cpu.cores == answer.product("Core(s) per socket", *above)
+    if len(cpu.kinds) == 1:
+        assert cpu.sockets == answer.product(*above)
+    assert len(nodes) == int((answer.of("NUMA node(s)") or ["0"])[0])
+    for node in nodes:
+        assert node.cpus == parse_cpulist((answer.of(f"NUMA node{node.id} CPU(s)") or [""])[0])
+    compare_caches(found, answer)
+    compare_rows(found, answer)
+
+
+def compare_caches(found: Processors, answer: Answer) -> None:
+    """Sizes and counts of caches; lscpu takes all of one level and type together."""
+    counts: dict[tuple[int, str], tuple[int, int]] = {}
+    for level in found.cache_levels:
+        if level.size_bytes:
+            size, count = counts.get((level.level, level.type), (0, 0))
+            more = len(level.instances)
+            counts[level.level, level.type] = (size + level.size_bytes * more, count + more)
+    for key, (size, count) in answer.caches.items():
+        assert counts[key] == (pytest.approx(size, rel=0.04), count)  # a kept answer is rounded
+    assert {key for key, (_, count) in counts.items() if count} == set(answer.caches)
+
+
+def compare_rows(found: Processors, answer: Answer) -> None:
+    """The same CPUs are together in a core, a socket, a node, a cache; numbers of lscpu start anew in each kind."""
+    logical = {one.cpu: one for one in found.cpu.logical}
+    assert set(answer.rows) <= set(logical)
+    kinds = {cpu: one.kind for cpu, one in logical.items()}
+    rows = answer.rows.items()
+    assert together({cpu: (kinds[cpu], row["Socket"], row["Core"]) for cpu, row in rows}) == together(
+        {cpu: (kinds[cpu], logical[cpu].core) for cpu in answer.rows}
+    )
+    assert together({cpu: row["Socket"] for cpu, row in rows}) == together(
+        {cpu: logical[cpu].socket for cpu in answer.rows}
+    )
+    for cpu, row in rows:
+        assert row["Node"] == ("" if (node := logical[cpu].node) is None else str(node))
+    caches = {name for row in answer.rows.values() for name in row if re.fullmatch(r"L\d[di]?", name)}
+    for name in caches:
+        theirs = together({cpu: row[name] for cpu, row in rows if row.get(name)})
+        level, kind = int(name[1]), _TYPES[name[2:]]
+        ours = [one for at in found.cache_levels if (at.level, at.type) == (level, kind) for one in at.instances]
+        assert theirs == {frozenset(one) for one in ours}
+
+
+def together(keys: Mapping[int, Hashable]) -> set[frozenset[int]]:
+    """Which CPUs have the same key, whatever it is."""
+    groups: dict[Hashable, set[int]] = {}
+    for cpu, key in keys.items():
+        groups.setdefault(key, set()).add(cpu)
+    return {frozenset(group) for group in groups.values()}
+
+
+def members(logical: Iterable[LogicalCpu], name: str) -> set[frozenset[int]]:
+    """Which CPUs are together in a core, a cluster, a die, a socket or a node."""
+    return together({one.cpu: getattr(one, name) for one in logical})
