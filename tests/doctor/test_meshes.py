@@ -1,0 +1,204 @@
+"""Looks at meshes of hosts: over ssh with kernels made up, and on this machine with the real cmnwatch."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from asct.doctor.meshes import Asked, Seen, look
+from asct.engine.ports import Collaborators, default_collaborators
+from asct.engine.stop import Stop
+from asct.errors import HostLocked, Interrupted, NotMeasured
+from asct.facts.batch import glance
+from asct.facts.cmn.cpumap import file_name
+from asct.facts.snapshot import Said, Snapshot
+from asct.hosts import local
+from asct.hosts.base import Host, Session
+from asct.hosts.opening import make_host
+from asct.plan.model import HostSpec
+from tests.doctor.mesh_stub import cat, meshy, ports, sample, text_of
+from tests.facts.cmn.machine import FORMATS, machine, mesh_map, pmu
+from tests.sshd import Sshd
+
+Glance = Callable[[Host, str], Snapshot]
+SOME = text_of([sample(0, 0), sample(1, 0), sample(2, 1)])
+CPUS = sorted(os.sched_getaffinity(0))
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+
+
+@pytest.fixture
+def seen_as(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Snapshot | Glance], None]:
+    """Lets a look find this machine, in a cache of its own."""
+    place = tmp_path / "cache"
+    place.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+
+    def put(found: Snapshot | Glance) -> None:
+        glanced = (lambda _host, _base: found) if isinstance(found, Snapshot) else found
+        monkeypatch.setattr("asct.doctor.meshes.glance", glanced)
+
+    return put
+
+
+def here(folder: Path) -> HostSpec:
+    return HostSpec("here", "local", workdir=str(folder / "work"))
+
+
+def looked(
+    spec: HostSpec, chosen: Collaborators, folder: Path, stop: Stop | None = None, *, detect: bool = True
+) -> Seen:
+    return look(spec, chosen, folder, Asked(detect=detect), lambda *_: None, stop or Stop())
+
+
+def account(snapshot: Snapshot) -> Snapshot:
+    """As one that is not root."""
+    return replace(snapshot, commands={**snapshot.commands, "id": Said(0, "1000")})
+
+
+@pytest.mark.ssh
+def test_a_host_over_ssh_is_detected_and_keeps_what_was_found(
+    sshd: Sshd, seen_as: Callable[..., None], tmp_path: Path
+) -> None:
+    seen_as(account(meshy(cpus=3)))
+    seen = looked(sshd.spec(), ports({"cmnwatch": cat(SOME)}), tmp_path)
+    assert seen.detection is not None and (seen.detection.found, seen.detection.problems) == (3, ())
+    (mesh,) = seen.report.meshes
+    assert {cpu: (place.x, place.y) for cpu, place in mesh.cpus.items() if place} == {0: (1, 0), 1: (1, 0), 2: (2, 0)}
+    with_cache = make_host(sshd.spec())
+    with_cache.open()
+    try:
+        name = f"{with_cache.cache}/cmn-cpus-meshy.json"
+        answer = with_cache.answer(["cat", name])
+        assert answer.stdout == seen.detection.kept
+        with_cache.remove(name)
+    finally:
+        with_cache.close()
+
+
+@pytest.mark.ssh
+def test_a_detection_over_ssh_is_stopped_with_what_is_known(
+    sshd: Sshd, seen_as: Callable[..., None], tmp_path: Path
+) -> None:
+    seen_as(account(meshy(cpus=8)))
+    heard = threading.Event()
+    stop = Stop()
+    body = cat(SOME.rpartition('{"t": "end"')[0]) + "exec sleep 300\n"
+
+    def end() -> None:
+        heard.wait(60)
+        stop.on_signal(signal.SIGTERM, None)
+
+    def progress(done: int, total: int, ports: int) -> None:
+        assert (total, ports) == (8, 6)
+        if done == 3:
+            heard.set()
+
+    stopper = threading.Thread(target=end)
+    stopper.start()
+    began = time.monotonic()
+    seen = look(sshd.spec(), ports({"cmnwatch": body}), tmp_path, Asked(detect=True), progress, stop)
+    stopper.join()
+    assert heard.is_set() and time.monotonic() - began < 200
+    assert seen.detection is not None and (seen.detection.found, seen.detection.stopped) == (3, True)
+    assert "stopped after 3 of 8 CPUs" in seen.report.meshes[0].unknown["cpus"]
+
+
+def test_a_look_can_be_stopped_before_anything_is_known(seen_as: Callable[..., None], tmp_path: Path) -> None:
+    stop = Stop()
+
+    def slow(host: Host, _base: str) -> Snapshot:
+        threading.Timer(0.3, stop.on_signal, (signal.SIGINT, None)).start()
+        host.glance("sleep 300", [])
+        raise AssertionError("it was not stopped")
+
+    seen_as(slow)
+    with pytest.raises(Interrupted) as stopped:
+        looked(here(tmp_path), ports({}), tmp_path, stop)
+    assert stopped.value.signal_number == signal.SIGINT
+
+
+def test_a_machine_that_is_measured_is_looked_at_without_registers(
+    seen_as: Callable[..., None], tmp_path: Path
+) -> None:
+    seen_as(meshy({"/proc/iomem": "40000000-4fffffff : ARMHC700:00"}))
+    other = make_host(here(tmp_path))
+    other.open(Session("other", "somebody who measures"))
+    try:
+        seen = looked(here(tmp_path), ports({}), tmp_path, detect=False)
+        assert seen.report.meshes[0].source == "debugfs"
+        assert any("somebody who measures" in item.message for item in seen.problems)
+        assert {item.severity for item in seen.problems} == {"warning"}
+        with pytest.raises(HostLocked):
+            looked(here(tmp_path), ports({}), tmp_path)
+    finally:
+        other.close()
+
+
+def test_what_a_host_keeps_is_read_with_its_facts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The script that reads facts finds the file under the name that the detection gives it."""
+    (tmp_path / "cache/asct").mkdir(parents=True, mode=0o700)
+    there = {**os.environ, "LC_ALL": "C", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    monkeypatch.setattr(local, "_environment", lambda: there)
+    host = make_host(here(tmp_path))
+    found = glance(host, str(tmp_path))
+    assert (found.said("cmn-cpus"), found.said("cmn-links")) == ("", "")
+    kept = tmp_path / "cache/asct" / file_name(found)
+    kept.write_text("what was found\n")
+    assert glance(host, str(tmp_path)).said("cmn-cpus") == "what was found"
+
+
+FAULTS = {name: f"config{1 if name == 'wp_val' else 2}:0-63" for name in FORMATS} | {"bynodeid": "config:1"}
+"""Fields that leave 2 in `config`: of the software PMU that is page faults, which stand in for all watchpoints."""
+in_root = pytest.mark.skipif(os.geteuid() != 0, reason="counting for the whole system is for root")
+
+
+def software(**changed: str | None) -> Snapshot:
+    """A mesh whose PMU is the kernel's own for software events."""
+    fields = {"type": "1", "cpumask": str(CPUS[0]), **changed}
+    numbers = {"/sys/devices/system/cpu/online": ",".join(map(str, CPUS[:2]))}
+    names = Said(0, f"{platform.machine()}\nmeshy\n6.12.0\n#1")
+    return machine(pmu(**fields), mesh_map(), numbers, commands={"uname": names})
+
+
+@in_root
+@pytest.mark.kernels
+def test_the_real_kernel_counts_what_it_is_given(seen_as: Callable[..., None], tmp_path: Path) -> None:
+    """Page faults follow no load, so no CPU is found, and each says why: that they were counted is what is tested."""
+    seen_as(software(**{f"format/{name}": text for name, text in FAULTS.items()}))
+    progress: list[tuple[int, int, int]] = []
+    seen = look(
+        here(tmp_path), default_collaborators(), tmp_path, Asked(detect=True), lambda *one: progress.append(one), Stop()
+    )
+    assert seen.detection is not None and (seen.detection.asked, seen.detection.found) == (len(CPUS[:2]), 0)
+    (mesh,) = seen.report.meshes
+    assert mesh.cpus == dict.fromkeys(CPUS[:2])
+    assert all("no port followed its load" in mesh.unknown[f"cpus.{cpu}"] for cpu in CPUS[:2])
+    assert progress[0] == (0, len(CPUS[:2]), 6) and progress[-1][0] == 2 * len(CPUS[:2]), "each was watched twice"
+
+
+@in_root
+@pytest.mark.kernels
+def test_a_driver_that_refuses_watchpoints_is_told_by_the_real_kernel(
+    seen_as: Callable[..., None], tmp_path: Path
+) -> None:
+    seen_as(software())
+    with pytest.raises(NotMeasured, match="no event can be opened"):
+        looked(here(tmp_path), default_collaborators(), tmp_path)
+
+
+@pytest.mark.ssh
+@pytest.mark.kernels
+def test_an_account_that_may_not_count_is_told_so(sshd: Sshd, seen_as: Callable[..., None], tmp_path: Path) -> None:
+    if int(PARANOID.read_text()) <= 0:
+        pytest.skip("every account may count here")
+    seen_as(account(software()))
+    with pytest.raises(NotMeasured, match=r"kernel\.perf_event_paranoid"):
+        looked(sshd.spec(), default_collaborators(), tmp_path)
