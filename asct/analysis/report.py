@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from asct.analysis.disturbed import DisturbanceCard, beside, found_on
 from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import Headline, headlines
@@ -47,6 +48,7 @@ class HostCard:
     reason: str
     line: str
     rows: tuple[Row, ...]
+    disturbances: tuple[DisturbanceCard, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class HostPart:
     failures: tuple[Failure, ...]
     failures_left: int
     remarks: tuple[str, ...] = ()
+    disturbed: tuple[DisturbanceCard, ...] = ()
+    """What disturbs its results from the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ def _hosts(view: RunView) -> Iterable[HostCard]:
         facts = view.facts.get(host.name)
         yield HostCard(
             plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
-            tuple(host_rows(host, facts)),
+            tuple(host_rows(host, facts)), found_on(view, host.name),
         )  # fmt: skip
 
 
@@ -200,6 +204,7 @@ def _part(view: RunView, job: JobView, unique: str) -> HostPart:
         failures=tuple(failed[:MOST_FAILURES]),
         failures_left=max(0, len(failed) - MOST_FAILURES),
         remarks=tuple([*host_remarks(job), *remarks_of(job)][:MOST_REMARKS]),
+        disturbed=beside(view, job),
     )
 
 

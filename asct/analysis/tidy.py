@@ -61,6 +61,9 @@ def document(view: RunView) -> dict[str, Any]:
         "schema": "asct.report/1",
         "run": view.run.model_dump(mode="json", by_alias=True),
         "facts": {host: facts.model_dump(mode="json", by_alias=True) for host, facts in sorted(view.facts.items())},
+        "disturbances": {
+            host: found.model_dump(mode="json", by_alias=True) for host, found in sorted(view.disturbances.items())
+        },
         "benchmarks": {
             name: {job.entry.host: _tables(job) for job in view.jobs if job.entry.id == name} for name in view.ids()
         },

@@ -13,6 +13,7 @@ from asct.analysis.grid import place_text, plain
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.benchmark import Benchmark, Catalog
+from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.record import Record, Scalar
@@ -85,6 +86,8 @@ class RunView:
     plan_text: str = ""
     resolved: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Diagnostic, ...] = ()
+    disturbances: Mapping[str, Disturbances] = field(default_factory=dict)
+    """What disturbed each host from the start, by host."""
 
     def ids(self) -> list[str]:
         """The benchmark entries of the plan in the order of their first job."""
@@ -110,6 +113,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
         jobs=tuple(jobs),
         plan_text=_plan_text(stored, notes),
         resolved=_resolved(stored, notes),
+        disturbances=_disturbances(stored, notes),
         notes=(*stored.notes, *notes),
     )
 
@@ -132,6 +136,14 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> dict[tuple[str, str]
 def _facts(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, HostFacts]:
     try:
         return stored.facts()
+    except StoreError as error:
+        notes.extend(error.diagnostics)
+        return {}
+
+
+def _disturbances(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, Disturbances]:
+    try:
+        return stored.disturbances()
     except StoreError as error:
         notes.extend(error.diagnostics)
         return {}

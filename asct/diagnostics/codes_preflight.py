@@ -68,11 +68,13 @@ CODES: dict[str, CodeText] = {
         "device by the very same path. A link that leads to a device is no consent. Reading a device is allowed.",
     ),
     "E432": CodeText(
-        "host is busy",
-        "Other work competed for the CPUs when the run began, by the kernel's pressure figures or, without them, by "
-        "the load average. Nothing is refused: batches that were disturbed are dropped and counted, and intervals "
-        "widen. But bandwidth, I/O rates and tail latencies may be worse than the machine can do. Measure again when "
-        "it is idle before comparing.",
+        "something disturbs measurement on a host",
+        "When the run began, something on the host was such that results are worse, or spread wider, than the machine "
+        "can do: other work on the CPUs, a governor that holds the clock down, a limit, a setting of the kernel. Only "
+        "what touches the benchmarks of the plan is named, and only what is more than possible. Nothing is refused. "
+        "`asct doctor PLAN` says what each does to which results and how sure that is, with the commands that change "
+        "it and change it back; `--fix-script` makes a script of them. What was found stands in "
+        "`disturbances/<host>.json` of the run, and in its report beside the results.",
     ),
     "E440": CodeText(
         "not the device that the plan names",

@@ -1,21 +1,29 @@
-"""Looks at one host: connects, reads its facts, asks the kernel guard about its disks. Changes nothing but caches."""
+"""Looks at one host: connects, reads its facts, takes two looks a second apart, asks the kernel guard about its disks.
+
+Changes nothing but caches.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+from asct.disturbances import assess
+from asct.doctor.asked import asked
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
-from asct.engine.circumstances import busy
+from asct.doctor.sampling import take
 from asct.engine.ports import Collaborators
 from asct.engine.site import owner_of
 from asct.errors import ConnectError, HostLocked, NotMeasured
 from asct.facts import describe
 from asct.hosts.base import Host, Session
 from asct.plan.model import Destroys, HostSpec
+from asct.planner.model import Job
+from asct.sdk.facts import HostFacts
 from asct.sdk.guard import KERNEL
 
 _TURN_S = 0.2
@@ -23,29 +31,49 @@ _TURN_S = 0.2
 
 
 def examine(
-    spec: HostSpec, ports: Collaborators, folder: Path, plan_folder: Path, given_up: Sequence[Destroys] = ()
+    spec: HostSpec,
+    ports: Collaborators,
+    folder: Path,
+    plan_folder: Path,
+    given_up: Sequence[Destroys] = (),
+    jobs: Sequence[Job] | None = None,
 ) -> HostReport:
     """What there is to say of a host. `folder` takes raw files; `given_up` are devices that a plan consents to destroy
-    there. A host that cannot be looked at is a report too."""
+    there, `jobs` what it measures there (None: no plan). A host that cannot be looked at is a report too."""
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
             _enter(host)
             facts = ports.collect_facts(host, folder / "facts")
-            guard = ports.provide(host, KERNEL, facts, folder / "build").path
-            warning = busy(facts)
-            return HostReport(
+            sample, missed = take(host)
+            plan = asked(host, facts, ports, jobs) if jobs is not None else None
+            found = assess(facts, sample, plan.wanted if plan else None)
+            report = HostReport(
                 name=spec.name,
                 transport=spec.transport,
                 address=spec.address,
                 status="ok",
                 description=describe(facts),
-                problems=(warning,) if warning is not None else (),
-                disks=scan(host, guard, folder),
-                consents=consents(host, guard, folder, given_up),
+                collected_at=facts.collected_at,
+                problems=plan.lacking if plan else (),
+                findings=tuple(found.findings),
+                unseen=(*found.unseen, *missed),
+                subjects=plan.subjects if plan else None,
             )
+            return _with_disks(report, host, facts, ports, folder, given_up)
     except (NotMeasured, HostLocked) as error:
         status: Status = "unreachable" if isinstance(error, ConnectError) else "unfit"
         return HostReport(spec.name, spec.transport, spec.address, status, problems=error.diagnostics)
+
+
+def _with_disks(
+    report: HostReport, host: Host, facts: HostFacts, ports: Collaborators, folder: Path, given_up: Sequence[Destroys]
+) -> HostReport:
+    """The report and what the kernel guard sees; without a guard what else was found is still worth telling."""
+    try:
+        guard = ports.provide(host, KERNEL, facts, folder / "build").path
+        return replace(report, disks=scan(host, guard, folder), consents=consents(host, guard, folder, given_up))
+    except NotMeasured as error:
+        return replace(report, status="unfit", problems=(*report.problems, *error.diagnostics))
 
 
 def _enter(host: Host) -> None:

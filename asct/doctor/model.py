@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from asct.diagnostics.model import Diagnostic
+from asct.sdk.disturbance import Disturbance, Unseen
 
 SCHEMA = "asct.doctor/1"
 _CONTENT: Final = ("signature", "data")
@@ -58,19 +59,32 @@ class Consented:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """One host. `problems` say what could not be looked at, or what would make results worse."""
+    """One host. `problems` say what could not be looked at, or what it lacks for the plan; `findings` what disturbs
+    measurement there, the surest first, and `unseen` what could not be judged. `subjects` are what the plan measures
+    there, None without a plan; `collected_at` is the time of the facts."""
 
     name: str
     transport: str
     address: str
     status: Status
     description: str = ""
+    collected_at: str = ""
     problems: tuple[Diagnostic, ...] = ()
+    findings: tuple[Disturbance, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
+    subjects: frozenset[str] | None = None
     disks: tuple[Disk, ...] = ()
     consents: tuple[Consented, ...] = ()
 
+    def touching(self) -> tuple[Disturbance, ...]:
+        """The findings that touch what the plan measures; without a plan all that touch anything."""
+        return tuple(
+            item for item in self.findings if (item.touches if self.subjects is None else item.about(self.subjects))
+        )
+
     def to_json(self) -> dict[str, Any]:
-        """As a host of asct.doctor/1."""
+        """As a host of asct.doctor/1; `touches_plan` of a finding is null without a plan."""
+        planned = None if self.subjects is None else self.touching()
         return {
             "name": self.name,
             "transport": self.transport,
@@ -78,6 +92,11 @@ class HostReport:
             "status": self.status,
             "description": self.description,
             "problems": [item.to_json() for item in self.problems],
+            "findings": [
+                {**item.model_dump(mode="json"), "touches_plan": None if planned is None else item in planned}
+                for item in self.findings
+            ],
+            "unseen": [item.model_dump(mode="json") for item in self.unseen],
             "disks": [
                 {**asdict(disk), "target": disk.target, "with_overwrite": disk.with_overwrite} for disk in self.disks
             ],

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
+from asct.disturbances import assess
+from asct.engine.disturbing import notice, wanted
 from asct.engine.job import JobRunner, JobState
 from asct.engine.shared import Shared
 from asct.engine.site import Site, reasons
@@ -14,6 +16,7 @@ from asct.facts.describe import describe
 from asct.plan.model import HostSpec
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark
+from asct.sdk.disturbance import subjects
 from asct.sdk.record import Scalar
 from asct.store.model import HostEntry
 
@@ -53,12 +56,22 @@ class HostSession:
         runners = [JobRunner(self._shared, self._site, state) for state in self.states]
         for runner in runners:
             runner.preflight()
+        self._tell_disturbances()
         self._site.connection.plan_jobs([brief for runner in runners if (brief := runner.brief()) is not None])
         for runner in runners:
             runner.run(self._exports())
             if self._site.host is None:
                 self._lost("it did not answer again after the connection broke")
                 break
+
+    def _tell_disturbances(self) -> None:
+        """What disturbs the jobs from the start: kept, and told in a line when it touches them. Raises HostLost."""
+        host, facts = self._site.connection, self._site.facts
+        found = assess(facts, wanted=wanted(host, (state.demand for state in self.states)))
+        self._shared.writer.disturbances(self.entry.name, found)
+        line = notice(found, {word for state in self.states for word in subjects(state.benchmark)})
+        if line is not None:
+            self._shared.bus.notice(self.entry.name, line)
 
     def interrupt(self) -> None:
         """From another thread: end what runs now."""

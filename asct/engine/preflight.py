@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from asct.diagnostics.model import Diagnostic
+from asct.disturbances.tools import PACKAGES
 from asct.sdk.facts import HostFacts
 from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.needs import Needs, Privilege
@@ -14,12 +15,6 @@ from asct.values.cpulist import format_cpulist
 
 RESERVE_BYTES = 512 << 20
 """Free space that a scratch file leaves on the host."""
-
-PACKAGES: dict[str, str] = {
-    "blkdiscard": "util-linux", "fio": "fio", "hdparm": "hdparm", "mpstat": "sysstat", "numactl": "numactl",
-    "nvme": "nvme-cli", "perf": "linux-perf", "sg_format": "sg3-utils", "sg_sanitize": "sg3-utils",
-}  # fmt: skip
-"""The Debian package that brings a program, for hints."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from contextlib import suppress
 from functools import partial
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.circumstances import busy
 from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.gate import HostGate, JobGate, Occasion
 from asct.engine.inspection import Inspected, inspected
@@ -88,9 +87,6 @@ class Site:
         self.programs = Programs(facts, elevated=self._rights.granted)
         self._shared.writer.facts(self.name, facts)
         self._shared.bus.emit(HostReady(self.name, describe(facts), host.work))
-        warning = busy(facts)
-        if warning is not None:
-            self._shared.bus.notice(self.name, warning)
 
     def _enter(self, host: Host) -> None:
         """Open it for this run. Two hosts of a plan that are the same machine measure one after the other."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from asct.analysis.grid import Grid, plain
-from asct.analysis.report import HostPart, Report, Section, build
+from asct.analysis.report import HostCard, HostPart, Report, Section, build
 from asct.analysis.view import RunView
 
 NAME = "markdown"
@@ -110,7 +110,7 @@ def _measured(report: Report) -> Sequence[str]:
         lines += [f"**{escape(host.name)}**{state} {escape(host.line)}", "", "<details><summary>Facts</summary>", ""]
         lines += ["| Fact | Value |", "| --- | --- |"]
         lines += [_row((escape(label), escape(value))) for label, value in host.rows]
-        lines += ["", "</details>", ""]
+        lines += ["", "</details>", "", *_disturbances(host)]
     if report.headlines:
         lines += ["| Host | Benchmark | Figure | Value | |", "| --- | --- | --- | ---: | --- |"]
         for item in report.headlines:
@@ -118,6 +118,19 @@ def _measured(report: Report) -> Sequence[str]:
             cells = (item.host, item.id, item.label, f"{item.value} {item.unit}", detail)
             lines.append(_row(escape(text) for text in cells))
     return lines
+
+
+def _disturbances(host: HostCard) -> list[str]:
+    """What disturbs measurement on a host, folded; the effect beside each benchmark stands there."""
+    if not host.disturbances:
+        return []
+    lines = [f"<details><summary>What disturbs measurement ({len(host.disturbances)})</summary>", ""]
+    for item in host.disturbances:
+        told = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in item.rows)
+        lines.append(f"- **{escape(item.title)}** {told}")
+        for label, text in (("fix", item.fix), ("undo", item.undo)):
+            lines += [f"  - {label}, as root: " + "; ".join(map(code, text.splitlines()))] if text else []
+    return [*lines, "", "</details>", ""]
 
 
 def _sections(report: Report) -> list[str]:
@@ -139,6 +152,8 @@ def _part(part: HostPart, several: bool) -> list[str]:
     lines += [f"{escape(part.line)}.", ""]
     if part.note:
         lines += [f"_{escape(part.note)}_", ""]
+    lines += [f"- ⚠️ disturbed by **{escape(item.title)}**: {prose(item.effect)}" for item in part.disturbed]
+    lines += [""] * bool(part.disturbed)
     lines += [f"- ⚠️ {prose(remark)}" for remark in part.remarks] + [""] * bool(part.remarks)
     for grid in part.grids:
         lines += [f"**{escape(grid.caption)}**", "", table(grid)]

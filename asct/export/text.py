@@ -59,6 +59,8 @@ def _part(report: Report, job_id: str, part: HostPart, width: int) -> list[str]:
     blocks = [_wrapped(f"{where}{part.line}", width)]
     if part.note:
         blocks.append(_wrapped(part.note, width))
+    if part.disturbed:
+        blocks.append(_wrapped(f"disturbed by: {', '.join(item.title for item in part.disturbed)}", width))
     blocks += [_wrapped(remark, width) for remark in part.remarks]
     for grid in part.grids:
         title = grid.caption

@@ -21,6 +21,7 @@ VERSIONS: dict[str, int] = {
     "run": 1,
     "record": 1,
     "facts": 1,
+    "disturbances": 1,
     "status": 1,
     "command": 1,
     "event": 1,

@@ -56,7 +56,7 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 
 
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
-        "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
+        "disturbances", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
 _REPORTS = ("*.csv", "report.*", "annotations.txt", "records.parquet")
 """What `asct report` and `asct run --format` write beside a run."""
 

@@ -2,7 +2,7 @@
 
     results/<plan name>/<run id>/      latest -> newest
       run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
-      facts/<host>.json  facts/<host>/
+      facts/<host>.json  facts/<host>/  disturbances/<host>.json
       jobs/<host>/<id>/audit.json  jobs/<host>/<id>/audit/<number>-<occasion>/
       jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/
       build/<host>/
@@ -92,6 +92,9 @@ class RunLayout:
 
     def facts_raw(self, host: str) -> Path:
         return self.root / "facts" / safe_name(host)
+
+    def disturbances(self, host: str) -> Path:
+        return self.root / "disturbances" / f"{safe_name(host)}.json"
 
     def build(self, host: str) -> Path:
         return self.root / "build" / safe_name(host)

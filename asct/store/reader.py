@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
+from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
 from asct.store.layout import RunLayout, safe_name
@@ -60,6 +61,15 @@ class StoredRun:
             path = self.layout.facts(safe_host(host.name))
             if path.exists():
                 found[host.name] = load(HostFacts, "facts", self.inside(path))
+        return found
+
+    def disturbances(self) -> dict[str, Disturbances]:
+        """What disturbed each host from the start; runs of before this was looked at have none."""
+        found = {}
+        for host in self.run.hosts:
+            path = self.layout.disturbances(safe_host(host.name))
+            if path.exists():
+                found[host.name] = load(Disturbances, "disturbances", self.inside(path))
         return found
 
     def resolved(self) -> dict[str, Any]:

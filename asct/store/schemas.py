@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from asct.diagnostics.model import Diagnostic
 from asct.resources import folder
+from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.audit import Audit
@@ -26,6 +27,7 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "run": (Run, "run.json: what was run, where, and how it ended"),
     "record": (Record, "one line of records.jsonl: one measured value with its coordinates"),
     "facts": (HostFacts, "facts/<host>.json: what is known of a host"),
+    "disturbances": (Disturbances, "disturbances/<host>.json: what disturbs measurement on a host, with fix and undo"),
     "status": (Status, "status.json: how one repeat ended"),
     "command": (Command, "command.json: what one repeat ran, literally"),
     "step": (StepNote, "one line of steps.jsonl: a finished step of a repeat that can go on behind it"),

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
+from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.files import LineFile, clear_unfinished, write_atomic, write_error, writing
@@ -122,6 +123,12 @@ class RunWriter:
         path = self.layout.facts(host)
         self._make(path.parent)
         self._put(path, _document(facts))
+
+    def disturbances(self, host: str, found: Disturbances) -> None:
+        """disturbances/<host>.json."""
+        path = self.layout.disturbances(host)
+        self._make(path.parent)
+        self._put(path, _document(found))
 
     def facts_folder(self, host: str) -> Path:
         """facts/<host>/, made."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from asct.engine.ports import Collaborators
 from asct.hosts.base import Host
+from asct.registry import installed
 from asct.sdk.facts import HostFacts
 from tests.engine import plant
 
@@ -50,4 +51,4 @@ def guard(*bodies: dict[str, Any], status: int = 0) -> Callable[..., plant.FakeB
 
 
 def ports(*bodies: dict[str, Any], status: int = 0) -> Collaborators:
-    return plant.collaborators(provide=guard(*(bodies or LOOK), status=status))
+    return plant.collaborators(catalog=installed(), provide=guard(*(bodies or LOOK), status=status))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from asct.engine.circumstances import busy
 from asct.engine.preflight import Demand, check, unfit, version_key
 from asct.sdk.facts import HostFacts, Memory, ToolFact
 from asct.sdk.needs import Needs, Scratch
@@ -19,24 +18,6 @@ GIB = 1 << 30
 
 def facts(**fields: object) -> HostFacts:
     return HostFacts.model_validate({"host": "h", "collected_at": "now", **fields})
-
-
-@pytest.mark.parametrize(
-    ("load", "told"),
-    [
-        ({"load1": 9.0, "cpu_pressure_avg10": 2.0}, None),  # pressure is of now, the load average lags behind
-        ({"load1": 0.1, "cpu_pressure_avg10": 34.8}, "35 % of the last ten seconds"),
-        ({"load1": 3.3}, "load 3.3 on 2 CPUs"),
-        ({"load1": 1.9}, None),
-        ({}, None),
-    ],
-)
-def test_a_busy_host_is_told(load: dict[str, float], told: str | None) -> None:
-    found = busy(facts(load=load, cpu={"online": [0, 1]}))
-    assert (found is None) == (told is None)
-    if found is not None and told is not None:
-        assert found.severity == "warning"
-        assert told in found.message
 
 
 def codes(need: Needs, known: HostFacts, found: dict[str, str] | None = None) -> list[str]:

@@ -67,6 +67,7 @@ class FakeLatency(_Fake):
     name = "latency-sweep"
     title = "Memory latency by data size"
     version = "1"
+    keywords = ("memory", "latency")
     summary = "Latency of dependent loads over chains of 128 B to 1 GiB; finds the levels of cache."
     params_model = LatencyParams
     metrics = (
@@ -138,6 +139,7 @@ class FakeDepth(_Fake):
     name = "storage-io-depth-sweep"
     title = "Storage by queue depth"
     version = "1"
+    keywords = ("storage",)
     summary = "Random reads with 1 to 128 requests in flight: bandwidth, rate, latency and processor time."
     params_model = DepthParams
     flags: ClassVar[dict[str, str]] = {"noisy": "the value did not settle", "unseen": "stands in no table"}

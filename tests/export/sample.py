@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from asct.sdk.disturbance import Disturbance, Disturbances
 from asct.sdk.facts import (
     Cache,
     Cpu,
@@ -61,6 +62,7 @@ def write_sample(results: Path, sample: Sample = Sample()) -> Path:
     try:
         for number, host in enumerate(sample.hosts):
             writer.facts(host, facts(host, sample.text))
+            writer.disturbances(host, disturbances(host, sample.text))
             _latency(writer, host, 1 + 0.12 * number)
             _depths(writer, sample, host, 1 + 0.2 * number)
         writer.finish(ended_at="2026-11-21T04:29:41Z", status=sample.status, exit_code=0)
@@ -101,6 +103,32 @@ def facts(host: str, text: str = "") -> HostFacts:
         work_filesystem="ext4",
         unknown={"cpu.governor": "no cpufreq in this guest"},
     )  # fmt: skip
+
+
+def disturbances(host: str, text: str = "") -> Disturbances:
+    """One that touches both benchmarks, one that touches storage, one that may touch something."""
+    governor = Disturbance(
+        name="governor", title="governor schedutil" + text, seen="CPU 0-7: schedutil (driver acpi-cpufreq)" + text,
+        effect="clocks below the highest: latency in seconds is higher, bandwidth and IOPS are lower",
+        touches=["memory", "storage"], sure="likely", why="the clock follows the load of before",
+        fix=["for n in $(seq 0 7); do", "  echo performance >/sys/devices/system/cpu/cpu$n/cpufreq/scaling_governor",
+             "done"],
+        undo=["for n in $(seq 0 7); do", "  echo schedutil >/sys/devices/system/cpu/cpu$n/cpufreq/scaling_governor",
+              "done"],
+        scripted=True, source="Linux, Documentation/admin-guide/pm/cpufreq.rst",
+    )  # fmt: skip
+    dirty = Disturbance(
+        name="dirty-pages", title="1G to be written back", seen="1G of the file cache are newer than the drives",
+        effect="the kernel writes them to the drives while these are measured: latency is higher",
+        touches=["storage"], sure="certain", why="they are written within some thirty seconds", fix=["sync"],
+        advice="there is nothing to undo" + text, source="Documentation/admin-guide/sysctl/vm.rst",
+    )  # fmt: skip
+    boost = Disturbance(
+        name="boost", title="boost on", seen="clocks above the nominal one may be used", effect="values differ",
+        touches=["memory", "storage"], sure="possible", why="a cool machine holds it", source="cpufreq.rst",
+        fix=["echo 0 >/sys/devices/system/cpu/cpufreq/boost"], undo=["echo 1 >/sys/devices/system/cpu/cpufreq/boost"],
+    )  # fmt: skip
+    return Disturbances(host=host, findings=[dirty, governor, boost])
 
 
 def _run(sample: Sample) -> Run:

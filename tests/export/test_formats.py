@@ -132,7 +132,7 @@ def test_csv_of_several_hosts_says_which(view: Viewer, tmp_path: Path) -> None:
 def test_json_is_one_document_without_nan(view: Viewer) -> None:
     body = json.loads(render(view(), "json"), parse_constant=pytest.fail)
     assert body["schema"] == "asct.report/1"
-    assert list(body) == ["schema", "run", "facts", "benchmarks", "records"]
+    assert list(body) == ["schema", "run", "facts", "disturbances", "benchmarks", "records"]
     levels = body["benchmarks"]["latency-sweep"]["local"]["tables"]["levels"]
     assert levels[3]["Latency [ns]"] == 98.1
     assert body["run"]["verdicts"][0]["outcome"] == "pass"

@@ -6,11 +6,14 @@ import tempfile
 import textwrap
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from asct.cli.disturbed import disturbed_lines
+from asct.cli.files import output_folder, write_text
 from asct.cli.options import Settings, shared_options
 from asct.cli.words import counted
 from asct.engine.forks import FORKS
@@ -18,7 +21,9 @@ from asct.engine.forks import FORKS
 if TYPE_CHECKING:
     from asct.cli.console import Console
     from asct.doctor import Disk, HostReport, Objection
+    from asct.engine.ports import Collaborators
     from asct.plan.model import Destroys, HostSpec
+    from asct.planner.model import Job
 
 _NOT_LOOKED_AT = 3
 _NARROWEST = 40
@@ -29,26 +34,36 @@ _NARROWEST = 40
 @click.option(
     "--host", "hosts", multiple=True, metavar="H", help="Only this host; without a plan [USER@]ADDRESS[:PORT]."
 )
+@click.option("--fix-script", is_flag=True, help="Print a script for root that applies the fixes, and undoes them.")
+@click.option(
+    "-o", "--output-dir", type=click.Path(file_okay=False), help="With --fix-script: one file for each host, there."
+)
+@click.option("--force", is_flag=True, help="Use an output folder that exists.")
 @shared_options
-def command(settings: Settings, plan: str | None, hosts: tuple[str, ...]) -> int:
-    """Look at the hosts of a plan, or at this machine: each block device, whether a job could write to it, and why not.
+def command(
+    settings: Settings,
+    plan: str | None,
+    hosts: tuple[str, ...],
+    fix_script: bool,
+    output_dir: str | None,
+    force: bool,
+) -> int:
+    """Look at the hosts of a plan, or at this machine.
+
+    What disturbs measurement there, with its effect on the results, fix and undo; each block device, whether a job
+    could write to it, and why not. With a plan, first what touches what it measures.
 
     Reads only, and never runs sudo. Exit code 3 when a host could not be looked at.
     """
-    from asct.doctor import examine
     from asct.engine.ports import default_collaborators
 
-    specs, given_up, folder = _chosen(settings, plan, hosts)
-    ports = default_collaborators()
-    with tempfile.TemporaryDirectory(prefix="asct-doctor-") as raw:
-
-        def look(spec: HostSpec) -> HostReport:
-            mine = [item for item in given_up if item.host == spec.name]
-            return examine(spec, ports, Path(raw, spec.name), folder, mine)
-
-        with ThreadPoolExecutor(min(FORKS, len(specs))) as pool:
-            reports = list(pool.map(look, specs))
-    if settings.json:
+    asked = _chosen(settings, plan, hosts)
+    _check_usage(settings, fix_script, output_dir, len(asked.specs))
+    place = output_folder(output_dir, force) if output_dir is not None else None
+    reports = _look(asked, default_collaborators())
+    if fix_script:
+        _write_scripts(settings.console, reports, place)
+    elif settings.json:
         from asct.doctor.model import SCHEMA
 
         settings.console.document({"schema": SCHEMA, "hosts": [report.to_json() for report in reports]})
@@ -58,18 +73,69 @@ def command(settings: Settings, plan: str | None, hosts: tuple[str, ...]) -> int
     return 0 if all(report.status == "ok" for report in reports) else _NOT_LOOKED_AT
 
 
-def _chosen(
-    settings: Settings, plan: str | None, hosts: Sequence[str]
-) -> tuple[list[HostSpec], Sequence[Destroys], Path]:
-    """The hosts to look at, what a plan gives up on them, and where the relative paths of the plan start."""
+@dataclass(frozen=True)
+class _Asked:
+    """The hosts to look at, what a plan gives up on them, where its relative paths start, its jobs (None: no plan)."""
+
+    specs: list[HostSpec]
+    given_up: Sequence[Destroys]
+    folder: Path
+    jobs: Sequence[Job] | None = None
+
+
+def _check_usage(settings: Settings, fix_script: bool, output_dir: str | None, hosts: int) -> None:
+    if output_dir is not None and not fix_script:
+        raise click.UsageError("`--output-dir` goes with `--fix-script`")
+    if fix_script and settings.json:
+        raise click.UsageError("`--fix-script` prints a script; `--json` has the same fixes, as `fix` and `settings`")
+    if fix_script and hosts > 1 and output_dir is None:
+        raise click.UsageError(f"{hosts} hosts have a script each: name a folder for them (`-o`), or one `--host`")
+
+
+def _look(asked: _Asked, ports: Collaborators) -> list[HostReport]:
+    """Every host at the same time."""
+    from asct.doctor import examine
+
+    with tempfile.TemporaryDirectory(prefix="asct-doctor-") as raw:
+
+        def look(spec: HostSpec) -> HostReport:
+            mine = [item for item in asked.given_up if item.host == spec.name]
+            jobs = None if asked.jobs is None else [job for job in asked.jobs if job.host == spec.name]
+            return examine(spec, ports, Path(raw, spec.name), asked.folder, mine, jobs)
+
+        with ThreadPoolExecutor(min(FORKS, len(asked.specs))) as pool:
+            return list(pool.map(look, asked.specs))
+
+
+def _write_scripts(console: Console, reports: Sequence[HostReport], place: Path | None) -> None:
+    """To standard output, or a file for each host, named; a host that could not be looked at has none."""
+    from asct.disturbances.script import script
+    from asct.store.layout import safe_name
+
+    for report in reports:
+        console.diagnostics(report.problems)
+        if not report.collected_at:
+            continue
+        file = place / f"{safe_name(report.name)}.sh" if place is not None else None
+        findings = report.findings if report.subjects is None else report.touching()
+        text = script(report.name, report.collected_at, findings, file.name if file is not None else "FILE")
+        if file is None:
+            click.echo(text, nl=False)
+        else:
+            write_text(file, text)
+            console.result(str(file))
+
+
+def _chosen(settings: Settings, plan: str | None, hosts: Sequence[str]) -> _Asked:
     from asct.cli.targets import host_of
 
     if plan is None:
-        return [host_of(name) for name in hosts or (None,)], (), Path.cwd()
+        return _Asked([host_of(name) for name in hosts or (None,)], (), Path.cwd())
     from asct.cli.loading import Choice, load
 
     resolved = load(settings, plan, Choice(hosts=tuple(hosts)))
-    return list(resolved.hosts.values()), resolved.safety.destroys, Path(plan).resolve().parent
+    specs = list(resolved.hosts.values())
+    return _Asked(specs, resolved.safety.destroys, Path(plan).resolve().parent, resolved.jobs)
 
 
 def _print(console: Console, report: HostReport, *, first: bool) -> None:
@@ -78,8 +144,13 @@ def _print(console: Console, report: HostReport, *, first: bool) -> None:
     place = f" ({report.transport} {report.address})" if report.address else f" ({report.transport})"
     console.result(f"{report.name}{place}: {report.description or report.status}")
     console.diagnostics(report.problems)
+    if report.collected_at:
+        console.result("")
+        for line in disturbed_lines(report, console.out.width, whole=console.look.verbosity > 0):
+            console.result(line)
     if report.status != "ok":
         return
+    console.result("")
     able = sum(disk.with_overwrite for disk in report.disks)
     console.result(f"  {counted(len(report.disks), 'block device')}, {able} of which a job could write to with consent")
     for disk in report.disks:

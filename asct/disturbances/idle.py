@@ -1,0 +1,42 @@
+"""Idle states that take long to wake from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from asct.disturbances.build import Found, Look, scripted
+from asct.sdk.disturbance import Setting
+from asct.values.cpulist import format_cpulist
+
+LONG_US: Final = 10
+"""A fast NVMe drive answers in some ten microseconds: from here on waking up is seen in its latency."""
+
+
+def look(seen: Look) -> Found:
+    """One finding on all states that wake slowly."""
+    cpu = seen.facts.cpu
+    if not cpu.idle_states:
+        yield from seen.unseen("idle states", "cpu.idle_states", "cpu.idle_driver")
+    settings, named, longest = [], [], 0
+    for number, state in enumerate(cpu.idle_states):
+        free = sorted(set(cpu.online) - set(state.disabled_cpus))
+        if state.latency_us is None or state.latency_us < LONG_US or not free:
+            continue
+        path = f"/sys/devices/system/cpu/cpu{{}}/cpuidle/state{number}/disable"
+        settings.append(Setting(path=path, value="1", was="0", numbers=free))
+        named.append(f"{state.name} {state.latency_us} µs on CPU {format_cpulist(free)}")
+        longest = max(longest, state.latency_us)
+    if not settings:
+        return
+    yield scripted(
+        settings,
+        name="idle-states",
+        title=f"idle states that take up to {longest} µs to wake from",
+        seen="; ".join(named),
+        effect=f"a CPU that waits for a drive may sleep meanwhile: up to {longest} µs more for each request, seen most "
+        "with few requests in flight, so latency is higher and IOPS are lower; programs that never wait are not hurt",
+        touches=["storage.latency", "storage.iops", "storage.bandwidth"],
+        sure="likely",
+        why="the kernel chooses the state by how long it expects to sleep, and may be wrong",
+        source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
+    )

@@ -1,0 +1,89 @@
+"""Interrupts: who moves them, where they may go, which CPUs take many."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from asct.disturbances.build import Found, Look, scripted
+from asct.sdk.disturbance import Disturbance, Setting
+from asct.values.cpulist import format_cpulist
+
+_MANY: Final = 1000.0
+"""Interrupts of devices a second: at some microseconds each, a CPU loses a percent or so to its devices."""
+_AFFINITY: Final = "Linux, Documentation/core-api/irq/irq-affinity.rst"
+
+
+def look(seen: Look) -> Found:
+    """Findings on interrupts."""
+    yield from _balanced(seen)
+    yield from _isolated(seen)
+    yield from _many(seen)
+
+
+def _balanced(seen: Look) -> Found:
+    moves = seen.facts.system.irqbalance
+    if moves is None:
+        yield from seen.unseen("irqbalance", "system.irqbalance")
+    if not moves:
+        return
+    yield Disturbance(
+        name="irqbalance",
+        title="irqbalance runs",
+        seen="the daemon that moves interrupts between CPUs runs",
+        effect="every ten seconds the interrupts of drives and networks may go to other CPUs: latency and IOPS of "
+        "storage change in steps, and CPUs that memory is measured on take interrupts",
+        touches=["storage", "memory.latency"],
+        sure="possible",
+        why="only where the load of interrupts changes; NVMe drives have queues whose interrupts it cannot move",
+        fix=["systemctl stop irqbalance"],
+        undo=["systemctl start irqbalance"],
+        scripted=True,
+        source=f"irqbalance(1); {_AFFINITY}",
+    )
+
+
+def _isolated(seen: Look) -> Found:
+    """Interrupts that may go to CPUs which were set aside."""
+    system, isolated = seen.facts.system, set(seen.facts.cpu.isolated)
+    if isolated and not system.irq_default_affinity:
+        yield from seen.unseen("where interrupts may go", "system.irq_default_affinity")
+    hit, rest = isolated & set(system.irq_default_affinity), set(system.irq_default_affinity) - isolated
+    if not hit or not rest:
+        return
+    yield scripted(
+        [Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))],
+        name="irq-affinity",
+        title="interrupts on isolated CPUs",
+        seen=f"interrupts may go to CPU {format_cpulist(hit)}, which the kernel keeps free of other work",
+        effect="CPUs that were set aside to be quiet take interrupts: latency has outliers",
+        touches=["memory.latency", "storage.latency"],
+        sure="likely",
+        why="this is where an interrupt goes by default; those that exist already keep their own smp_affinity",
+        source=_AFFINITY,
+    )
+
+
+def mask(cpus: Collection[int]) -> str:
+    """CPUs as the kernel writes them in hexadecimal, in groups of 32 bits from the highest: `00000001,ffffffff`."""
+    bits = sum(1 << cpu for cpu in set(cpus))
+    groups = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(0, max(1, bits.bit_length()), 32)]
+    return ",".join(reversed(groups))
+
+
+def _many(seen: Look) -> Found:
+    rates = {cpu: rate for cpu, rate in (seen.sample.interrupts if seen.sample else {}).items() if rate >= _MANY}
+    if not rates:
+        return
+    yield Disturbance(
+        name="interrupts",
+        title=f"up to {max(rates.values()):,.0f} interrupts a second",
+        seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} interrupts of devices a second",
+        effect="each interrupt stops what runs on its CPU for some microseconds and takes lines of its caches: latency "
+        "has outliers, and its spread is wider",
+        touches=["memory", "storage"],
+        sure="likely",
+        why="devices are in use while nothing is measured",
+        advice="end the traffic of networks and drives, or move it (/proc/irq/N/smp_affinity_list)",
+        source=f"proc_interrupts(5); {_AFFINITY}",
+    )

@@ -1,0 +1,127 @@
+"""What two looks at a host a second apart show: how busy each CPU is, steal, interrupts, throttling. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+SECONDS: Final = 1
+_FILES: Final = (
+    "/proc/stat /proc/pressure/cpu /proc/pressure/memory /proc/pressure/io"
+    " /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_throttle_count"
+)
+# /proc/interrupts has a column for each CPU and a row for each of its devices, thousands by thousands on a large host:
+# awk sums the columns of the numbered rows, which are those of devices (proc_interrupts(5)).
+SCRIPT: Final = rf"""LC_ALL=C; export LC_ALL
+look() {{
+  echo "look $1"
+  read -r up rest </proc/uptime && echo "uptime:$up"
+  grep -vE '^(intr|softirq)' /dev/null {_FILES} 2>/dev/null
+  awk 'NR == 1 {{ split($0, cpu); n = NF; next }}
+    $1 ~ /^[0-9]+:$/ {{ for (i = 1; i <= n; i++) sum[i] += $(i + 1) }}
+    END {{ for (i = 1; i <= n; i++) printf "interrupts:%s %.0f\n", cpu[i], sum[i] }}' /proc/interrupts 2>/dev/null
+}}
+look 1
+sleep {SECONDS}
+look 2
+"""
+"""For `sh -s`: one exchange, a few processes, nothing changed."""
+
+_CPU: Final = re.compile(r"cpu(\d{1,6})((?: \d{1,19}){7,})", re.ASCII)
+_NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,9})?", re.ASCII)
+_THROTTLE: Final = re.compile(r"/sys/devices/system/cpu/cpu\d{1,6}/thermal_throttle/(core|package)_throttle_count")
+_IDLE, _IOWAIT, _STEAL = 3, 4, 7
+_K = TypeVar("_K", int, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Between two looks. `busy`, `steal`: shares of the time of each CPU (0 to 1) that other work had, and that the
+    hypervisor gave to others; `interrupts`: those of devices a second on each CPU; `running`: tasks that could run
+    besides the one that looks; `pressure`: shares of the time in which some task waited for cpu, memory, io;
+    `throttled`: how often heat stopped a CPU meanwhile, None where the kernel does not count it."""
+
+    busy: Mapping[int, float] = field(default_factory=dict)
+    steal: Mapping[int, float] = field(default_factory=dict)
+    interrupts: Mapping[int, float] = field(default_factory=dict)
+    running: int | None = None
+    pressure: Mapping[str, float] = field(default_factory=dict)
+    throttled: int | None = None
+
+    @property
+    def steal_share(self) -> float | None:
+        """Of the time of all CPUs; None when it is unknown."""
+        return sum(self.steal.values()) / len(self.steal) if self.steal else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Counters:
+    uptime: float | None
+    ticks: Mapping[int, tuple[int, ...]]
+    interrupts: Mapping[int, int]
+    waited_us: Mapping[str, int]
+    running: int | None
+    throttles: int | None
+
+
+def sample_of(text: str) -> Sample | None:
+    """The output of SCRIPT; None when there are not two looks. What is not understood is left out."""
+    _, first, second = (*re.split(r"^look [12]$", text, flags=re.MULTILINE), "", "")[:3]
+    if not first.strip() or not second.strip():
+        return None
+    before, after = _counters(first), _counters(second)
+    elapsed = (after.uptime or 0.0) - (before.uptime or 0.0)
+    shares = {cpu: _shares(before.ticks[cpu], ticks) for cpu, ticks in after.ticks.items() if cpu in before.ticks}
+    known = {cpu: pair for cpu, pair in shares.items() if pair is not None}
+    both = before.throttles is not None and after.throttles is not None
+    return Sample(
+        busy={cpu: busy for cpu, (busy, _) in known.items()},
+        steal={cpu: steal for cpu, (_, steal) in known.items()},
+        interrupts=_rates(before.interrupts, after.interrupts, elapsed),
+        running=after.running,
+        pressure={name: share / 1e6 for name, share in _rates(before.waited_us, after.waited_us, elapsed).items()},
+        throttled=max(0, (after.throttles or 0) - (before.throttles or 0)) if both else None,
+    )
+
+
+def _rates(before: Mapping[_K, int], after: Mapping[_K, int], elapsed: float) -> dict[_K, float]:
+    if elapsed <= 0:
+        return {}
+    return {key: max(0, after[key] - before[key]) / elapsed for key in after if key in before}
+
+
+def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, float] | None:
+    """Busy and steal. Guests' time is part of user's already (proc_stat(5)), so the first eight fields count."""
+    grown = [max(0, late - early) for early, late in zip(before[:8], after[:8], strict=False)]
+    total = sum(grown)
+    if total == 0:  # a CPU that slept through without a tick
+        return None
+    steal = grown[_STEAL] if len(grown) > _STEAL else 0
+    return (total - grown[_IDLE] - grown[_IOWAIT] - steal) / total, steal / total
+
+
+def _counters(text: str) -> _Counters:
+    uptime, running = None, None
+    ticks: dict[int, tuple[int, ...]] = {}
+    interrupts: dict[int, int] = {}
+    waited: dict[str, int] = {}
+    throttles: list[int] = []
+    for line in text.splitlines():
+        path, _, rest = line.partition(":")
+        if path == "uptime":
+            uptime = float(rest) if _NUMBER.fullmatch(rest) else None
+        elif path == "interrupts":
+            found = re.fullmatch(r"CPU(\d{1,6}) (\d{1,18})", rest, re.ASCII)
+            interrupts.update({int(found[1]): int(found[2])} if found else {})
+        elif path == "/proc/stat":
+            if row := _CPU.fullmatch(rest.strip()):
+                ticks[int(row[1])] = tuple(map(int, row[2].split()))
+            elif found := re.fullmatch(r"procs_running (\d{1,9})", rest, re.ASCII):
+                running = max(0, int(found[1]) - 1)
+        elif path.startswith("/proc/pressure/") and (found := re.match(r"some .*total=(\d{1,18})$", rest, re.ASCII)):
+            waited[path.rpartition("/")[2]] = int(found[1])
+        elif _THROTTLE.fullmatch(path) and re.fullmatch(r"\d{1,18}", rest, re.ASCII):
+            throttles.append(int(rest))
+    return _Counters(uptime, ticks, interrupts, waited, running, sum(throttles) if throttles else None)

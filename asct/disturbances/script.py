@@ -1,0 +1,157 @@
+"""A script for root that applies the fixes of a host and undoes them: POSIX sh, without sudo, every value quoted."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from asct.disturbances.build import counted
+from asct.sdk.disturbance import Disturbance, Setting
+
+LAST: Final = "smt-siblings"
+"""Applied at the end and undone first: it takes CPUs away that others are set for."""
+_WIDTH: Final = 100
+_HEAD: Final = """\
+#!/bin/sh
+# Changes what disturbs measurement on one host, and changes it back.
+#
+#   sh %(file)s apply [NAME...]    what is sure enough, or only what is named
+#   sh %(file)s undo [NAME...]     back to what asct found, all or only what is named
+#
+# Needs root. May be run twice; settings that are lost when the host is started again need no undo then.
+%(about)s
+"""
+_BEGIN: Final = """\
+set -u
+root=${ASCT_ROOT:-} # a folder that is taken for / instead, to try it out
+failed=0
+"""
+_PUT: Final = """\
+put() { # VALUE FILE
+    if [ ! -f "$root$2" ]; then
+        echo "asct: $2 is not there" >&2
+        failed=1
+    elif ! printf '%s\\n' "$1" 2>/dev/null >"$root$2"; then
+        echo "asct: $2 cannot be set to $1" >&2
+        failed=1
+    fi
+}
+"""
+_RUN: Final = """\
+run() { # COMMAND...
+    if ! "$@"; then
+        echo "asct: failed: $*" >&2
+        failed=1
+    fi
+}
+"""
+_TAIL: Final = """\
+usage() {
+    echo "usage: $0 apply|undo [NAME...]; the names: %(all)s" >&2
+    exit 2
+}
+
+case ${1-} in
+apply)
+    part=apply
+    shift
+    [ $# -gt 0 ] || %(sure)s
+    ;;
+undo)
+    part=undo
+    shift
+    [ $# -gt 0 ] || set --%(every)s
+    ;;
+*) usage ;;
+esac
+for name; do
+    case $name in
+    %(pattern)s) ;;
+    *) usage ;;
+    esac
+done
+if [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
+    echo "asct: this needs root; nothing was changed" >&2
+    exit 1
+fi
+for name; do
+    case $part-$name in
+%(cases)s
+    esac
+done
+exit $failed
+"""
+
+
+def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
+    """The text of the script, which will be called `file`. `when` is the time of the facts that the undo restores."""
+    able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
+    by_hand = [item for item in findings if not item.scripted]
+    about = [f"Made for {host} from what was found there at {when}.", *_by_hand(by_hand)]
+    parts = [_HEAD % {"file": file, "about": "\n".join(map(_comment, about))}]
+    parts += [_BEGIN] if able else []
+    parts += [_PUT] if any(item.settings for item in able) else []
+    parts += [_RUN] if any(not item.settings for item in able) else []
+    parts += [_functions(item) for item in able]
+    return "\n".join([*parts, _tail(able) if able else _NOTHING])
+
+
+_NOTHING: Final = """\
+echo "asct: there is nothing that a script could change" >&2
+exit 0
+"""
+
+
+def _by_hand(findings: Iterable[Disturbance]) -> list[str]:
+    """What a person has to do, as comments."""
+    lines = []
+    for item in findings:
+        way = "; ".join([*item.fix, *([item.advice] if item.advice else [])])
+        lines.append(f"By hand: {item.title}: {way}" if way else f"By hand: {item.title}")
+    return lines
+
+
+def _functions(item: Disturbance) -> str:
+    name = item.name.replace("-", "_")
+    head = [f"{item.name}: {item.title}", f"Seen: {item.seen}", f"Effect: {item.effect}",
+            f"{item.sure.capitalize()}: {item.why}"]  # fmt: skip
+    apply, undo = (_body(item, which) for which in ("value", "was"))
+    return "\n".join([*map(_comment, head), f"apply_{name}() {{", *apply, "}", f"undo_{name}() {{", *undo, "}", ""])
+
+
+def _body(item: Disturbance, which: str) -> list[str]:
+    lines = [line for setting in item.settings for line in _put(setting, getattr(setting, which))]
+    if not item.settings:
+        lines = [f"    run {line}" for line in (item.fix if which == "value" else item.undo)]
+    return lines or ["    : # there is nothing to undo"]
+
+
+def _put(setting: Setting, value: str) -> list[str]:
+    if not setting.numbers:
+        return [f"    put {shlex.quote(value)} {shlex.quote(setting.path)}"]
+    before, _, behind = setting.path.partition("{}")
+    path = f'{shlex.quote(before)}"$n"{shlex.quote(behind)}'
+    loop = counted(setting.numbers)
+    return [f"    for n in {loop}; do", f"        put {shlex.quote(value)} {path}", "    done"]
+
+
+def _tail(able: Sequence[Disturbance]) -> str:
+    names = [item.name for item in able]
+    sure = [item.name for item in able if item.sure != "possible" and item.touches]
+    cases = [f"    {part}-{name}) {part}_{name.replace('-', '_')} ;;" for part in ("apply", "undo") for name in names]
+    return _TAIL % {
+        "all": ", ".join(names),
+        "sure": " ".join(["set", "--", *sure]) if sure else "usage",
+        "every": "".join(f" {name}" for name in reversed(names)),
+        "pattern": " | ".join(names),
+        "cases": "\n".join(cases),
+    }
+
+
+def _comment(text: str) -> str:
+    """Words of a host in a comment: nothing ends the line."""
+    plain = re.sub(r"[^\x20-\x7e\xa0-\U0010ffff]|[\u2028\u2029\x85]", " ", text)
+    return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
