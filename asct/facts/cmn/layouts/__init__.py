@@ -12,17 +12,18 @@ from asct.facts.cmn.layouts.common import configuration, node
 from asct.facts.cmn.layouts.controller import controller
 from asct.facts.cmn.layouts.crosspoint import crosspoint
 from asct.facts.cmn.layouts.edge import address_map, bridge, gateway, requester
-from asct.facts.cmn.layouts.home import DVM, home
+from asct.facts.cmn.layouts.home import dvm, home
 from asct.facts.cmn.layouts.names import NODE_TYPES
 from asct.facts.cmn.layouts.products import PRODUCTS, Product
 
 __all__ = ["FieldLayout", "RegisterLayout", "discovery", "registers_of"]
 
 _PREFIXES = {
-    0x1: "por_dn", 0x2: "por_cfgm", 0x3: "por_dt", 0x4: "por_hni", 0x5: "por_hnf", 0x6: "por_mxp", 0x7: "por_sbsx",
-    0xA: "por_rni", 0xD: "por_rnd", 0xF: "por_rnsam", 0x100: "por_cxg_ra", 0x101: "por_cxg_ha", 0x102: "por_cxla",
-    0x103: "por_ccg_ra", 0x104: "por_ccg_ha", 0x105: "por_ccla", 0x200: "cmn_hns",
+    0x1: "por_dn_", 0x2: "por_cfgm_", 0x3: "por_dt_", 0x4: "por_hni_", 0x5: "por_hnf_", 0x6: "por_mxp_",
+    0x7: "por_sbsx_", 0xA: "por_rni_", 0xD: "por_rnd_", 0xF: "por_rnsam_", 0x100: "por_cxg_ra_", 0x101: "por_cxg_ha_",
+    0x102: "por_cxla_", 0x103: "por_ccg_ra_", 0x104: "por_ccg_ha_", 0x105: "por_ccla_", 0x200: "cmn_hns_",
 }  # fmt: skip
+"""How the manuals begin the names of a node's registers. Of the other types only what all nodes have is listed."""
 
 
 @cache
@@ -34,14 +35,13 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
     product = PRODUCTS.get(part)
     if product is None or code not in NODE_TYPES:
         return ()
-    prefix = _PREFIXES.get(code, f"por_{NODE_TYPES[code].lower().replace('-', '')}")
-    return (*node(prefix, product, code), *_own(product, revision, code, prefix))
+    return (*node(_PREFIXES.get(code, ""), product, code), *_own(product, revision, code))
 
 
-def _own(product: Product, revision: str | None, code: int, prefix: str) -> tuple[RegisterLayout, ...]:
+def _own(product: Product, revision: str | None, code: int) -> tuple[RegisterLayout, ...]:
     match code:
         case 0x1:
-            return DVM
+            return dvm(product)
         case 0x2:
             return configuration(product)
         case 0x3:
@@ -53,7 +53,7 @@ def _own(product: Product, revision: str | None, code: int, prefix: str) -> tupl
         case 0x7:
             return bridge(product)
         case 0xA | 0xD:
-            return requester(product, prefix)
+            return requester(product, _PREFIXES[code])
         case 0xF:
             return address_map(product)
         case _:

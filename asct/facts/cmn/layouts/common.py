@@ -15,16 +15,16 @@ _LATER = (CMN_700, CMN_S3)
 
 
 def node(prefix: str, product: Product, code: int) -> tuple[RegisterLayout, ...]:
-    """What identifies a node and counts its children. `prefix` is that of the node's registers (`por_hnf`)."""
+    """What identifies a node and counts its children. `prefix` is that of their names (`por_hnf_`)."""
     info = [bits("node_type", 15, 0, "type of the node", NODE_TYPES), bits("node_id", 31, 16, "where it is")]
     if code != RN_SAM:
         info.append(bits("logical_id", 47, 32, "counts the nodes of this type"))
     if code == XP and product.part in _LATER:
         info.append(bits("num_device_port", 51, 48, "ports for devices"))
     return (
-        read_only(f"{prefix}_node_info", 0x0, "identifies the node", *info),
+        read_only(f"{prefix}node_info", 0x0, "identifies the node", *info),
         read_only(
-            f"{prefix}_child_info",
+            f"{prefix}child_info",
             0x80,
             "where the pointers to the nodes below it are",
             bits("child_count", 15, 0, "how many there are"),

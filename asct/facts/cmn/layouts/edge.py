@@ -49,14 +49,16 @@ _REQUESTERS = {CMN_600: _REQUESTER_FIRST, CMN_600AE: _REQUESTER_FIRST, CMN_650: 
 
 
 def requester(product: Product, prefix: str) -> tuple[RegisterLayout, ...]:
-    """RN-I (`por_rni`) or RN-D (`por_rnd`)."""
-    fields = _REQUESTERS.get(product.part, ())
-    return (read_only(f"{prefix}_unit_info", 0x900, _BUILT, *fields),)
+    """RN-I (`por_rni_`) or RN-D (`por_rnd_`)."""
+    fields = _REQUESTERS.get(product.part)
+    return (read_only(f"{prefix}unit_info", 0x900, _BUILT, *fields),) if fields else ()
 
 
 def address_map(product: Product) -> tuple[RegisterLayout, ...]:
     """RN-SAM."""
     fields: tuple[FieldLayout, ...] = ()
+    if product.part == CI_700:
+        return ()
     if product.part in _FIRST:
         fields = (
             bits("num_hnf", 7, 0, "home nodes that addresses are spread over"),
@@ -92,7 +94,7 @@ _BRIDGE_LATER = (
 def bridge(product: Product) -> tuple[RegisterLayout, ...]:
     """SBSX, the bridge to memory controllers with AXI."""
     fields = _BRIDGE if product.part in _FIRST else _BRIDGE_LATER if product.part in (CMN_650, CMN_700) else ()
-    return (read_only("por_sbsx_unit_info", 0x900, _BUILT, *fields),)
+    return (read_only("por_sbsx_unit_info", 0x900, _BUILT, *fields),) if fields else ()
 
 
 _LINK = (
@@ -126,16 +128,17 @@ _CCIX_HOME = (
 def gateway(product: Product, code: int) -> tuple[RegisterLayout, ...]:
     """CXRA, CXHA, CXLA (CCIX), CCG_RA, CCG_HA, CCLA (CCIX and CXL), by the number of the type."""
     first = product.part in _FIRST
-    known: dict[int, tuple[str, int, tuple[FieldLayout, ...]]] = {
-        0x100: ("por_cxg_ra_unit_info", 0x900, _CCIX_REQUESTER if first else ()),
-        0x101: ("por_cxg_ha_unit_info", 0x900, _CCIX_HOME if first else ()),
-        0x102: ("por_cxla_unit_info", 0x900, _LINK),
-    }
+    known: dict[int, tuple[str, int, tuple[FieldLayout, ...]]] = {}
+    if first or product.part == CMN_650:
+        known[0x100] = ("por_cxg_ra_unit_info", 0x900, _CCIX_REQUESTER if first else ())
+        known[0x101] = ("por_cxg_ha_unit_info", 0x900, _CCIX_HOME if first else ())
+    if first or product.part in (CMN_650, CMN_700):
+        known[0x102] = ("por_cxla_unit_info", 0x900, _LINK)
     if product.part in (CMN_700, CMN_S3):
         known[0x103] = ("por_ccg_ra_unit_info", 0x900, ())
         known[0x104] = ("por_ccg_ha_unit_info", 0x900, ())
         known[0x105] = ("por_ccla_unit_info", 0x910, ())
-    if code not in known or product.part == CI_700:
+    if code not in known:
         return ()
     name, offset, fields = known[code]
     return (read_only(name, offset, _BUILT, *fields),)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asct.facts.cmn.layouts.base import RegisterLayout, bit, bits, read_only, read_write
 from asct.facts.cmn.layouts.names import HN_F
-from asct.facts.cmn.layouts.products import CMN_600, CMN_600AE, CMN_650, Product
+from asct.facts.cmn.layouts.products import CMN_600, CMN_600AE, CMN_650, CMN_700, Product
 
 _FIRST = (CMN_600, CMN_600AE)
 _UNTIL_650 = (*_FIRST, CMN_650)
@@ -131,12 +131,9 @@ def home(product: Product, code: int) -> tuple[RegisterLayout, ...]:
     return (_unit_info(product, f"{prefix}_unit_info"), *only)
 
 
-DVM = (
-    read_only(
-        "por_dn_build_info",
-        0x900,
-        "what the node was built with",
-        bit("dvm_v8_1_en", 0, "DVM operations of Armv8.1"),
-        reset=1,
-    ),
-)
+def dvm(product: Product) -> tuple[RegisterLayout, ...]:
+    """DN, the node for DVM operations, of the products whose manual was looked at."""
+    if product.part not in (*_UNTIL_650, CMN_700):
+        return ()
+    fields = (bit("dvm_v8_1_en", 0, "DVM operations of Armv8.1"),)
+    return (read_only("por_dn_build_info", 0x900, "what the node was built with", *fields, reset=1),)
