@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from asct.analysis.fields import flat
 from asct.analysis.tidy import scaled, tidy_columns, tidy_rows
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Table
@@ -36,7 +37,7 @@ def write(view: RunView, folder: Path) -> list[Path]:
             texts[f"{name}.records.csv"] = _text(columns, rows)
     for host, facts in sorted(view.facts.items()):
         file = "system_info.csv" if len(view.facts) == 1 else f"system_info.{host}.csv"
-        texts[file] = _text(None, _dotted(facts.model_dump(mode="json", by_alias=True)))
+        texts[file] = machine_text(flat(facts.model_dump(mode="json", by_alias=True)))
     paths = [folder / file for file in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         write_atomic(path, text)
@@ -75,13 +76,6 @@ def _text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
     return stream.getvalue()
 
 
-def _dotted(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
-    """`cpu.cpus,8`: leaves by their dotted path; lists of plain values stay on one line."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _dotted(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        for number, item in enumerate(value):
-            yield from _dotted(item, f"{path}.{number}")
-    else:
-        yield path, " ".join(str(item) for item in value) if isinstance(value, list) else value
+def machine_text(fields: Mapping[str, Any]) -> str:
+    """What a machine is, a line for each field: `cpu.cpus,8`."""
+    return _text(None, fields.items())

@@ -1,0 +1,85 @@
+"""What a host is, in sections of rows: the same in reports and in `asct system-info`. Nothing is guessed: what is not
+known says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asct.analysis.grid import plain
+from asct.analysis.machine import devices, memory, processor, system
+from asct.analysis.machine.rows import Row, Section, listed, size
+from asct.sdk.facts import HostFacts
+from asct.store.model import HostEntry
+
+__all__ = ["Row", "Section", "host_rows", "network_sections", "one_line", "sections", "unknown"]
+
+_MOST_FIELDS = 8
+
+
+def sections(facts: HostFacts) -> list[Section]:
+    """All that is known, by subject; subjects of which nothing is known are left out."""
+    found = [
+        *system.whole(facts),
+        *processor.sections(facts),
+        *memory.sections(facts),
+        *devices.sections(facts),
+        system.security(facts),
+        system.observability(facts),
+        system.state(facts),
+        system.tools(facts),
+    ]
+    return _clean(found)
+
+
+def network_sections(facts: HostFacts) -> list[Section]:
+    """The network alone."""
+    return _clean([devices.network(facts)])
+
+
+def _clean(found: Iterable[Section]) -> list[Section]:
+    cleaned = (
+        Section(
+            one.title, *(tuple((plain(label), plain(text)) for label, text in part) for part in (one.rows, one.details))
+        )
+        for one in found
+    )
+    return [one for one in cleaned if one.rows or one.details]
+
+
+def unknown(facts: HostFacts, below: str = "") -> list[Row]:
+    """Reasons with the fields that are unknown for them, those for which root would do first. Only fields below one
+    (`network`) when it is named."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in sorted(facts.unknown.items()):
+        if not below or name == below or name.startswith(f"{below}."):
+            reasons.setdefault(plain(reason), []).append(plain(name))
+    ordered = sorted(reasons.items(), key=lambda item: ("root" not in item[0], -len(item[1])))
+    return [(reason, ", ".join(names)) for reason, names in ordered]
+
+
+def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
+    """How the host was reached, then what bears on measurements of its facts."""
+    rows = [("Reached by", plain(f"{entry.transport} {entry.address}".strip()))]
+    if facts is not None:
+        rows += [row for one in sections(facts) for row in one.rows]
+        rows += [("Not known", f"{_few(names.split(', '))}: {reason}") for reason, names in unknown(facts)]
+    return rows
+
+
+def _few(names: list[str]) -> str:
+    left = len(names) - _MOST_FIELDS
+    return ", ".join(names) if left < 2 else f"{', '.join(names[:_MOST_FIELDS])} and {left} more"
+
+
+def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
+    """The description that the run kept, or one made of the facts: model, CPUs, memory, kernel."""
+    if entry.description or facts is None:
+        return plain(entry.description)
+    parts = [
+        facts.cpu.model or "",
+        f"{facts.cpu.cpus} CPUs" if facts.cpu.cpus else "",
+        size(facts.memory.total_bytes),
+        f"Linux {facts.system.kernel}" if facts.system.kernel else "",
+        system.virtualization(facts),
+    ]
+    return plain(listed(*parts))

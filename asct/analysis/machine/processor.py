@@ -1,0 +1,115 @@
+"""Processors and caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asct.analysis.grid import size_text
+from asct.analysis.machine.rows import Row, Section, clock, counted, cpus, listed, section, yes
+from asct.sdk.facts import CacheLevel, Cpu, FrequencyPolicy, HostFacts
+from asct.values.cpulist import format_cpulist
+
+_MOST_INSTANCES = 4
+_TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
+
+
+def sections(facts: HostFacts) -> Iterator[Section]:
+    """CPU and caches."""
+    yield section("CPU", _cpu(facts.cpu), _cpu_details(facts.cpu))
+    yield section("Caches", _caches(facts), ((_label(level), _level(level)) for level in facts.cache_levels))
+
+
+def _cpu(cpu: Cpu) -> Iterator[Row]:
+    yield "Processor", cpu.model or cpu.vendor or ""
+    yield "Microarchitecture", cpu.microarchitecture or ""
+    yield "Instruction set", cpu.instruction_set or ""
+    if cpu.cpus is not None:
+        threads = f"{cpu.threads_per_core} per core" if cpu.threads_per_core else ""
+        several = [counted(count, word) for count, word in ((cpu.dies, "die"), (cpu.clusters, "cluster")) if count]
+        shape = listed(counted(cpu.sockets, "socket"), *several, counted(cpu.cores, "core"), threads)
+        yield "CPUs", listed(str(cpu.cpus), shape, by="; ")
+    yield "CPUs offline", cpus(cpu.offline)
+    if cpu.allowed and cpu.online and set(cpu.allowed) != set(cpu.online):
+        yield "CPUs allowed", cpus(cpu.allowed)
+    yield "CPUs isolated", cpus(cpu.isolated)
+    yield "CPUs without ticks", cpus(cpu.nohz_full)
+    yield "CPU limit", f"{cpu.quota:g} CPUs by control groups" if cpu.quota is not None else ""
+    yield "SMT", listed(cpu.smt, None if cpu.smt_active is None else yes(cpu.smt_active, "active", "not active"))
+    yield "Clock", clock(cpu.frequency_hz)
+    yield "Governor", cpu.governor or ""
+    yield "Boost", yes(cpu.boost, "on", "off")
+    yield "Idle states", _idle(cpu)
+    yield "Microcode", cpu.microcode or ""
+
+
+def _idle(cpu: Cpu) -> str:
+    names = ", ".join(state.name for state in cpu.idle_states)
+    by = listed(cpu.idle_driver, cpu.idle_governor)
+    return listed(names, f"({by})" if by else "", by=" ")
+
+
+def _cpu_details(cpu: Cpu) -> Iterator[Row]:
+    if len(cpu.kinds) > 1:
+        for number, kind in enumerate(cpu.kinds):
+            clocks = "-".join(clock(one) for one in (kind.min_hz, kind.max_hz) if one)
+            shape = listed(counted(kind.cores, "core"), f"CPUs {cpus(kind.cpus)}" if kind.cpus else "")
+            capacity = f"capacity {kind.capacity}" if kind.capacity is not None else ""
+            name = kind.microarchitecture or kind.model or "of unknown design"
+            yield f"Kind {number}", listed(name, shape, clocks, capacity, by="; ")
+    yield "SVE", f"{cpu.sve_bits} bits in a new process" if cpu.sve_bits else ""
+    for policy, members in _policies(cpu):
+        yield f"Clock of {cpus(members)}", _policy(policy)
+    for state in cpu.idle_states:
+        back = f"back in {state.latency_us} us" if state.latency_us is not None else ""
+        stay = f"for stays from {state.residency_us} us" if state.residency_us is not None else ""
+        off = f"disabled on {cpus(state.disabled_cpus)}" if state.disabled_cpus else ""
+        described = state.description if state.description != state.name else None
+        yield f"Idle {state.name}", listed(described, back, stay, off)
+    yield "Flags", " ".join(cpu.flags)
+
+
+def _policies(cpu: Cpu) -> list[tuple[FrequencyPolicy, list[int]]]:
+    """Policies that say the same are told once, for all of their CPUs."""
+    found: dict[str, tuple[FrequencyPolicy, list[int]]] = {}
+    for policy in cpu.policies:
+        alike = policy.model_copy(update={"cpus": [], "current_hz": None}).model_dump_json()
+        found.setdefault(alike, (policy, []))[1].extend(policy.cpus)
+    return [(policy, sorted(members)) for policy, members in found.values()]
+
+
+def _policy(policy: FrequencyPolicy) -> str:
+    able = "-".join(clock(one) for one in (policy.lowest_hz, policy.highest_hz) if one)
+    asked = "-".join(clock(one) for one in (policy.min_hz, policy.max_hz) if one)
+    return listed(
+        listed(policy.driver, policy.governor, by=" "),
+        able,
+        f"asked for {asked}" if asked and asked != able else "",
+        f"base {clock(policy.base_hz)}" if policy.base_hz else "",
+        policy.energy_preference,
+    )
+
+
+def _caches(facts: HostFacts) -> Iterator[Row]:
+    named = [
+        f"L{one.level}{'d' if one.type == 'Data' else ''} {size_text(one.size_bytes)}" for one in facts.data_caches()
+    ]
+    yield "Caches", ", ".join(dict.fromkeys(named))
+
+
+def _label(level: CacheLevel) -> str:
+    return f"L{level.level}{_TYPES[level.type]}"
+
+
+def _level(level: CacheLevel) -> str:
+    count = len(level.instances)
+    shared = [format_cpulist(members) for members in level.instances]
+    if len(shared) > _MOST_INSTANCES:
+        shared = [*shared[: _MOST_INSTANCES - 1], "...", shared[-1]]
+    each = size_text(level.size_bytes) if level.size_bytes is not None else "of unknown size"
+    return listed(
+        f"{count} x {each}" if count else each,
+        f"lines of {level.line_bytes} B" if level.line_bytes else "",
+        f"{level.ways} ways" if level.ways else "",
+        f"{level.sets} sets" if level.sets else "",
+        f"CPUs {' | '.join(shared)}" if shared else "",
+    )

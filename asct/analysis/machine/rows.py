@@ -1,0 +1,67 @@
+"""What the description of a machine is made of: sections with rows of label and value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from asct.values.cpulist import format_cpulist
+from asct.values.quantity import format_quantity
+
+Row = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`rows` say what bears on measurements and stand in every report; `details` only where the machine is the subject,
+    a row each for a module, a drive, an interface."""
+
+    title: str
+    rows: tuple[Row, ...]
+    details: tuple[Row, ...] = ()
+
+
+def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> Section:
+    """The section without the rows that have nothing to say."""
+    return Section(title, *(tuple((label, text) for label, text in part if text) for part in (rows, details)))
+
+
+def listed(*parts: str | None, by: str = ", ") -> str:
+    """The parts that are there."""
+    return by.join(part for part in parts if part)
+
+
+def size(number: float | None) -> str:
+    """Bytes for people; nothing when they are unknown."""
+    return "" if number is None else format_quantity(number, "B")
+
+
+def decimal_size(number: int | None) -> str:
+    """Bytes as makers of drives count them: `960 GB`."""
+    if number is None:
+        return ""
+    units = ("B", "kB", "MB", "GB", "TB", "PB")
+    power = 0
+    while number >= 1000 ** (power + 1) and power < len(units) - 1:
+        power += 1
+    return f"{number / 1000**power:.3g} {units[power]}"
+
+
+def clock(hertz: float | None) -> str:
+    """`2.6 GHz`."""
+    return "" if hertz is None else format_quantity(hertz, "Hz")
+
+
+def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:
+    """A word for each; nothing when it is unknown."""
+    return "" if flag is None else true if flag else false
+
+
+def cpus(numbers: list[int]) -> str:
+    """`0-3,8`; nothing for none."""
+    return format_cpulist(numbers) if numbers else ""
+
+
+def counted(number: int | None, noun: str) -> str:
+    """`1 core`, `2 cores`; nothing when it is unknown."""
+    return "" if number is None else f"{number} {noun}" if number == 1 else f"{number} {noun}s"

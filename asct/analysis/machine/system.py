@@ -1,0 +1,146 @@
+"""The machine as a whole: maker, firmware, kernel, account, what may be observed, what was going on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asct.analysis.machine.rows import Row, Section, cpus, listed, section, size, yes
+from asct.sdk.facts import HostFacts, System
+
+
+def virtualization(facts: HostFacts) -> str:
+    """`kvm`, `docker on kvm`, `docker`; `none` where nothing is below or around."""
+    below, around = facts.system.virtualization, facts.system.container
+    known = [name for name in (around, below) if name and name != "none"]
+    return " on ".join(known) or below or ""
+
+
+def whole(facts: HostFacts) -> Iterator[Section]:
+    """System, firmware and kernel."""
+    system = facts.system
+    yield section("System", _system(facts), _names(facts))
+    yield section("Firmware", _firmware(system))
+    yield section("Kernel", _kernel(system), [("Built", system.kernel_version or ""), *_options(system)])
+
+
+def _system(facts: HostFacts) -> Iterator[Row]:
+    system, product = facts.system, facts.system.product
+    yield "Machine", listed(product.manufacturer, product.name, product.version, by=" ")
+    yield "Virtualization", virtualization(facts)
+    yield "Cloud", listed(system.cloud, system.instance_type)
+    yield "System", system.os or ""
+    if system.uid is not None:
+        yield "Account", "root" if system.uid == 0 else f"uid {system.uid}, not root"
+    yield "Interconnect", listed(*(f"{one.name} x {one.count} ({one.source})" for one in facts.interconnects))
+
+
+def _names(facts: HostFacts) -> Iterator[Row]:
+    system, product = facts.system, facts.system.product
+    yield "Host name", system.hostname or ""
+    yield "Family", product.family or ""
+    yield "Serial number", product.serial or ""
+    yield "UUID", product.uuid or ""
+    yield "Board", product.board or ""
+    yield "C library", system.libc or ""
+    yield "Up for", "" if system.uptime_s is None else _age(system.uptime_s)
+
+
+def _age(seconds: float) -> str:
+    hours, minutes = divmod(int(seconds // 60), 60)
+    return f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"
+
+
+def _firmware(system: System) -> Iterator[Row]:
+    firmware = system.firmware
+    version = listed(firmware.vendor, firmware.version, by=" ")
+    yield "Firmware", listed(version, f"of {firmware.release_date}" if firmware.release_date else "")
+    yield "BMC", firmware.bmc_version or ""
+    yield "Started by", (firmware.boot or "").upper() if firmware.boot != "other" else "neither UEFI nor BIOS"
+    yield "Described by", {"acpi": "ACPI", "device-tree": "device tree"}.get(firmware.description or "", "")
+
+
+def _kernel(system: System) -> Iterator[Row]:
+    yield "Kernel", listed(system.kernel, system.arch, by=" ")
+    yield "Command line", system.command_line or ""
+    others = [name for name in system.clock_sources if name != system.clock_source]
+    yield "Clock source", listed(system.clock_source, f"(also {', '.join(others)})" if others else "", by=" ")
+    yield "irqbalance", yes(system.irqbalance, "runs", "does not run")
+    yield "Interrupts go to", cpus(system.irq_default_affinity)
+    yield "resctrl", yes(system.resctrl, "there", "not there")
+
+
+def _options(system: System) -> Iterator[Row]:
+    """Those of the kernel's configuration, without `CONFIG_`."""
+    known = {name.removeprefix("CONFIG_"): value for name, value in sorted(system.kernel_options.items())}
+    yield (
+        "Options",
+        " ".join(name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n"),
+    )
+    yield "Options not set", " ".join(name for name, value in known.items() if value == "n")
+
+
+def security(facts: HostFacts) -> Section:
+    """Modules, lockdown, mitigations."""
+    system = facts.system
+    weak = [name for name, text in sorted(system.mitigations.items()) if text.startswith("Vulnerable")]
+    rows = [
+        ("Security modules", ", ".join(system.security_modules)),
+        ("Lockdown", system.lockdown or ""),
+        ("Vulnerable to", ", ".join(weak)),
+    ]
+    return section("Security", rows, sorted(system.mitigations.items()))
+
+
+def observability(facts: HostFacts) -> Section:
+    """What may be counted, sampled and traced."""
+    perf = facts.perf
+    rows = [
+        ("perf_event_paranoid", "" if perf.paranoid is None else str(perf.paranoid)),
+        ("Counters of a CPU", "" if perf.counters is None else str(perf.counters)),
+        ("Sampling", ", ".join(perf.sampling)),
+        ("Tracing", ", ".join(perf.trace)),
+        ("Mesh counters", ", ".join(perf.interconnects)),
+    ]
+    details = [
+        ("Event sources", ", ".join(perf.pmus)),
+        ("kptr_restrict", "" if perf.kptr_restrict is None else str(perf.kptr_restrict)),
+        ("Counters in programs", yes(perf.user_access, "allowed", "not allowed")),
+        ("/proc/kcore", yes(perf.kcore, "there", "not there")),
+        ("/dev/mem", yes(perf.devmem, "there", "not there")),
+        ("BPF", listed(yes(perf.bpf), yes(perf.btf, "with BTF", "without BTF"))),
+    ]
+    return section("Observability", rows, details)
+
+
+def state(facts: HostFacts) -> Section:
+    """What was going on when the facts were read."""
+    load = facts.load
+    averages = [value for value in (load.load1, load.load5, load.load15) if value is not None]
+    pressures = (
+        ("CPU", load.cpu_pressure_avg10),
+        ("memory", load.memory_pressure_avg10),
+        ("I/O", load.io_pressure_avg10),
+    )
+    rows = [
+        ("Load before", " ".join(f"{value:.2f}" for value in averages)),
+        ("Pressure before", listed(*(f"{name} {value:g} %" for name, value in pressures if value is not None))),
+    ]
+    details = [
+        ("Running tasks", "" if load.running is None else str(load.running)),
+        ("Dirty pages", size(facts.memory.dirty_bytes)),
+        *((f"Sensor {one.name}", _sensor(one.celsius, one.critical_celsius)) for one in facts.thermal),
+    ]
+    return section("State", rows, details)
+
+
+def _sensor(celsius: float | None, critical: float | None) -> str:
+    now = "" if celsius is None else f"{celsius:g} degC"
+    return listed(now, "" if critical is None else f"critical at {critical:g} degC")
+
+
+def tools(facts: HostFacts) -> Section:
+    """Programs and what the account may use."""
+    named = [f"{name} {tool.version}" if tool.version else name for name, tool in sorted(facts.tools.items())]
+    limits = [f"{name} {'unlimited' if value is None else value}" for name, value in sorted(facts.limits.items())]
+    paths = ((name, tool.path) for name, tool in sorted(facts.tools.items()))
+    return section("Tools", [("Tools", ", ".join(named))], [("Limits", ", ".join(limits)), *paths])
