@@ -104,6 +104,12 @@ class Console:
         if not self.look.quiet:
             self.err.print(harmless(text), style=style or None)
 
+    def over(self, text: str) -> None:
+        """Progress in a line that the next call writes over, to stderr; for when the console is `interactive`. The
+        last call, with an empty text, leaves nothing of it."""
+        sys.stderr.write(f"\r\x1b[K{harmless(text)}")
+        sys.stderr.flush()
+
     def more(self, text: str) -> None:
         """A remark for -v."""
         if self.look.verbosity > 0:

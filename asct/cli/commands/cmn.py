@@ -72,8 +72,13 @@ def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, s
 
     spec = replace(host_of(host), sudo=sudo)
     asked = Asked(every_register=settings.verbosity > 0 or settings.json, detect=detect)
+    console = settings.console
     with tempfile.TemporaryDirectory(prefix="asct-cmn-") as raw:
-        return look(spec, default_collaborators(), Path(raw), asked, _progress(settings.console), stop)
+        try:
+            return look(spec, default_collaborators(), Path(raw), asked, _progress(console), stop)
+        finally:
+            if console.interactive:
+                console.over("")
 
 
 def _progress(console: Console) -> Progress:
@@ -85,7 +90,7 @@ def _progress(console: Console) -> Progress:
     def tell(done: int, total: int, ports: int) -> None:
         nonlocal told
         if console.interactive:
-            console.err.print(f"\r  {done} of {total} CPUs", end="" if done < total else "\n")
+            console.over(f"{done} of {counted(total, 'CPU')} watched at {counted(ports, 'port')}")
         elif not told:
             console.line(f"loading {counted(total, 'CPU')}, watching {counted(ports, 'port')} of the mesh")
         told = True
