@@ -23,7 +23,9 @@ PING_S = 10.0
 PONG_S = 15.0
 """Time for its answer; a host that is frozen is given up then."""
 LOOK_S = 0.5
-"""How often the journal is looked at when the runner cannot tell through a connection."""
+"""How often the journal is looked at, at the most seldom, when the runner cannot tell through a connection."""
+FIRST_LOOK_S = 0.02
+"""After a word; then more and more seldom."""
 STOP_S = 15.0
 """Time from the request to stop until the task must be over: the runner takes 4 s from SIGINT to SIGKILL."""
 KILL_S = 30.0
@@ -57,6 +59,7 @@ class Conversation:
         self._asked = 0.0
         self._stop_asked = 0.0
         self._stops = 0
+        self._pause_s = FIRST_LOOK_S
         self._wake = threading.Event()
 
     # ---- opening
@@ -193,6 +196,8 @@ class Conversation:
     def wait(self, key: str, on_pause: Callable[[], None] | None = None) -> Course:
         """Until a task is over. `on_pause` is called from time to time while it runs. Raises HostLost, HostTimeout."""
         while True:
+            if self._live:
+                self._held(partial(self._listen, 0.0))  # the runner may be far ahead, and waits to hear who listens
             course = self._journal.course(key)
             if course.over:
                 self._pending.pop(key, None)
@@ -301,8 +306,9 @@ class Conversation:
         data = self._hear(seconds)
         now = time.monotonic()
         if data:
-            self._heard, self._asked = now, 0.0
+            self._heard, self._asked, self._pause_s = now, 0.0, FIRST_LOOK_S
             self._journal.take(data)
+            self._keep_up()
             if self._journal.counts.get("stopped", 0) > self._stops:
                 self._drop()
         elif self._asked and now - self._asked > PONG_S:
@@ -321,10 +327,22 @@ class Conversation:
             if not data:
                 raise HostLost(self.name, problems.connection_lost(self.link.place, "measuring"))
             return data
-        if self._wake.wait(seconds):
+        pause_s, self._pause_s = min(seconds, self._pause_s), min(LOOK_S, 2 * self._pause_s)
+        if self._wake.wait(pause_s):
             time.sleep(LOOK_S)
         with self.link.within(SHORT_S, "reading the journal"):
             return self.link.files.tail(f"{self.work}/.journal", self._journal.offset)
+
+    def _keep_up(self) -> None:
+        """Tell the runner how far it was heard. One that was not heard for long speaks to its journal alone."""
+        if not self._live:
+            return
+        answers = self._journal.answers
+        if count := answers.pop("count", ""):
+            self._say(f"heard {count}")
+        if answers.pop("muted", None) is not None:
+            self._live, self._journal = False, Journal()
+            self._read_journal()
 
     # ---- coming back
 

@@ -139,7 +139,22 @@ def _failed(course: Course, detail: str, _now: float) -> None:
 _LONGEST_S = 1e10
 _COUNT = re.compile("[0-9]{1,9}")
 _ANSWERS = frozenset(
-    {"work", "cache", "shell", "adopted", "ready", "serving", "joined", "locked", "failed", "stopped", "pong", "left"}
+    {
+        "work",
+        "cache",
+        "shell",
+        "adopted",
+        "ready",
+        "serving",
+        "joined",
+        "locked",
+        "failed",
+        "stopped",
+        "pong",
+        "left",
+        "count",
+        "muted",
+    }
 )
 _EVENTS: dict[str, Callable[[Course, str, float], None]] = {
     "started": _started,

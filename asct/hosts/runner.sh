@@ -23,6 +23,7 @@ export LC_ALL
 umask 077
 LOCK=/var/tmp/asct.lock
 LINGER_S=30
+LEAD=48
 
 say() {
     [ -z "$journal" ] || printf 'asct:%s\n' "$*" >&5
@@ -179,6 +180,7 @@ hear() {
         stop) stop_work ;;
         ping) if [ "$going" -gt 0 ]; then say "pong $rest busy"; else say "pong $rest idle"; fi ;;
         alarm) look_at_limit ;;
+        heard) printf '%s\n' "$rest" >"$root/.heard" ;;
         hello) attach=$rest live= ;;
         gone) [ "$rest" != "$attach" ] || { attach= live=; linger; } ;;
         expire) [ -n "$attach" ] || [ "$going" -gt 0 ] || over_and_out "$root/.pid" ;;
@@ -257,7 +259,8 @@ work() {
     trap : INT TERM HUP PIPE
     own_pid
     note "$root/.work" "$me"
-    wakes=0
+    wakes=0 begun=0 heard=0
+    printf '0\n' >"$root/.heard"
     while read -r word rest <&8; do
         while [ -f "$root/.queue/$next" ]; do
             [ -e "$root/.stop" ] || work_off
@@ -273,9 +276,22 @@ work_off() {
         [ ! -e "$root/.stop" ] || break
         case $mark in
         +) ( eval "$one $limit" ) 7<&- ;;
-        =) key=$one; run_task ;;
+        =) key=$one; run_task; keep_up ;;
         esac
     done 7<"$root/.queue/$next"
+}
+
+# A connection that nobody reads takes some hundred words and then holds whoever speaks. So asct says how far it has
+# heard; when it is far behind, the journal goes on alone.
+keep_up() {
+    begun=$((begun + 1))
+    if [ -z "$live" ] || [ "$((begun % 8))" != 0 ]; then return; fi
+    say "count $begun"
+    if read -r one <"$root/.heard"; then heard=$one; fi # else it is just being written
+    if [ "$((begun - heard))" -gt "$LEAD" ]; then
+        say muted
+        live=
+    fi
 }
 
 # One alarm serves many tasks: it is set anew only for one that would be over its limit before.

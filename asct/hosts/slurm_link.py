@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import count
 
-from asct.errors import ConnectError, HostError, HostLost, HostTimeout
+from asct.errors import ConnectError, HostError, HostLost
 from asct.hosts import problems, slurm_problems
 from asct.hosts.slurm_files import SlurmFiles
 from asct.hosts.slurm_job import Allocation, step_arguments
@@ -36,7 +35,6 @@ class SlurmLink:
         self._lock = threading.Lock()
         self._files: SlurmFiles | None = None
         self._watch: Watch | None = None
-        self._allowed_s = 0.0
 
     def move(self, allocation: Allocation, node: str) -> None:
         """From the next `connect` on the steps are of this job."""
@@ -48,7 +46,7 @@ class SlurmLink:
         seen = self._settled(allocation.job)
         if seen.over:
             raise ConnectError(self._name, slurm_problems.ended(self._name, allocation.job, seen.state))
-        self._watch = Watch(self.cut)
+        self._watch = Watch(self._name, self.cut)
         self._watch.start()
         try:
             with self.within(CONNECT_S, "starting a step of the job"):
@@ -89,25 +87,10 @@ class SlurmLink:
         watch = self._watch
         return self._files is not None and watch is not None and not watch.fired and self._files.alive()
 
-    @contextlib.contextmanager
-    def within(self, seconds: float, doing: str) -> Iterator[None]:
-        watch = self._watch
-        if watch is None or watch.fired:
-            detail = "it was given up before" if watch else "not connected"
-            raise HostLost(self._name, problems.connection_lost(self.place, doing, detail))
-        before, self._allowed_s = watch.deadline, seconds
-        watch.deadline = time.monotonic() + seconds
-        try:
-            yield
-        except HostLost as error:
-            if watch.fired:
-                raise HostTimeout(self._name, problems.no_answer(self.place, doing, self._allowed_s)) from error
-            raise
-        else:
-            if watch.fired:  # what was read until then is not whole
-                raise HostTimeout(self._name, problems.no_answer(self.place, doing, self._allowed_s))
-        finally:
-            watch.deadline = before
+    def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
+        if self._watch is None:
+            raise HostLost(self._name, problems.connection_lost(self.place, doing, "not connected"))
+        return self._watch.within(self.place, seconds, doing)
 
     def extend(self, seconds: float) -> None:
         if self._watch is not None:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import socket
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import paramiko
 from paramiko.pkey import UnknownKeyType
 
 from asct.diagnostics.model import Diagnostic
-from asct.errors import ConnectError, HostLost, HostTimeout
+from asct.errors import ConnectError, HostLost
 from asct.hosts import hostkeys, problems
 from asct.hosts.base import Host
 from asct.hosts.conversation import RECONNECT_S
@@ -29,6 +29,8 @@ from asct.plan.model import HostSpec
 CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MOST_JUMPS = 8
+_BROKEN = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
+"""What paramiko raises for a connection that broke."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what it has to say is in the diagnostics
 
 
@@ -49,7 +51,6 @@ class SshLink:
         self._hops: list[fabric.Connection] = []
         self._files: Files | None = None
         self._watch: Watch | None = None
-        self._allowed_s = 0.0
 
     def connect(self, *, files: bool = True) -> None:
         self._hops = []
@@ -58,7 +59,7 @@ class SshLink:
         except BaseException:
             self.close()
             raise
-        self._watch = Watch(self.cut)
+        self._watch = Watch(self._spec.name, self.cut)
         self._watch.start()
         if files:
             self._open_files()
@@ -113,31 +114,10 @@ class SshLink:
             raise HostLost(self._spec.name, problems.connection_lost(self.place, "idle"))
         return transport
 
-    @contextlib.contextmanager
-    def within(self, seconds: float, doing: str) -> Iterator[None]:
-        watch = self._watch
-        if watch is None or watch.fired:
-            detail = "it was given up before" if watch else "not connected"
-            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, detail))
-        before, self._allowed_s = watch.deadline, seconds
-        watch.deadline = time.monotonic() + seconds
-        try:
-            yield
-        except HostLost as error:
-            if watch.fired:
-                raise self._late(doing) from error
-            raise
-        except (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError) as error:
-            if isinstance(error, TimeoutError) and not watch.fired:
-                raise  # the caller's own limit
-            if watch.fired:
-                raise self._late(doing) from error
-            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, str(error))) from error
-        finally:
-            watch.deadline = before
-
-    def _late(self, doing: str) -> HostTimeout:
-        return HostTimeout(self._spec.name, problems.no_answer(self.place, doing, self._allowed_s))
+    def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
+        if self._watch is None:
+            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, "not connected"))
+        return self._watch.within(self.place, seconds, doing, *_BROKEN)
 
     def extend(self, seconds: float) -> None:
         if self._watch is not None:

@@ -113,6 +113,47 @@ def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkey
     assert runs(host) == ["1"]
 
 
+def test_a_connection_that_takes_nothing_holds_nothing_up(host: RemoteHost, tmp_path: Path) -> None:
+    """More words than fit into what leads to a stopped server: the host goes on, and all is known in the end."""
+    number = 500
+    tasks = [
+        Task(Process(("sh", "-c", f"echo {one} >>{host.work}/log"), f"{host.work}/t"), tmp_path / "t", key=f"k{one}",
+             fresh=False)
+        for one in range(number)
+    ]  # fmt: skip
+    stopped = session_of(host)
+    host.ahead(tasks)
+    until = time.monotonic() + 120
+    while not Path(host.work, "log").exists():
+        time.sleep(0.02)
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        while len(runs(host)) < number:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    assert [host.run(task).status for task in tasks] == [0] * number
+    assert not host.adopted and len(runs(host)) == number
+
+
+def test_steps_after_a_broken_connection_are_heard_of_soon(host: RemoteHost, tmp_path: Path) -> None:
+    """Nothing is told through the new connection: the journal is looked at often while words come."""
+    os.kill(session_of(host), signal.SIGKILL)
+    assert host.run(counting(host, tmp_path, 0)).status == 0 and host.adopted
+    looks = 0
+    look = host._link.files.tail
+
+    def counted(path: str, offset: int) -> bytes:
+        nonlocal looks
+        looks += 1
+        return look(path, offset)
+
+    host._link.files.tail = counted  # type: ignore[method-assign]
+    host.run(counting(host, tmp_path, 1, 1.0))
+    assert looks > 1.5 / conversation.LOOK_S
+
+
 @pytest.mark.parametrize("who", [".pid", ".hear", ".work"])
 def test_a_runner_that_was_killed_is_started_again(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
