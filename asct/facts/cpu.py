@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from asct.facts import caches, clocks, idle
+from asct.facts import caches, clocks, groups, idle
 from asct.facts.cores import Cpus, Places, places
 from asct.facts.cpuinfo import cpuinfo
 from asct.facts.cpusets import by_cpu, listed
 from asct.facts.design import Design
-from asct.facts.gaps import Gaps, fields, whole
+from asct.facts.gaps import Gaps, whole
 from asct.facts.kinds import Kinds, core_kinds, kinds
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
 from asct.sdk.facts import Cache, CacheLevel, Cpu, LogicalCpu
-
-_QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +35,12 @@ def processors(found: Snapshot, gaps: Gaps) -> Processors:
     where, what = places(found, cpus, every.shared(), gaps), kinds(found, cpus)
     present, names = _present(found, online, gaps), _names(what, gaps)
     policies = clocks.policies(found, cpus, gaps)
-    status = fields(found.text("/proc/self/status"))
     flags = (info.common.get("flags") or info.common.get("Features") or info.common.get("features") or "").split()
     made = Cpu(
         cpus=len(present) or None,
         online=online,
         offline=sorted(set(present) - set(online)),
-        allowed=gaps.cpus("cpu.allowed", status.get("Cpus_allowed_list"), "Cpus_allowed_list of /proc/self/status"),
+        allowed=groups.allowed(found, gaps),
         vendor=names["vendor"],
         model=names["model"],
         microarchitecture=names["microarchitecture"],
@@ -70,20 +66,20 @@ def processors(found: Snapshot, gaps: Gaps) -> Processors:
         smt_active=_smt_active(found),
         isolated=_kernel_list(found, "isolated", gaps),
         nohz_full=_kernel_list(found, "nohz_full", gaps),
-        quota=_quota(found, gaps),
+        quota=groups.quota(found, gaps),
     )
     return Processors(made, caches.caches(every, cpus, gaps), caches.cache_levels(every, gaps))
 
 
 def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: Gaps) -> list[int]:
     """The online CPUs as the kernel lists them; else by their folders (CPU 0 often cannot go offline and has no such
-    file), else those that /proc/cpuinfo prints."""
-    if (online := listed(found.text(f"{CPU}/online"))) is not None:
+    file) and those that /proc/cpuinfo prints."""
+    if online := listed(found.text(f"{CPU}/online")):
         return sorted(online)
-    folders = [cpu for cpu, files in texts.items() if files.get("online") != "0"]
-    if not folders and not printed:
+    up = {cpu for cpu, files in texts.items() if files.get("online") != "0"} | set(printed)
+    if not up:
         gaps.note("cpu.online", f"{CPU}/online is missing or odd, and /proc/cpuinfo does not say it")
-    return folders or printed
+    return sorted(up)
 
 
 def _present(found: Snapshot, online: list[int], gaps: Gaps) -> list[int]:
@@ -171,13 +167,3 @@ def _kernel_list(found: Snapshot, name: str, gaps: Gaps) -> list[int]:
             gaps.note(f"cpu.{name}", f"{CPU}/{name} is missing")
         return []
     return gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")
-
-
-def _quota(found: Snapshot, gaps: Gaps) -> float | None:
-    """CPUs that the account's control groups allow, the tightest of them (Documentation/admin-guide/cgroup-v2.rst,
-    cpu.max: microseconds of CPU time in each period)."""
-    said = found.said("cpu-groups")
-    if said is None:
-        gaps.note("cpu.quota", "the control groups of the account were not read")
-    rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said or "")]
-    return min((time / period for time, period in rows if period and time), default=None)

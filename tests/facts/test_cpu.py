@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
 
 from asct.facts.caches import cache_size
@@ -12,8 +9,8 @@ from asct.facts.cpu import Processors, processors
 from asct.facts.cpuinfo import cpuinfo
 from asct.facts.cpusets import agreed, listed
 from asct.facts.gaps import Gaps
-from asct.facts.snapshot import Said, Snapshot
-from asct.facts.sources import COMMANDS, CPU
+from asct.facts.snapshot import Snapshot
+from asct.facts.sources import CPU
 from asct.sdk.facts import Cpu
 from tests.facts import shapes
 from tests.facts.lscpu import members
@@ -318,45 +315,6 @@ def test_what_the_kernel_was_told_to_keep_apart() -> None:
     found = cpu({**files, f"{CPU}/smt/active": "0"}, gaps)
     assert (found.isolated, found.nohz_full, found.smt, found.smt_active) == ([2, 3], [], "off", False)
     assert not {"cpu.isolated", "cpu.nohz_full", "cpu.smt"} & set(gaps.reasons)
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [("max 100000", None), ("", None), ("250000 100000\nmax 100000", 2.5),
-     ("-1 100000\n50000 100000\n200000 100000", 0.5), ("5 0\nx y\n", None)],
-)  # fmt: skip
-def test_quota(said: str, expected: float | None) -> None:
-    gaps = Gaps()
-    found = processors(Snapshot({}, {"cpu-groups": Said(0, said)}), gaps)
-    assert found.cpu.quota == expected
-    assert "cpu.quota" not in gaps.reasons
-
-
-@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
-@pytest.mark.parametrize(
-    ("groups", "files", "expected"),
-    [
-        ("0::/a/b\n", {"cpu.max": "max 100000", "a/cpu.max": "300000 100000", "a/b/cpu.max": "150000 100000"},
-         "150000 100000\n300000 100000\nmax 100000\n"),
-        ("0::/\n", {"cpu.max": "200000 100000"}, "200000 100000\n"),
-        ("12:cpu,cpuacct:/a\n7:memory:/a\n0::/b\n", {
-            "cpu/a/cpu.cfs_quota_us": "-1", "cpu/a/cpu.cfs_period_us": "100000", "cpu/cpu.cfs_quota_us": "40000",
-            "cpu/cpu.cfs_period_us": "20000", "memory/a/x": ""}, "-1 100000\n40000 20000\n"),
-        ("3:cpuset:/a\n2:cpuacct:/a\n", {"cpu/a/cpu.cfs_quota_us": "7", "cpu/a/cpu.cfs_period_us": "7"}, ""),
-        ("0::/gone\n", {"x": ""}, ""),
-    ],
-)  # fmt: skip
-def test_the_groups_of_the_account_are_read(
-    groups: str, files: dict[str, str], expected: str, shell: str, tmp_path: Path
-) -> None:
-    """The command of `sources`, over folders of made-up groups."""
-    text = dict(COMMANDS)["cpu-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
-    (tmp_path / "cgroup").write_text(groups)
-    for name, value in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(f"{value}\n")
-    told = subprocess.run([*shell.split(), "-c", text], capture_output=True, text=True, check=True)
-    assert (told.stdout, told.stderr) == (expected, "")
 
 
 @pytest.mark.parametrize("text", ["0-4294967295", "3-1", "-1", "x", "0,70000", "\u0663"])

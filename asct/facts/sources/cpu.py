@@ -99,6 +99,21 @@ DUMPED: tuple[Folders, ...] = (
         ),
         4096,
     ),
+    Folders("cpu.quota", ("/proc/self",), ("cgroup", "cpuset"), 1),
+    Folders(
+        "cpu.quota",
+        tuple(f"/sys/fs/cgroup{'/*' * depth}" for depth in range(7)),
+        (
+            "cpu.cfs_period_us",
+            "cpu.cfs_quota_us",
+            "cpu.max",
+            "cpuset.cpus",
+            "cpuset.cpus.effective",
+            "cpuset.effective_cpus",
+        ),
+        4096,
+    ),
+    Folders("cpu.allowed", tuple(f"/dev/cpuset{'/*' * depth}" for depth in range(5)), ("cpus", "cpuset.cpus"), 4096),
 )
 """What is looked for in dumps besides: masks instead of lists, and what costs too much on a host."""
 

@@ -1,0 +1,83 @@
+"""What control groups allow: CPUs (cpuset) and time on them (cpu.max, cpu.cfs_quota_us).
+
+Sources: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpusets.rst, cpuset(7).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from asct.facts.cpusets import listed, told
+from asct.facts.gaps import Gaps, fields
+from asct.facts.snapshot import Snapshot
+
+_ROOT = "/sys/fs/cgroup"
+_QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
+
+
+def allowed(found: Snapshot, gaps: Gaps) -> list[int]:
+    """The affinity mask of the account's process; in a dump without it the CPUs of its cpuset."""
+    status = fields(found.text("/proc/self/status"))
+    cpus = told(status, ("Cpus_allowed_list", "Cpus_allowed"))
+    if cpus is None:
+        texts = (listed(found.text(path)) for path in _cpusets(found))
+        cpus = next((text for text in texts if text), None)
+    if cpus is None:
+        gaps.note("cpu.allowed", "neither /proc/self/status nor a cpuset says it")
+    return sorted(cpus or ())
+
+
+def quota(found: Snapshot, gaps: Gaps) -> float | None:
+    """CPUs worth of time that the account's groups allow, the tightest of them; None where nothing is limited.
+
+    A host is asked by a command that goes from the group upwards; of a dump the same files are looked at.
+    """
+    said = found.said("cpu-groups")
+    if said is None and found.text("/proc/self/cgroup") is not None:
+        said = "\n".join(_limits(found))
+    if said is None:
+        gaps.note("cpu.quota", "the control groups of the account were not read")
+    rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said or "")]
+    return min((time / period for time, period in rows if period and time), default=None)
+
+
+def _limits(found: Snapshot) -> Iterator[str]:
+    """`quota period` in microseconds of each group of the account and those above it."""
+    for names, path in _groups(found):
+        for above in _upwards(path):
+            if not names:
+                yield (found.text(f"{_ROOT}{above}/cpu.max") or "").strip()
+            elif "cpu" in names.split(","):
+                for at in (f"{_ROOT}/cpu{above}", f"{_ROOT}/{names}{above}"):
+                    texts = (found.text(f"{at}/cpu.cfs_{name}_us") or "" for name in ("quota", "period"))
+                    yield " ".join(text.strip() for text in texts)
+
+
+def _cpusets(found: Snapshot) -> Iterator[str]:
+    """The files that may have the CPUs of the account's cpuset, its own group first."""
+    for names, path in _groups(found):
+        for above in _upwards(path):
+            if not names:
+                yield f"{_ROOT}{above}/cpuset.cpus.effective"
+            elif "cpuset" in names.split(","):
+                yield f"{_ROOT}/cpuset{above}/cpuset.effective_cpus"
+                yield f"{_ROOT}/cpuset{above}/cpuset.cpus"
+    for above in _upwards((found.text("/proc/self/cpuset") or "").strip()):
+        yield f"/dev/cpuset{above}/cpus"
+        yield f"/dev/cpuset{above}/cpuset.cpus"
+
+
+def _groups(found: Snapshot) -> Iterator[tuple[str, str]]:
+    """Controllers (none in version 2) and path of each hierarchy: `12:cpu,cpuacct:/a`, `0::/a`."""
+    for line in (found.text("/proc/self/cgroup") or "").split("\n"):
+        parts = line.split(":", 2)
+        if len(parts) == 3:
+            yield parts[1], parts[2].strip()
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """`/a/b`, `/a` and the root, which is empty."""
+    names = [name for name in path.split("/") if name]
+    for count in range(len(names), -1, -1):
+        yield "".join(f"/{name}" for name in names[:count])

@@ -1,0 +1,99 @@
+"""What control groups allow: CPUs and time on them, from a command on hosts and from files in dumps."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from asct.facts import groups
+from asct.facts.dump import load
+from asct.facts.gaps import Gaps
+from asct.facts.snapshot import Said, Snapshot
+from asct.facts.sources import COMMANDS
+from tests.facts.made import written
+
+ROOT = "/sys/fs/cgroup"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("max 100000", None), ("", None), ("250000 100000\nmax 100000", 2.5),
+     ("-1 100000\n50000 100000\n200000 100000", 0.5), ("5 0\nx y\n", None)],
+)  # fmt: skip
+def test_quota(said: str, expected: float | None) -> None:
+    gaps = Gaps()
+    assert groups.quota(Snapshot({}, {"cpu-groups": Said(0, said)}), gaps) == expected
+    assert "cpu.quota" not in gaps.reasons
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
+@pytest.mark.parametrize(
+    ("cgroup", "files", "expected"),
+    [
+        ("0::/a/b\n", {"cpu.max": "max 100000", "a/cpu.max": "300000 100000", "a/b/cpu.max": "150000 100000"},
+         "150000 100000\n300000 100000\nmax 100000\n"),
+        ("0::/\n", {"cpu.max": "200000 100000"}, "200000 100000\n"),
+        ("12:cpu,cpuacct:/a\n7:memory:/a\n0::/b\n", {
+            "cpu/a/cpu.cfs_quota_us": "-1", "cpu/a/cpu.cfs_period_us": "100000", "cpu/cpu.cfs_quota_us": "40000",
+            "cpu/cpu.cfs_period_us": "20000", "memory/a/x": ""}, "-1 100000\n40000 20000\n"),
+        ("3:cpuset:/a\n2:cpuacct:/a\n", {"cpu/a/cpu.cfs_quota_us": "7", "cpu/a/cpu.cfs_period_us": "7"}, ""),
+        ("0::/gone\n", {"x": ""}, ""),
+    ],
+)  # fmt: skip
+def test_the_groups_of_the_account_are_read(
+    cgroup: str, files: dict[str, str], expected: str, shell: str, tmp_path: Path
+) -> None:
+    """The command of `sources`, over folders of made-up groups."""
+    text = dict(COMMANDS)["cpu-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
+    (tmp_path / "cgroup").write_text(cgroup)
+    for name, value in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{value}\n")
+    told = subprocess.run([*shell.split(), "-c", text], capture_output=True, text=True, check=True)
+    assert (told.stdout, told.stderr) == (expected, "")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"/proc/self/cgroup": "0::/a/b", f"{ROOT}/a/cpu.max": "300000 100000", f"{ROOT}/a/b/cpu.max": "max 100000",
+          f"{ROOT}/c/cpu.max": "1000 100000"}, 3.0),
+        ({"/proc/self/cgroup": "0::/", f"{ROOT}/cpu.max": "50000 100000"}, 0.5),
+        ({"/proc/self/cgroup": "4:cpu,cpuacct:/x\n1:name=systemd:/y", f"{ROOT}/cpu/x/cpu.cfs_quota_us": "150000",
+          f"{ROOT}/cpu/x/cpu.cfs_period_us": "100000", f"{ROOT}/cpu/cpu.cfs_quota_us": "-1"}, 1.5),
+        ({"/proc/self/cgroup": "4:cpu,cpuacct:/x", f"{ROOT}/cpu,cpuacct/cpu.cfs_quota_us": "20000",
+          f"{ROOT}/cpu,cpuacct/cpu.cfs_period_us": "10000"}, 2.0),
+        ({"/proc/self/cgroup": "0::/a"}, None),
+    ],
+)  # fmt: skip
+def test_the_quota_of_a_dump(files: dict[str, str], expected: float | None, tmp_path: Path) -> None:
+    gaps = Gaps()
+    assert groups.quota(load(written(files | {"/sys/x": ""}, tmp_path)), gaps) == expected
+    assert gaps.reasons == {}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"/proc/self/status": "Name: sh\nCpus_allowed: f0\nCpus_allowed_list:\t2-3"}, [2, 3]),
+        ({"/proc/self/status": "Cpus_allowed:\t00000001,0000000f"}, [0, 1, 2, 3, 32]),
+        ({"/proc/self/cgroup": "0::/a/b", f"{ROOT}/a/cpuset.cpus.effective": "4-7",
+          f"{ROOT}/cpuset.cpus.effective": "0-7"}, [4, 5, 6, 7]),
+        ({"/proc/self/cgroup": "3:cpuset:/job", f"{ROOT}/cpuset/job/cpuset.cpus": "1,3"}, [1, 3]),
+        ({"/proc/self/cpuset": "/torque/1", "/dev/cpuset/torque/1/cpus": "8-9", "/dev/cpuset/cpus": "0-15"}, [8, 9]),
+        ({"/proc/self/cpuset": "/gone", "/dev/cpuset/cpus": "0-1"}, [0, 1]),
+    ],
+)  # fmt: skip
+def test_the_cpus_of_the_account(files: dict[str, str], expected: list[int], tmp_path: Path) -> None:
+    gaps = Gaps()
+    assert groups.allowed(load(written(files | {"/sys/x": ""}, tmp_path)), gaps) == expected
+    assert gaps.reasons == {}
+
+
+@pytest.mark.parametrize("text", ["", "::", "0::", "0::../../x", "x:y", "1:cpu", ":::::", "0::" + "/a" * 3000])
+def test_odd_groups_allow_everything(text: str) -> None:
+    found = Snapshot({"/proc/self/cgroup": text, "/proc/self/cpuset": text})
+    assert groups.quota(found, Gaps()) is None
+    assert groups.allowed(found, Gaps()) == []
