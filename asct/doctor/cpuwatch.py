@@ -33,7 +33,9 @@ Progress = Callable[[int, int, int], None]
 """Hears how many CPUs are done, of how many, and how many ports are watched."""
 
 BATCH: Final = 4
-"""Watchpoints at a time: a crosspoint has two for each direction, its monitor four counters, a domain eight."""
+"""Watchpoints at a time: a domain has eight counters, which others may use as well."""
+AT_A_CROSSPOINT: Final = 2
+"""Watchpoints that a crosspoint has for a direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
 """So many times longer are the CPUs watched that were not found at first."""
@@ -144,11 +146,12 @@ class _Session:
     def run(self, cpus: Sequence[int], window_us: int) -> dict[int, Verdict]:
         """The verdicts of the CPUs that were watched before the end."""
         self._rows.clear()
+        batch = min(BATCH, AT_A_CROSSPOINT * len({(watch.mesh, watch.x, watch.y) for watch in self.watched}))
         arguments = (
             *("--events", EVENTS_FILE, "--cpus", ",".join(map(str, cpus))),
-            *("--window-us", str(window_us), "--batch", str(BATCH)),
+            *("--window-us", str(window_us), "--batch", str(batch)),
         )
-        seconds = 2e-6 * window_us * len(cpus) * math.ceil(len(self.watched) / BATCH)
+        seconds = 2e-6 * window_us * len(cpus) * math.ceil(len(self.watched) / batch)
         self._run(arguments, _SPARE_S + 4 * seconds)
         verdicts = {cpu: decide(row, self.watched) for cpu, row in self._rows.items()}
         if self._refused and verdicts and all(verdict.watch is None for verdict in verdicts.values()):

@@ -27,6 +27,7 @@ from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 
 _TURN_S: Final = 0.1
+_UNREAD: Final = 3
 _WHY: Final = "reads the registers of the mesh"
 _WAY_OUT: Final = "run asct as root there, or let it use sudo (`--sudo`)"
 
@@ -134,27 +135,24 @@ def _as_root_sees(instruments: Instruments, snapshot: Snapshot) -> Snapshot:
 def _dumped(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
     problems: list[Diagnostic] = []
     dumps: dict[str, Said] = {}
+    hint = "shown is what the driver and the firmware say"
     for item in found(snapshot):
-        said = _dump(instruments, item, asked)
-        if isinstance(said, str):
-            message = f"the registers of mesh {item.instance} were not read: {said}"
-            problems.append(
-                Diagnostic("E461", message, severity="warning", hint="shown is what the driver and the firmware say")
-            )
-        else:
-            dumps[f"{REGISTERS}{item.instance}"] = said
+        said = dumps[f"{REGISTERS}{item.instance}"] = _dump(instruments, item, asked)
+        if said.status != 0:
+            message = f"the registers of mesh {item.instance} were not read: {said.text}"
+            problems.append(Diagnostic("E461", message, severity="warning", hint=hint))
     return _with_commands(snapshot, dumps), tuple(problems)
 
 
-def _dump(instruments: Instruments, item: Found, asked: Asked) -> Said | str:
-    """What the kernel printed of a mesh, or why there is nothing."""
+def _dump(instruments: Instruments, item: Found, asked: Asked) -> Said:
+    """What the kernel printed of a mesh, or with another status than 0 why there is nothing."""
     region = item.region
     if region is None or region.base is None or region.size is None:
-        return "where they lie is not told (/proc/iomem)"
+        return Said(_UNREAD, "where they lie is not told (/proc/iomem)")
     place = ("--base", str(region.base), "--size", str(region.size), "--root", str(region.root))
     ran = instruments.run(READER, (*place, "--registers", wanted_registers()), _WHY)
     if ran.status != 0:
-        return ran.last_words
+        return Said(_UNREAD, ran.last_words)
     if asked.every_register:
         mesh = mesh_of_dump(ran.stdout, item.instance)
         again = instruments.run(READER, (*place, "--registers", wanted_registers(mesh)), _WHY)

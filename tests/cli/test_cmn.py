@@ -134,6 +134,7 @@ def test_registers_that_are_refused_leave_the_map(asct: Asct, monkeypatch: pytes
     ended = asct("cmn")
     assert ended.code == 0 and "read from       the map of the arm_cmn driver" in ended.out
     assert "warning[E461]" in ended.err and "/dev/mem refuses it: CONFIG_STRICT_DEVMEM" in " ".join(ended.err.split())
+    assert asct("cmn", "--json").document["meshes"][0]["unknown"]["registers"].startswith("/dev/mem refuses it")
 
 
 def test_another_account_is_told_what_root_would_see(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,23 +74,24 @@ class Verdict:
 
 
 def watches(mesh: Mesh, pmu: Pmu) -> list[Watch]:
-    """A watch for every port of the mesh with requesters. Raises ValueError with what is missing."""
+    """A watch for every port of the mesh with requesters. Raises ValueError with what is missing.
+
+    The ports of one crosspoint are far apart: it has few watchpoints, and neighbours are counted at the same time.
+    """
     if pmu.type is None or pmu.cpu is None:
         raise ValueError(f"{pmu.name} does not say its type or the CPU that counts for it")
     bits = usual_bits(mesh.width or 1, mesh.height or 1)
-    found = []
+    found: list[tuple[int, Watch]] = []
     for xp in mesh.crosspoints:
-        for port in xp.ports:
-            if port.kind != REQUESTER:
-                continue
+        for rank, port in enumerate(port for port in xp.ports if port.kind == REQUESTER):
             node_id = xp.node_id if xp.node_id is not None else xp.x << (3 + bits) | xp.y << 3
             words = event_words(pmu, {"nodeid": node_id, "wp_dev_sel": port.port})
             line = f"{pmu.type} {pmu.cpu} {words[0]:#x} {words[1]:#x} {words[2]:#x}"
             device = 0 if port.devices == 1 else None
-            found.append(Watch(mesh.instance, xp.x, xp.y, port.port, device, line))
+            found.append((rank, Watch(mesh.instance, xp.x, xp.y, port.port, device, line)))
     if not found:
         raise ValueError("no port with an RN-F is known")
-    return found
+    return [one for _, one in sorted(found, key=lambda item: item[0])]
 
 
 def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:

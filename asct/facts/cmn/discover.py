@@ -23,6 +23,7 @@ _NONE: Final = (
     f"there are no PMUs of the arm_cmn driver ({PMUS}/arm_cmn*), no maps of it ({MAPS}/map*), and no ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
+_FOR_ROOT: Final = "they were not read: that is for root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
 
@@ -35,6 +36,8 @@ class Found:
     region: Region | None = None
     map: Mesh | None = None
     registers: Mesh | None = None
+    unread: str | None = None
+    """Why the registers could not be read."""
 
 
 def found(snapshot: Snapshot) -> list[Found]:
@@ -42,7 +45,7 @@ def found(snapshot: Snapshot) -> list[Found]:
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
     maps = {int(match[1] or 0): text for match, text in snapshot.matching(rf"{MAPS}/map(?:_(\d{{1,3}}))?")}
-    dumps = _dumps(snapshot)
+    dumps, unread = _dumps(snapshot)
     numbers = {pmu.instance for pmu in watched} | owned.keys() | maps.keys() | dumps.keys()
     by_number = {pmu.instance: pmu for pmu in watched}
     return [
@@ -52,14 +55,21 @@ def found(snapshot: Snapshot) -> list[Found]:
             owned.get(number),
             mesh_of_map(maps[number], number) if number in maps else None,
             mesh_of_dump(dumps[number], number) if number in dumps else None,
+            unread.get(number),
         )
         for number in sorted(numbers)
     ]
 
 
-def _dumps(snapshot: Snapshot) -> dict[int, str]:
-    named = ((re.fullmatch(rf"{REGISTERS}(\d{{1,3}})", name), said) for name, said in snapshot.commands.items())
-    return {int(match[1]): said.text for match, said in named if match is not None}
+def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
+    """What the kernel cmn printed by number of the mesh; and why it failed, where it did."""
+    good: dict[int, str] = {}
+    failed: dict[int, str] = {}
+    for name, said in snapshot.commands.items():
+        match = re.fullmatch(rf"{REGISTERS}(\d{{1,3}})", name)
+        if match is not None:
+            (good if said.status == 0 else failed)[int(match[1])] = said.text
+    return good, failed
 
 
 def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
@@ -89,6 +99,8 @@ def mesh_of(item: Found) -> Mesh:
     best = read or item.map or _bare(item)
     if item.registers is not None and read is None:
         best = noted(best, item.registers.unknown)
+    elif read is None:
+        best = noted(best, {"registers": item.unread or _FOR_ROOT})
     kinds = [best.kind, *(part.kind for part in (item.pmu, item.region) if part is not None)]
     kind = next((one for one in kinds if one), None)
     revision = best.revision or (item.pmu.revision if item.pmu else None)

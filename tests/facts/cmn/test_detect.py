@@ -152,6 +152,16 @@ def test_the_port_goes_into_wp_dev_sel_and_a_known_node_id_is_taken() -> None:
     assert int(one.line.split()[2], 16) == 0x7770 | 1 << 31 | 0x128 << 32 | 3 << 48
 
 
+def test_the_ports_of_a_crosspoint_are_not_watched_at_the_same_time() -> None:
+    """It has two watchpoints for what its ports upload."""
+    ports = {port: Hung("RN-F_E") for port in range(4)}
+    mesh = mesh_of_map(drawn(2, 2, {(x, y): ports for x in range(2) for y in range(2)}), 0)
+    assert mesh is not None
+    made = watches(mesh, the_pmu())
+    assert len(made) == 16
+    assert all(len({(one.x, one.y) for one in made[at : at + 4]}) == 4 for at in range(0, 16, 4))
+
+
 UNWATCHABLE = {
     "no type": ({"type": None}, "does not say its type"),
     "no CPU": ({"cpumask": ""}, "does not say its type or the CPU"),

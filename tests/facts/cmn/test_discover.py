@@ -136,6 +136,12 @@ def test_a_dump_without_a_mesh_leaves_the_map_and_says_why() -> None:
     assert mesh.unknown["mesh"] == "the output has no configuration node"
 
 
+def test_why_there_are_no_registers() -> None:
+    refused = machine(pmu(), mesh_map(), commands={f"{REGISTERS}0": Said(3, "/dev/mem refuses it")})
+    assert only(refused).unknown["registers"] == "/dev/mem refuses it"
+    assert "for root" in only(machine(pmu(), mesh_map())).unknown["registers"]
+
+
 @pytest.mark.parametrize(
     ("text", "bits"),
     [
