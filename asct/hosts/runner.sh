@@ -319,7 +319,7 @@ settle_task() {
 
 # What the programs of the task left goes with it.
 over() {
-    printf '%s %s\n' "$key" "$up" >"$root/.done"
+    printf '%s %s\n' "$key" "$read_at" >"$root/.done"
     for one in $led $companions; do kill -s KILL -- "-$one" 2>/dev/null; done
     exit 0
 }
@@ -354,7 +354,7 @@ launch() {
     exec "$@"
 }
 
-companions= led=
+companions= led= read_at=
 # companion FOLDER STDOUT STDERR ... as for launch
 companion() {
     [ -d "$1" ] || mkdir -p -- "$1" 2>/dev/null
@@ -395,6 +395,7 @@ read_before() {
 read_after() {
     [ -n "$reading" ] || return 0
     printf '= %s after\n' "$key"
+    read_at=$up
     times
     read_files
     printf '= %s over\n' "$key"

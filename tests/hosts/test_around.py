@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asct.errors import HostError
 from asct.hosts.around import MOST_BYTES, AroundLog, read_files
 from asct.hosts.base import Around, Finished, Process, Session, Task
 from asct.hosts.opening import make_host
@@ -173,5 +174,23 @@ def test_a_log_that_was_taken_away_costs_no_result(own_sshd: Sshd, tmp_path: Pat
         done = host.run(first)
         assert (done.status, done.around) == (0, Around())
         assert (tmp_path / "1" / "stdout").read_text() == "1\n"
+    finally:
+        host.close()
+
+
+@pytest.mark.ssh
+def test_a_task_that_came_to_nothing_does_not_make_an_old_reading_new(own_sshd: Sshd, tmp_path: Path) -> None:
+    host = make_host(own_sshd.spec())
+    host.open(SESSION)
+    try:
+        long_ago = host.run(Task(Process(("true",), f"{host.work}/t1"), tmp_path / "1", key="k1"))
+        time.sleep(0.5)
+        Path(host.work, "file").write_text("")
+        broken = Task(Process(("true",), f"{host.work}/file/t2"), tmp_path / "2", key="k2")
+        last = Task(Process(("true",), f"{host.work}/t3"), tmp_path / "3", key="k3")
+        host.ahead([broken, last])
+        with pytest.raises(HostError):
+            host.run(broken)
+        assert uptimes(host.run(last))[0] >= uptimes(long_ago)[1] + 0.4
     finally:
         host.close()
