@@ -27,6 +27,7 @@ from asct.plan.model import HostSpec
 from tests.doctor.mesh_stub import cat, meshy, ports, sample, text_of
 from tests.facts.cmn.machine import FORMATS, machine, mesh_map, pmu
 from tests.sshd import Sshd
+from tests.sudo import grant, of_root, sudoers, until
 
 Glance = Callable[[Host, str], Snapshot]
 SOME = text_of([sample(0, 0), sample(1, 0), sample(2, 1)])
@@ -202,3 +203,23 @@ def test_an_account_that_may_not_count_is_told_so(sshd: Sshd, seen_as: Callable[
     seen_as(account(software()))
     with pytest.raises(NotMeasured, match=r"kernel\.perf_event_paranoid"):
         looked(sshd.spec(), default_collaborators(), tmp_path)
+
+
+@in_root
+@pytest.mark.ssh
+@pytest.mark.kernels
+def test_an_account_counts_through_sudo_by_the_line_that_is_offered(
+    sshd: Sshd, seen_as: Callable[..., None], tmp_path: Path
+) -> None:
+    seen_as(account(software(**{f"format/{name}": text for name, text in FAULTS.items()})))
+    spec = sshd.spec(sudo=True)
+    with sudoers():
+        with pytest.raises(NotMeasured) as refused:
+            looked(spec, default_collaborators(), tmp_path)
+        (finding,) = refused.value.diagnostics
+        assert finding.code == "E428" and finding.verbatim is not None and finding.verbatim.endswith("/cmnwatch")
+        grant(finding.verbatim)
+        seen = looked(spec, default_collaborators(), tmp_path)
+    assert seen.detection is not None and seen.detection.asked == len(CPUS[:2])
+    assert seen.report.meshes[0].cpus == dict.fromkeys(CPUS[:2])
+    until(lambda: of_root("cmnwatch") == [])
