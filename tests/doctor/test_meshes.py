@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,7 +164,7 @@ in_root = pytest.mark.skipif(os.geteuid() != 0, reason="counting for the whole s
 
 def software(**changed: str | None) -> Snapshot:
     """A mesh whose PMU is the kernel's own for software events."""
-    fields = {"type": "1", "cpumask": str(CPUS[0]), **changed}
+    fields: dict[str, Any] = {"type": "1", "cpumask": str(CPUS[0]), **changed}
     numbers = {"/sys/devices/system/cpu/online": ",".join(map(str, CPUS[:2]))}
     names = Said(0, f"{platform.machine()}\nmeshy\n6.12.0\n#1")
     return machine(pmu(**fields), mesh_map(), numbers, commands={"uname": names})
