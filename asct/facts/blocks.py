@@ -51,8 +51,8 @@ class _Around:
 
 
 def block_devices(found: Snapshot, gaps: Gaps) -> list[BlockDevice]:
-    """Whole devices and partitions, each disk before its partitions. Those without any size are left out, such as loop
-    devices without a file, and the hidden paths below an NVMe drive."""
+    """Whole devices and partitions, each disk before its partitions. Left out are loop and network devices that nothing
+    is bound to, and the hidden paths below an NVMe drive."""
     texts = folders(found, BLOCK)
     if not texts:
         gaps.note("block_devices", f"{BLOCK} lists none")
@@ -67,7 +67,8 @@ def block_devices(found: Snapshot, gaps: Gaps) -> list[BlockDevice]:
     )
     made: list[BlockDevice] = []
     for name, files in texts.items():
-        if files.get("hidden", "0") == "0" and whole(files.get("size")):
+        bound = whole(files.get("size")) or _kind(name, files, where.get(f"{BLOCK}/{name}")) not in ("loop", "virtual")
+        if bound and "size" in files and files.get("hidden", "0") == "0":
             made += [_disk(name, files, around, gaps), *_partitions(name, files, around)]
     return made
 
@@ -83,7 +84,7 @@ def _disk(name: str, files: Mapping[str, str], around: _Around, gaps: Gaps) -> B
     made = BlockDevice(
         name=name,
         kind=kind,
-        size_bytes=(whole(files.get("size")) or 0) * _SECTOR,
+        size_bytes=_size(files.get("size")),
         transport=transport,
         removable=_flag(files.get("removable")),
         read_only=_flag(files.get("ro")),
@@ -111,13 +112,12 @@ def _partitions(disk: str, files: Mapping[str, str], around: _Around) -> list[Bl
     made = []
     for name, _ in sorted(numbers.items(), key=lambda item: (item[1] or 0, item[0])):
         inner = {path[len(name) + 1 :]: text for path, text in files.items() if path.startswith(f"{name}/")}
-        size = whole(inner.get("size"))
         made.append(
             BlockDevice(
                 name=name,
                 kind="partition",
                 parent=disk,
-                size_bytes=None if size is None else size * _SECTOR,
+                size_bytes=_size(inner.get("size")),
                 read_only=_flag(inner.get("ro")),
                 **_use(name, inner, around),
             )
@@ -235,6 +235,11 @@ def _health(name: str, owners: list[Controller], gaps: Gaps) -> dict[str, Any]:
     if owner.reason is not None:
         gaps.note(f"block_devices.{name}.nvme", owner.reason)
     return {"nvme": owner.health}
+
+
+def _size(sectors: str | None) -> int | None:
+    number = whole(sectors)
+    return None if number is None else number * _SECTOR
 
 
 def _flag(text: str | None) -> bool | None:

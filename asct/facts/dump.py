@@ -8,7 +8,7 @@ from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError
-from asct.facts import archive
+from asct.facts import archive, dumped
 from asct.facts.snapshot import KEPT, Said, Snapshot, kept
 from asct.facts.sources import FILES, FOLDERS
 from asct.facts.sources.cpu import DUMPED
@@ -60,7 +60,7 @@ def _machine(place: Path, tree: Tree, notes: list[str]) -> Snapshot:
     wanted = [*(path for pattern in FILES for path in paths(machine, pattern))]
     wanted += [path for folders in (*FOLDERS, *DUMPED) for path in _of_folders(machine, folders, left)]
     files = texts(machine, dict.fromkeys(wanted))
-    return Snapshot(files, _commands(machine), left, tuple(notes))
+    return Snapshot(files, dumped.said(machine) | _commands(machine), left, tuple(notes))
 
 
 def _tops(tree: Tree) -> list[Path_]:

@@ -13,7 +13,7 @@ MASK = "***"
 _SECRET = re.compile(r"passw|passphr|pwd|secret|token|credential|auth\Z|keys?(?:\Z|[._-])", re.IGNORECASE)
 _LOGIN = re.compile(r"://.*@")
 _OPTION = re.compile(rf"(?:# )?(CONFIG_(?:{KERNEL_OPTIONS}))(?:=(.*)| is not set)")
-_SECURITYFS = "securityfs is not mounted"
+_SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
 
 
 def masked(line: str) -> str:
@@ -97,7 +97,7 @@ def _mitigations(found: Snapshot, gaps: Gaps) -> dict[str, str]:
     folder = f"{VULNERABILITIES}/"
     made = {path[len(folder) :]: text.strip() for path, text in found.files.items() if path.startswith(folder)}
     if not made:
-        gaps.note("system.mitigations", f"the kernel has no {VULNERABILITIES}")
+        gaps.note("system.mitigations", f"there is no {VULNERABILITIES}")
     return dict(sorted(made.items()))
 
 

@@ -23,7 +23,7 @@ def load(found: Snapshot, gaps: Gaps) -> Load:
     pressures = {f"{name}_pressure_avg10": _pressure(found, name) for name in ("cpu", "memory", "io")}
     for field, value in pressures.items():
         if value is None:
-            gaps.note(f"load.{field}", "the kernel does not account pressure")
+            gaps.note(f"load.{field}", "/proc/pressure does not say it: the kernel does not account it")
     return Load(load1=one, load5=five, load15=fifteen, running=running, **pressures)
 
 

@@ -83,7 +83,7 @@ def pools(files: dict[str, str]) -> list[HugePages]:
 def _sysctl(found: Snapshot, field: str, path: str, gaps: Gaps) -> int | None:
     value = whole(found.text(path))
     if value is None:
-        gaps.note(f"memory.{field}", f"the kernel has no {path}")
+        gaps.note(f"memory.{field}", f"there is no {path}")
     return value
 
 
@@ -91,7 +91,5 @@ def _thp(found: Snapshot, field: str, file: str, gaps: Gaps) -> str | None:
     text = found.text(f"{MM}/transparent_hugepage/{file}")
     mode = chosen(text)
     if mode is None:
-        gaps.note(
-            f"memory.{field}", "the kernel has no transparent huge pages" if text is None else "no mode is chosen"
-        )
+        gaps.note(f"memory.{field}", f"there is no {MM}/transparent_hugepage" if text is None else "no mode is chosen")
     return mode

@@ -51,7 +51,7 @@ def perf(found: Snapshot, kernel_options: dict[str, str], gaps: Gaps) -> Perf:
 def _sysctl(found: Snapshot, name: str, field: str, gaps: Gaps) -> int | None:
     text = (found.text(f"/proc/sys/kernel/{name}") or "").strip()
     if not _SIGNED.fullmatch(text):
-        gaps.note(f"perf.{field}", f"the kernel has no /proc/sys/kernel/{name}")
+        gaps.note(f"perf.{field}", f"there is no /proc/sys/kernel/{name}")
         return None
     return int(text)
 

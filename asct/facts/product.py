@@ -16,7 +16,7 @@ from asct.facts.sources.system import DMI
 from asct.sdk.facts import Firmware, Product
 
 HIDDEN = "the container does not show it"
-_NO_DMI = "the machine has no SMBIOS"
+_NO_DMI = f"there is no SMBIOS ({DMI})"
 _UNTOLD = frozenset({
     "", "not specified", "to be filled by o.e.m.", "to be filled by o.e.m", "default string", "system product name",
     "system manufacturer", "system version", "system serial number", "none", "n/a", "unknown", "not applicable",
@@ -98,7 +98,7 @@ def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: Gap
             )
     bmc = next((text.strip() for path, text in found.files.items() if _BMC.fullmatch(path) and text.strip()), None)
     if bmc is None:
-        gaps.note("system.firmware.bmc_version", "the kernel knows no BMC (no IPMI driver has found one)")
+        gaps.note("system.firmware.bmc_version", "no IPMI driver tells of a BMC")
     description = _description(found)
     if description is None:
         gaps.note("system.firmware.description", "the kernel shows neither ACPI nor a device tree")

@@ -100,7 +100,7 @@ def test_how_memory_is_managed() -> None:
     assert (made.swappiness, made.zone_reclaim, made.thp_defrag) == (10, 0, "madvise")
     assert (made.numa_balancing, made.numa_balancing_mode) == (True, 2)
     assert (made.limit_bytes, made.available_bytes) == (1 << 30, 512 << 20)
-    assert gaps.reasons["memory.thp"] == "the kernel has no transparent huge pages"
+    assert gaps.reasons["memory.thp"] == f"there is no {MM}/transparent_hugepage"
 
 
 def test_what_the_kernel_lacks_is_noted() -> None:

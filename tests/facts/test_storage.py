@@ -88,6 +88,9 @@ FILES = {
     **disk("sr0", removable="1"),
     **disk("zram0"),
     **disk("nbd0", size="8"),
+    **disk("nbd1", size="0"),
+    **disk("sdz", size="0"),
+    **disk("sdy", size="?"),
     **nvme("nvme0", model="SAMSUNG", transport="pcie", subsysnqn="nqn.a"),
     **nvme("nvme1", transport="pcie", subsysnqn="nqn.b"),
     "/sys/class/hwmon/hwmon2/temp1_input": "38850",
@@ -168,7 +171,8 @@ def test_devices_made_of_others() -> None:
     assert (made["dm-0"].mapper_name, made["dm-0"].mounted_at) == ("vg-data", ["/mnt/my disk"])
     assert (made["md0"].raid_level, made["loop0"].backing_file) == ("raid1", "/var/lib/a.img")
     assert "nvme1c1n1" not in made
-    assert "loop1" not in made
+    assert not {"loop1", "nbd1"} & set(made)
+    assert (made["sdz"].size_bytes, made["sdy"].size_bytes) == (0, None)
 
 
 def test_without_root_the_sensor_still_tells_the_temperature() -> None:

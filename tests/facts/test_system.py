@@ -168,7 +168,8 @@ def test_a_container_without_smbios_says_so() -> None:
     made, unknown = made_of({}, commands={"container": Said(0, "docker")})
     assert made.product == Product()
     assert unknown["system.product.name"] == unknown["system.firmware.vendor"] == HIDDEN
-    assert made_of({}, commands={"container": Said(1, "none")})[1]["system.product.name"] == "the machine has no SMBIOS"
+    _, unknown = made_of({}, commands={"container": Said(1, "none")})
+    assert unknown["system.product.name"] == f"there is no SMBIOS ({DMI})"
 
 
 @pytest.mark.parametrize(

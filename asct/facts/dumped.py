@@ -1,0 +1,75 @@
+"""What some commands would have printed on a machine of which there are only files: what stands where in a dump.
+
+These are commands for what no file of a living host holds as text: where links lead, and the kernel's command line,
+which leaves a host only with its secrets masked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from asct.facts.kernel import masked
+from asct.facts.snapshot import Said
+from asct.facts.trees import Path_, Tree, paths, resolve, texts
+
+_PLACES = ("/sys/class/nvme/nvme*", "/sys/class/hwmon/hwmon*", "/sys/block/*", "/sys/class/net/*")
+_OF_PCI = ("numa_node", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width", "uevent")
+_MOST = 2048
+_VERSION = re.compile(r"Linux version (\S+) [^#]*(#.*)?", re.DOTALL)
+_UNAME = ("/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/version", "/proc/version")
+
+
+def said(tree: Tree) -> dict[str, Said]:
+    """The answers by the name of the command in `sources`; only of commands of which the dump has something."""
+    found = {
+        "devices": "\n".join(_devices(tree)),
+        "command-line": masked(_text(tree, "/proc/cmdline")),
+        "uname": _uname(tree),
+    }
+    return {name: Said(0, text) for name, text in found.items() if text.strip()}
+
+
+def _text(tree: Tree, path: str) -> str:
+    return next(iter(texts(tree, [tuple(path.strip("/").split("/"))]).values()), "")
+
+
+def _uname(tree: Tree) -> str:
+    """Lines as those of `uname -m; uname -n; uname -r; uname -v`; no file says the first."""
+    host, release, version, line = (_text(tree, path) for path in _UNAME)
+    match = _VERSION.match(line)
+    if match:
+        release, version = release or match[1], version or (match[2] or "")
+    return "\n".join(("", host, release, version))
+
+
+def _devices(tree: Tree) -> Iterator[str]:
+    """As the command of sources.storage prints them."""
+    found = [path for pattern in _PLACES for path in paths(tree, pattern)]
+    for at in [path for path in found if resolve(tree, (*path, "device"))][:_MOST]:
+        real = resolve(tree, at)
+        if real is not None:
+            yield "|".join([_absolute(at), _absolute(real), *_queues(tree, at), *_pci(tree, real)])
+
+
+def _queues(tree: Tree, at: Path_) -> tuple[str, str]:
+    if at[:2] == ("sys", "block"):
+        return str(len(list(paths(tree, "mq/*", at)))), ""
+    if at[:3] == ("sys", "class", "net"):
+        first, second = (str(len(list(paths(tree, f"queues/{way}-*", at)))) for way in ("rx", "tx"))
+        return first, second
+    return "", ""
+
+
+def _pci(tree: Tree, real: Path_) -> list[str]:
+    """Of the first folder upwards that has a configuration space."""
+    while real and tree.entry((*real, "config")) is None:
+        real = real[:-1]
+    if not real:
+        return []
+    values = [next(iter(texts(tree, [(*real, name)]).values()), "") for name in _OF_PCI]
+    return [value.partition("\n")[0] for value in values]
+
+
+def _absolute(path: Path_) -> str:
+    return "/" + "/".join(path)

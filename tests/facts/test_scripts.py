@@ -1,0 +1,195 @@
+"""What is run on a host, over made-up machines, by the shells that hosts have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from asct.facts import dumped
+from asct.facts.devices import Place, places
+from asct.facts.dump import load
+from asct.facts.gaps import Gaps
+from asct.facts.kernel import kernel
+from asct.facts.nvme import controllers
+from asct.facts.product import device_tree
+from asct.facts.snapshot import Said, Snapshot
+from asct.facts.sources import COMMANDS, LASTING
+from asct.facts.trees import FolderTree
+
+SHELLS = ["dash", "bash", "busybox sh"]
+PCI = "sys/devices/pci0000:00"
+FUNCTIONS = {
+    "0000:00:01.0/0000:01:00.0": {"numa_node": "1", "current_link_speed": "16.0 GT/s PCIe", "current_link_width": "4",
+                                  "max_link_speed": "16.0 GT/s PCIe", "max_link_width": "4",
+                                  "uevent": "DRIVER=nvme\nPCI_CLASS=10802"},
+    "0000:00:02.0": {"numa_node": "-1", "uevent": "DRIVER=virtio-pci"},
+    "0000:00:17.0": {"numa_node": "-1", "uevent": "PCI_CLASS=10601"},
+}  # fmt: skip
+DEVICES = {
+    "class/nvme/nvme0": f"{PCI}/0000:00:01.0/0000:01:00.0/nvme/nvme0",
+    "block/nvme0n1": f"{PCI}/0000:00:01.0/0000:01:00.0/nvme/nvme0/nvme0n1",
+    "class/hwmon/hwmon0": f"{PCI}/0000:00:01.0/0000:01:00.0/nvme/nvme0/hwmon0",
+    "class/net/eth0": f"{PCI}/0000:00:02.0/virtio1/net/eth0",
+    "block/sda": f"{PCI}/0000:00:17.0/ata1/host0/block/sda",
+    "class/net/eth1": "sys/devices/platform/soc/eth1",
+}
+VIRTUAL = {"block/loop0": "sys/devices/virtual/block/loop0", "class/net/lo": "sys/devices/virtual/net/lo"}
+QUEUES = {"block/nvme0n1": ("mq/0", "mq/1"), "class/net/eth0": ("queues/rx-0", "queues/rx-1", "queues/tx-0")}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A tree like /sys, with its links."""
+    for address, texts in FUNCTIONS.items():
+        folder = tmp_path / PCI / address
+        folder.mkdir(parents=True)
+        for name, text in {**texts, "config": "x"}.items():
+            (folder / name).write_text(f"{text}\n")
+    for at, real in {**DEVICES, **VIRTUAL}.items():
+        (tmp_path / real).mkdir(parents=True, exist_ok=True)
+        if at in DEVICES:
+            (tmp_path / real / "device").symlink_to("..")
+        for queue in QUEUES.get(at, ()):
+            (tmp_path / real / queue).mkdir(parents=True)
+        link = tmp_path / "sys" / at
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(os.path.relpath(tmp_path / real, link.parent))
+    return tmp_path
+
+
+def ask(name: str, shell: str, top: Path, *, paths: str = "") -> str:
+    """What a command prints where `top` is the root of all."""
+    text = dict((*COMMANDS, *LASTING))[name]
+    for folder in ("/sys/", "/proc/", "/dev/nvme", "/boot/", "/lib/modules", "/run/"):
+        text = text.replace(folder, f"{top}{folder}")
+    environment = {**os.environ, "PATH": f"{paths}:{os.environ['PATH']}" if paths else os.environ["PATH"]}
+    done = subprocess.run([*shell.split(), "-c", text], capture_output=True, text=True, check=True, env=environment)
+    assert done.stderr == ""
+    return done.stdout.replace(f"{top}/", "/")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_where_devices_hang(shell: str, machine: Path) -> None:
+    found = places(Snapshot({}, {"devices": Said(0, ask("devices", shell, machine))}))
+    assert set(found) == {f"/sys/{at}" for at in DEVICES}
+    drive = f"/{DEVICES['block/nvme0n1']}"
+    assert found["/sys/block/nvme0n1"] == Place(
+        drive, queues=2, node=1, link="16.0 GT/s PCIe x4", link_max="16.0 GT/s PCIe x4", driver="nvme"
+    )
+    assert found["/sys/class/net/eth0"] == Place(
+        f"/{DEVICES['class/net/eth0']}", receiving=2, sending=1, driver="virtio-pci"
+    )
+    assert found["/sys/block/sda"] == Place(f"/{DEVICES['block/sda']}")
+    assert found["/sys/class/net/eth1"].pci_address is None
+    assert places(Snapshot({}, dumped.said(FolderTree(machine)))) == found
+
+
+def test_a_dump_tells_as_much_as_its_files(machine: Path) -> None:
+    for name, text in {
+        "version": "Linux version 6.1.0-9 (b@h) (gcc 12) #1 SMP Debian 6.1.27-1",
+        "cmdline": "ro password=x",
+        "sys/kernel/hostname": "h9",
+    }.items():
+        (machine / "proc" / name).parent.mkdir(parents=True, exist_ok=True)
+        (machine / "proc" / name).write_text(f"{text}\n")
+    found = load(machine)
+    assert found.said("uname") == "h9\n6.1.0-9\n#1 SMP Debian 6.1.27-1"
+    assert found.said("command-line") == "ro password=***"
+    assert "/proc/cmdline" not in found.files
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_health_of_drives(shell: str, tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "bin").mkdir()
+    assert ask("nvme-health", shell, tmp_path).strip() == ""
+    for name in ("nvme0", "nvme11"):
+        (tmp_path / "dev" / name).symlink_to("/dev/null")
+    (tmp_path / "dev" / "nvme0n1").symlink_to("/dev/null")
+    tool = tmp_path / "bin" / "nvme"
+    tool.write_text("#!/bin/sh\ncase $4 in *nvme0) echo '{\"temperature\": 300}' ;; *) echo no >&2; exit 1 ;; esac\n")
+    tool.chmod(0o755)
+    said = ask("nvme-health", shell, tmp_path, paths=str(tmp_path / "bin"))
+    files = {f"/sys/class/nvme/{name}/model": "M" for name in ("nvme0", "nvme11")}
+    first, second = controllers(Snapshot(files, {"nvme-health": Said(0, said)}), {})
+    assert first.health is not None
+    assert (first.health.celsius, first.reason) == (27.0, None)
+    assert (second.health, second.reason) == (None, "the drive did not tell its health log")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_options_of_the_kernel(shell: str, tmp_path: Path) -> None:
+    (tmp_path / "boot").mkdir()
+    config = tmp_path / "boot" / f"config-{os.uname().release}"
+    config.write_text("CONFIG_HZ=100\nCONFIG_HZ_100=y\n# CONFIG_NUMA is not set\nCONFIG_SOUND=y\n")
+    said = ask("kernel-options", shell, tmp_path)
+    assert said == "CONFIG_HZ=100\n# CONFIG_NUMA is not set\n"
+    made = kernel(Snapshot({}, {"kernel-options": Said(0, said)}), "none", Gaps())
+    assert made["kernel_options"] == {"CONFIG_HZ": "100", "CONFIG_NUMA": "n"}
+    (tmp_path / "proc").mkdir()
+    subprocess.run(["sh", "-c", f"echo CONFIG_HZ=1000 | gzip >{tmp_path}/proc/config.gz"], check=True)
+    assert ask("kernel-options", shell, tmp_path) == "CONFIG_HZ=1000\n"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_device_trees(shell: str, tmp_path: Path) -> None:
+    assert ask("device-tree", shell, tmp_path) == ""
+    root = tmp_path / "proc" / "device-tree"
+    root.mkdir(parents=True)
+    (root / "model").write_bytes(b"Some Board\0")
+    (root / "compatible").write_bytes(b"maker,board\0maker,soc\0")
+    said = ask("device-tree", shell, tmp_path)
+    assert device_tree(Snapshot({}, {"device-tree": Said(0, said)})) == {
+        "model": "Some Board",
+        "compatible": "maker,board maker,soc",
+    }
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_udev_knows(shell: str, tmp_path: Path) -> None:
+    assert ask("udev", shell, tmp_path) == ""
+    folder = tmp_path / "run" / "udev" / "data"
+    folder.mkdir(parents=True)
+    (folder / "b8:0").write_text("S:disk/by-id/x\nE:ID_BUS=ata\nE:ID_SERIAL_SHORT=S1\nE:ID_WWN=1\n")
+    (folder / "c1:3").write_text("E:ID_BUS=ata\n")
+    assert ask("udev", shell, tmp_path) == (
+        "/run/udev/data/b8:0:E:ID_BUS=ata\n/run/udev/data/b8:0:E:ID_SERIAL_SHORT=S1\n"
+    )
+
+
+@pytest.mark.parametrize("awk", ["mawk", "busybox awk"])
+def test_only_default_routes_leave_the_host(awk: str, tmp_path: Path) -> None:
+    net = tmp_path / "proc" / "net"
+    net.mkdir(parents=True)
+    rows = ["Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask"]
+    rows += [f"e{number}\t{number:08X}\t0\t1\t0\t0\t0\t00FFFFFF" for number in range(1, 50)]
+    rows += [f"d{number}\t00000000\t0\t3\t0\t0\t{number}\t00000000" for number in range(100)]
+    (net / "route").write_text("\n".join(rows) + "\n")
+    (net / "ipv6_route").write_text(f"{'0' * 32} 00 x\n{'f' * 32} 80 x\n")
+    text = dict(COMMANDS)["routes"].replace("/proc/", f"{tmp_path}/proc/").replace("awk '", f"{awk} '")
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 40
+    assert all("\t00000000\t0\t3" in line for line in lines)
+    (net / "route").write_text("\n".join(rows[:52]) + "\n")
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    assert [line.rpartition("/")[2].split(":")[0] for line in done.stdout.splitlines()] == [
+        "route",
+        "route",
+        "ipv6_route",
+    ]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_networks_of_their_own(shell: str) -> None:
+    assert ask("network-namespace", shell, Path("/.")).strip() in ("first", "own", "unreadable")
+    text = dict(COMMANDS)["network-namespace"]
+    done = subprocess.run(
+        ["unshare", "--net", *shell.split(), "-c", text.replace("/proc/1/", f"/proc/{os.getpid()}/")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if os.getuid() == 0:
+        assert done.stdout.strip() == "own"
