@@ -84,6 +84,10 @@ def test_a_snapshot_with_registers(asct: Asct, tmp_path: Path) -> None:
     assert document["meshes"][0]["registers"][0]["value"].startswith("0x")
 
 
+def test_the_schema_of_the_document(asct: Asct) -> None:
+    assert asct("schema", "cmn").document["title"] == "asct.cmn/1"
+
+
 def test_what_the_formats_print_and_write(asct: Asct, tmp_path: Path) -> None:
     laid(machine(pmu(), mesh_map()), tmp_path / "dump")
     ended = asct("cmn", "--from", "dump", "--format", "csv", "-o", "out")

@@ -57,12 +57,14 @@ def command(settings: Settings, asked: ReportAsked, standard: bool, detect: bool
 
 
 def _kept(origin: str) -> Seen:
+    from asct.diagnostics.model import Diagnostic
     from asct.doctor.meshes import Seen
     from asct.facts.cmn.discover import report
     from asct.facts.dump import load
 
     snapshot = load(Path(origin))
-    return Seen(snapshot, report(snapshot))
+    odd = tuple(Diagnostic("E921", f"{origin}: {note}", severity="warning") for note in snapshot.notes)
+    return Seen(snapshot, report(snapshot), odd)
 
 
 def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, stop: Stop) -> Seen:
