@@ -28,8 +28,9 @@ def look(seen: Look) -> Found:
         longest = max(longest, state.latency_us)
     if not settings:
         return
+    mixed = len(cpu.kinds) > 1  # then states of one number differ from core to core, and the facts do not number them
     yield scripted(
-        settings,
+        [] if mixed else settings,
         name="idle-states",
         title=f"idle states that take up to {longest} µs to wake from",
         seen="; ".join(named),
@@ -38,5 +39,6 @@ def look(seen: Look) -> Found:
         touches=["storage.latency", "storage.iops", "storage.bandwidth"],
         sure="likely",
         why="the kernel chooses the state by how long it expects to sleep, and may be wrong",
+        advice=f"cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E gives all states back" if mixed else "",
         source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
     )

@@ -54,7 +54,7 @@ def _busy(seen: Look) -> Found:
         return
     sure = min((sure for sure, _ in signs), key=CERTAINTIES.index)
     running = seen.sample.running if seen.sample else None
-    more = f"; {running} tasks could run besides" if running else ""
+    more = f"; {running} task{'' if running == 1 else 's'} could run besides" if running else ""
     yield Disturbance(
         name="busy",
         title="other work on the CPUs",

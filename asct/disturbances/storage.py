@@ -50,7 +50,9 @@ def _mounted(seen: Look) -> Found:
             touches=_STORAGE,
             sure="likely",
             why="whoever uses the file system meanwhile",
-            advice=f"umount {' '.join(places)}, if nothing needs it, and mount it again afterwards",
+            advice="take another drive: this one carries the system"
+            if "/" in places
+            else f"umount {' '.join(places)}, if nothing needs it, and mount it again afterwards",
             source="mount(8)",
         )
 
@@ -88,7 +90,7 @@ def _dirty(seen: Look) -> Found:
         return
     yield Disturbance(
         name="dirty-pages",
-        title=f"{about_size(waiting)} to be written back",
+        title=f"{about_size(waiting)} of dirty pages",
         seen=f"{about_size(waiting)} of the file cache are newer than the drives",
         effect="the kernel writes them to the drives while these are measured: IOPS and bandwidth are lower, latency "
         "is higher",

@@ -12,7 +12,7 @@ from asct.disturbances import Sample, Wanted, assess
 from asct.disturbances.interrupts import mask
 from asct.registry import installed
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, subjects
-from asct.sdk.facts import BlockDevice, HostFacts, HugePages, IdleState, Load, Perf, Thermal
+from asct.sdk.facts import BlockDevice, CoreKind, HostFacts, HugePages, IdleState, Load, Perf, Thermal
 from tests.disturbances.made import (
     CPUS,
     EVERY,
@@ -146,6 +146,12 @@ def test_idle_states_that_are_off_already_are_left_alone() -> None:
     assert (setting.path, setting.was, setting.numbers) == (
         "/sys/devices/system/cpu/cpu{}/cpuidle/state2/disable", "0", [3, 4, 5, 6, 7],
     )  # fmt: skip
+
+
+def test_states_of_mixed_cores_are_left_to_a_program_that_knows_them() -> None:
+    states = [IdleState(name="POLL", latency_us=0), IdleState(name="C10", latency_us=300)]
+    found = one(with_cpu(idle_states=states, kinds=[CoreKind(cpus=[0, 1]), CoreKind(cpus=[2, 3])]))
+    assert (found.fix, found.scripted) == ([], False) and "cpupower idle-set -D 10" in found.advice
 
 
 @pytest.mark.parametrize(

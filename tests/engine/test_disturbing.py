@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from asct.diagnostics.model import Diagnostic
 from asct.disturbances import assess
 from asct.engine.disturbing import notice, wanted
+from asct.engine.ports import Collaborators
 from asct.engine.preflight import Demand
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Answer, Host
+from asct.hosts.opening import make_host
 from asct.sdk.facts import Cpu, HostFacts
 from asct.sdk.needs import Needs, Scratch
 from asct.store.verify import verify
@@ -29,7 +32,7 @@ class Memory(plant.Probe):
 SHELF = plant.Shelf((plant.Probe(), Memory()))
 
 
-def ports(**fields: Any) -> plant.Collaborators:
+def ports(**fields: Any) -> Collaborators:
     def collect(host: Host, folder: Path) -> HostFacts:
         return plant.facts(host, folder).model_copy(update=fields)
 
@@ -82,13 +85,13 @@ def test_a_host_that_comes_back_is_not_told_again(lab: Lab) -> None:
         keywords = ("memory",)
 
     def make(spec: Any, folder: Path) -> Host:
-        host = plant.make_host(spec, folder=folder)
+        host = make_host(spec, folder=folder)
         run = host.run
 
         def once(*arguments: Any, **more: Any) -> Any:
             lost["times"] += 1
             if lost["times"] == 1:
-                raise HostLost("local", plant.Diagnostic("E320", "gone"))
+                raise HostLost("local", Diagnostic("E320", "gone"))
             return run(*arguments, **more)
 
         host.run = once  # type: ignore[method-assign]
@@ -153,7 +156,7 @@ def test_without_devices_nobody_is_asked() -> None:
 
 def test_a_host_that_does_not_tell_and_one_that_is_gone() -> None:
     needs = Needs(targets=("/dev/sda",))
-    silent = Answering(HostError("h", plant.Diagnostic("E328", "too long")))
+    silent = Answering(HostError("h", Diagnostic("E328", "too long")))
     assert asked(silent, needs).devices == {}
     with pytest.raises(HostLost):
-        asked(Answering(HostLost("h", plant.Diagnostic("E320", "gone"))), needs)
+        asked(Answering(HostLost("h", Diagnostic("E320", "gone"))), needs)
