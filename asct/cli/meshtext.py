@@ -63,10 +63,21 @@ def _summary(mesh: Mesh, total: int, width: int) -> Iterator[str]:
     counts = ", ".join(f"{count}{_STUCK}{kind}" for kind, count in mesh.counts().items())
     if counts:
         yield from (line.replace(_STUCK, " ") for line in _wrapped(f"  {'nodes'.ljust(_LABEL)}", counts, width))
-    placed = [cpu for cpu, place in mesh.cpus.items() if place is not None]
-    if placed:
-        lost = len(mesh.cpus) - len(placed)
-        yield _labelled("CPUs", counted(len(placed), "CPU") + (f", and {lost} that were not found" if lost else ""))
+    if mesh.cpus:
+        yield from _wrapped(f"  {'CPUs'.ljust(_LABEL)}", _detected(mesh), width)
+
+
+def _detected(mesh: Mesh) -> str:
+    """`128 CPUs, detected at 2026-11-21T20:40:00Z, the least sure one by 0.93`."""
+    placed = [place for place in mesh.cpus.values() if place is not None]
+    lost = len(mesh.cpus) - len(placed)
+    parts = [counted(len(placed), "CPU") + (f" (and {lost} that were not found)" if lost else "")]
+    if mesh.detected_at:
+        parts.append(f"detected at {mesh.detected_at}")
+    sure = [place.confidence for place in placed if place.confidence is not None]
+    if sure:
+        parts.append(f"the least sure one by {min(sure):.2f}")
+    return ", ".join(parts)
 
 
 def _labelled(label: str, text: str) -> str:

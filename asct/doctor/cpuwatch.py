@@ -11,7 +11,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.doctor.instruments import Instruments, json_line
 from asct.engine.stop import Stop
 from asct.errors import HostError, NotMeasured
-from asct.facts.cmn.cpumap import KeptPlaces, file_name, kept_text, shape
+from asct.facts.cmn.cpumap import KeptPlaces, file_name, holds_for, kept_text
 from asct.facts.cmn.detect import (
     EVENTS_FILE,
     KERNEL,
@@ -26,7 +26,6 @@ from asct.facts.cmn.detect import (
 from asct.facts.cmn.model import Mesh
 from asct.facts.cmn.sysfs import Pmu
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.cpu import CPU
 from asct.sdk.facts import HostFacts
 
 Progress = Callable[[int, int, int], None]
@@ -80,8 +79,7 @@ def detect(
     kept = kept_text(
         KeptPlaces(
             detected_at=when,
-            present=snapshot.text(f"{CPU}/present") or "",
-            meshes=[shape(mesh) for mesh, _ in meshes],
+            holds_for=holds_for(snapshot, [mesh for mesh, _ in meshes]),
             places=places(verdicts, [mesh.instance for mesh, _ in meshes]),
             unknown=unknown,
         )

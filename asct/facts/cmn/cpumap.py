@@ -1,7 +1,7 @@
 """The places of CPUs that were once detected, kept in the account's cache on the host.
 
-They hold as long as the machine has the same meshes and CPUs. The numbers of CPUs come from the firmware, so another
-start of the machine does not change them.
+They hold as long as the machine has the same firmware, meshes and CPUs. The numbers of CPUs come from the firmware, so
+another start of the machine does not change them.
 """
 
 from __future__ import annotations
@@ -16,24 +16,33 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from asct.facts.cmn.model import CpuPlace, Mesh
 from asct.facts.snapshot import Snapshot
+from asct.facts.sources.cpu import CPU
 from asct.sdk.facts.base import Fact
 
 
 class KeptPlaces(Fact):
-    """What was detected, and what it holds for. `meshes` are the shapes of the meshes, `present` the CPUs of the
-    machine as /sys/devices/system/cpu/present has them; `places` by instance of a mesh."""
+    """What was detected, and what it holds for; `places` by instance of a mesh."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
     schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
     detected_at: str
-    present: str
-    meshes: list[str]
+    holds_for: list[str]
+    """As `holds_for` says."""
     places: dict[int, dict[int, CpuPlace | None]]
     unknown: dict[str, str] = Field(default_factory=dict)
 
 
-def shape(mesh: Mesh) -> str:
+def holds_for(found: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
+    """What must be the same for places to hold: the version of the firmware, the CPUs of the machine, its meshes."""
+    return [
+        (found.text("/sys/class/dmi/id/bios_version") or "").strip(),
+        (found.text(f"{CPU}/present") or "").strip(),
+        *map(_shape, meshes),
+    ]
+
+
+def _shape(mesh: Mesh) -> str:
     """What makes a mesh the same: its size, and what hangs where. Not where it was read, which differs by account."""
     ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
     text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
@@ -52,26 +61,27 @@ def kept_text(places: KeptPlaces) -> str:
     return places.model_dump_json(by_alias=True) + "\n"
 
 
-def with_kept(meshes: Sequence[Mesh], present: str | None, text: str | None) -> list[Mesh]:
-    """The meshes with their CPUs, from the text of the file; those it does not fit keep none and say why."""
+def with_kept(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
+    """The meshes with their CPUs, from what the host keeps; those it does not fit have none and say why."""
+    text = (found.said("cmn-cpus") or "").strip()
     why = "where CPUs are was not detected yet; `asct cmn --detect` does"
     kept = None
-    if text is not None:
+    if text:
         try:
             kept = KeptPlaces.model_validate_json(text)
         except ValidationError:
             why = "what was detected once cannot be read any more; `asct cmn --detect` does it anew"
-    if kept is not None and (kept.meshes != [shape(mesh) for mesh in meshes] or kept.present != (present or "")):
+    if kept is not None and kept.holds_for != holds_for(found, meshes):
         kept = None
-        why = "what was detected is of other meshes or CPUs; `asct cmn --detect` does it anew"
+        why = "what was detected is of other meshes, CPUs or firmware; `asct cmn --detect` does it anew"
     if kept is None:
         return [noted(mesh, {"cpus": why}) for mesh in meshes]
     return [_placed(mesh, kept) for mesh in meshes]
 
 
 def _placed(mesh: Mesh, kept: KeptPlaces) -> Mesh:
-    placed = mesh.model_copy(update={"cpus": kept.places.get(mesh.instance, {})})
-    return noted(placed, kept.unknown)
+    update = {"cpus": kept.places.get(mesh.instance, {}), "detected_at": kept.detected_at}
+    return noted(mesh.model_copy(update=update), kept.unknown)
 
 
 def noted(mesh: Mesh, reasons: Mapping[str, str]) -> Mesh:

@@ -11,7 +11,7 @@ from typing import Final
 from asct.facts.cmn.model import Crosspoint, Mesh
 from asct.values.cpulist import format_cpulist
 
-NARROWEST: Final = 40
+NARROWEST: Final = 30
 _MARGIN: Final = 4
 """Columns for the number of a row."""
 

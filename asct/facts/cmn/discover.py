@@ -15,7 +15,6 @@ from asct.facts.cmn.registers import mesh_of_dump
 from asct.facts.cmn.sysfs import Pmu, Region, pmus, regions
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.cmn import MAPS, PMUS
-from asct.facts.sources.cpu import CPU
 
 REGISTERS: Final = "cmn-registers-"
 """The command of a snapshot that has the registers of a mesh, as the kernel cmn prints them: this and its number."""
@@ -88,9 +87,7 @@ def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None
     meshes = [mesh_of(item) for item in found(snapshot)]
     if not meshes:
         return CmnReport(host=host, collected_at=collected_at, unknown={"meshes": _NONE})
-    kept = (snapshot.said("cmn-cpus") or "").strip() or None
-    placed = with_kept(meshes, snapshot.text(f"{CPU}/present"), kept)
-    return CmnReport(host=host, collected_at=collected_at, meshes=placed)
+    return CmnReport(host=host, collected_at=collected_at, meshes=with_kept(snapshot, meshes))
 
 
 def mesh_of(item: Found) -> Mesh:

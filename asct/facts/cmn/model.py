@@ -147,6 +147,8 @@ class Mesh(Fact):
     registers: list[Register] = Field(default_factory=list)
     cpus: dict[int, CpuPlace | None] = Field(default_factory=dict)
     """Empty when nobody looked for them; null for a CPU that was looked for in vain (`unknown` has `cpus.<number>`)."""
+    detected_at: str | None = None
+    """When CPUs were looked for (UTC)."""
     unknown: dict[str, str] = Field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:

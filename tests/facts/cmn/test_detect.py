@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.facts.cmn.cpumap import KeptPlaces, file_name, kept_text, shape, with_kept
+from asct.facts.cmn.cpumap import KeptPlaces, file_name, holds_for, kept_text, with_kept
 from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.detect import Counted, Watch, counted, decide, places, watches
 from asct.facts.cmn.model import CpuPlace, Mesh
 from asct.facts.cmn.sysfs import Pmu, pmus
-from asct.facts.snapshot import Said
+from asct.facts.snapshot import Said, Snapshot
 from tests.facts.cmn.machine import machine, pmu
 from tests.facts.cmn.maps import Hung, drawn, server
 
@@ -209,22 +209,28 @@ def test_a_line_that_is_odd_is_none(changed: dict[str, object]) -> None:
 PLACE = CpuPlace(x=1, y=0, port=0, confidence=0.9)
 
 
-def kept(meshes: list[Mesh], present: str = "0-3") -> str:
+def kept(meshes: list[Mesh], found: Snapshot) -> str:
     return kept_text(
         KeptPlaces(
             detected_at="2026-01-01T00:00:00Z",
-            present=present,
-            meshes=[shape(mesh) for mesh in meshes],
+            holds_for=holds_for(found, meshes),
             places={0: {0: PLACE, 1: None}},
             unknown={"cpus.1": "no port followed its load"},
         )
     )
 
 
+FIRMWARE = {"/sys/class/dmi/id/bios_version": "1.2.3"}
+
+
+def server_that_keeps(text: str | None) -> Snapshot:
+    return machine(FIRMWARE, commands={"cmn-cpus": Said(0, text or "")})
+
+
 def test_what_was_detected_is_shown_again() -> None:
     mesh = mesh_of()
-    (again,) = with_kept([mesh], "0-3", kept([mesh]))
-    assert again.cpus == {0: PLACE, 1: None}
+    (again,) = with_kept(server_that_keeps(kept([mesh], machine(FIRMWARE))), [mesh])
+    assert (again.cpus, again.detected_at) == ({0: PLACE, 1: None}, "2026-01-01T00:00:00Z")
     assert again.unknown["cpus.1"] == "no port followed its load" and "cpus" not in again.unknown
 
 
@@ -232,16 +238,17 @@ FORGOTTEN = {
     "never detected": (None, "was not detected yet"),
     "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "cannot be read any more"),
     "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "cannot be read any more"),
-    "of another mesh": (kept([mesh_of(5, 5)]), "is of other meshes or CPUs"),
-    "of two meshes": (kept([mesh_of(), mesh_of()]), "is of other meshes or CPUs"),
-    "of other CPUs": (kept([mesh_of()], "0-7"), "is of other meshes or CPUs"),
+    "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "is of other meshes"),
+    "of two meshes": (kept([mesh_of(), mesh_of()], machine(FIRMWARE)), "is of other meshes"),
+    "of other CPUs": (kept([mesh_of()], machine(FIRMWARE, cpus=9)), "is of other meshes, CPUs"),
+    "of other firmware": (kept([mesh_of()], machine()), "is of other meshes, CPUs or firmware"),
 }
 
 
 @pytest.mark.parametrize("case", FORGOTTEN)
 def test_what_does_not_fit_is_not_shown_and_says_why(case: str) -> None:
     text, why = FORGOTTEN[case]
-    (mesh,) = with_kept([mesh_of()], "0-3", text)
+    (mesh,) = with_kept(server_that_keeps(text), [mesh_of()])
     assert mesh.cpus == {} and why in mesh.unknown["cpus"] and "--detect" in mesh.unknown["cpus"]
 
 
