@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from tests.facts.made import Cached, Made, blocks, tree
 
@@ -138,3 +139,44 @@ SHAPES = {
     shape.__name__: shape
     for shape in (power, power_without_numbers, s390, loongarch, arm_server, hybrid, holes, sparse, virtual)
 }
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many of each part the one above it has; `order` is how CPUs are numbered, `off` which are switched off."""
+
+    sockets: int
+    clusters: int
+    cores: int
+    threads: int
+    nodes_per_socket: int
+    order: Sequence[int]
+    off: frozenset[int]
+    masks_only: bool
+    repeated_ids: bool
+
+
+def sized(size: Size) -> dict[str, str]:
+    """A machine of a size; the parts of a socket are numbered from 0 if ids are repeated, else over the machine."""
+    cpus = []
+    per_socket = size.clusters * size.cores * size.threads
+    for position, number in enumerate(size.order):
+        socket, rest = divmod(position, per_socket)
+        core, within = position // size.threads, rest // size.threads
+        cpus.append(
+            Made(
+                cpu=number, core=core, core_id=within if size.repeated_ids else core, socket=socket * 3,
+                cluster=within // size.cores,
+                node=(socket * size.nodes_per_socket + within % size.nodes_per_socket) * 2,
+                online=number not in size.off,
+            )
+        )  # fmt: skip
+    caches = [
+        Cached(1, "Data", "32K", lambda it: it.core), Cached(1, "Instruction", "64K", lambda it: it.core),
+        Cached(2, "Unified", "1M", lambda it: (it.socket, it.cluster)),
+        Cached(3, "Unified", "33M", lambda it: it.socket),
+    ]  # fmt: skip
+    cpus.sort(key=lambda one: one.cpu)
+    return tree(
+        cpus, caches, blocks(cpus, X86), masks_only=size.masks_only, possible=size.order and max(size.order) + 9
+    )

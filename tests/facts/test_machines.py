@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,9 +18,8 @@ from asct.facts.gaps import Gaps
 from asct.facts.nodes import nodes
 from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import HostFacts, Node
-from tests.facts import lscpu
+from tests.facts import lscpu, shapes
 from tests.facts.made import snapshot, written
-from tests.facts.shapes import SHAPES
 
 DATA = Path(__file__).parent / "data"
 DUMPS = {path.name.partition(".tar")[0]: path for path in sorted(DATA.glob("*.tar.*"))}
@@ -76,15 +77,32 @@ def test_masks_that_contradict_the_others() -> None:
     assert {frozenset(one) for one in found.cache_levels[3].instances} == groups
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", shapes.SHAPES)
 def test_a_made_machine_is_what_lscpu_says(shape: str, tmp_path: Path) -> None:
-    files = SHAPES[shape]()
+    files = shapes.SHAPES[shape]()
     written(files, tmp_path)
     found = parsed(load(tmp_path))
     assert found == parsed(snapshot(files))
     if shape == "loongarch":  # of its fields lscpu 2.38 knows none, and says nothing more then
         (tmp_path / "proc" / "cpuinfo").write_text(files["/proc/cpuinfo"].replace("Model Name", "model name"))
     lscpu.compare(*found, lscpu.run(tmp_path))
+
+
+def drawn(seed: int) -> shapes.Size:
+    """Up to 96 CPUs, numbered in any order and with holes, some of them switched off."""
+    chance = random.Random(seed)
+    counts = [chance.randint(1, most) for most in (4, 3, 4, 4)]
+    total = min(math.prod(counts), 96)
+    order = chance.choice([range(total), range(0, 2 * total, 2), range(5, 5 + total)])
+    shuffled = chance.sample(order, total) if chance.random() < 0.7 else order
+    off = frozenset(chance.sample(order, chance.choice([0, 0, total // 3, total // 2])))
+    return shapes.Size(*counts, chance.randint(1, 3), shuffled, off, chance.random() < 0.5, chance.random() < 0.5)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_machine_of_any_size_is_what_lscpu_says(seed: int, tmp_path: Path) -> None:
+    root = written(shapes.sized(drawn(seed)), tmp_path)
+    lscpu.compare(*parsed(load(root)), lscpu.run(root))
 
 
 def test_kinds_of_a_phone() -> None:
