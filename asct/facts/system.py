@@ -8,7 +8,7 @@ import shlex
 from asct.facts.cloud import cloud
 from asct.facts.gaps import Gaps, fields, real, whole
 from asct.facts.kernel import kernel as of_kernel
-from asct.facts.product import dmi, firmware, product
+from asct.facts.product import device_tree, dmi, firmware, product
 from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import System
 
@@ -111,6 +111,8 @@ def _virtualization(found: Snapshot, gaps: Gaps) -> str | None:
         return known.strip()
     if metal:
         return "none"
+    if re.search(r"(?:^| )(?:qemu,|linux,dummy-virt\b)", device_tree(found).get("compatible", "")):
+        return "qemu"
     flags = fields(found.text("/proc/cpuinfo")).get("flags")
     if flags is None:
         gaps.note("system.virtualization", "no systemd-detect-virt, and nothing in /sys says it")
