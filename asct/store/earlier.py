@@ -165,7 +165,9 @@ class EarlierRuns:
 
     def _usable(self, status: Status, wanted: Wanted) -> bool:
         invalid = any(flag.startswith("invalid") for flag in status.flags)
-        return status.status in wanted.accepted and not invalid and self._is_recent(status.started_at)
+        state = status.telemetry.state if status.telemetry is not None else "unknown"
+        noisy = state == "noisy" and "noisy" not in wanted.accepted
+        return status.status in wanted.accepted and not (invalid or noisy) and self._is_recent(status.started_at)
 
 
 def _status(stored: StoredRun, folder: Path) -> Status | None:

@@ -14,6 +14,7 @@ from asct.engine.drives import drives
 from asct.engine.reuse import earlier_runs, reusable
 from asct.engine.reuse_key import changes, conditions
 from asct.hosts.base import Host
+from asct.hosts.local import LocalHost
 from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec
 from asct.planner.model import Deferred
@@ -68,6 +69,16 @@ def test_what_was_measured_is_taken_with_all_that_belongs_to_it(lab: Lab, script
     assert status.started_at == first.status(number=1, repeat=2).started_at
     assert status.reuse_key == first.status(number=1, repeat=2).reuse_key != ""
     assert lab.run(job).values() == [9.0, 10.0, 11.0, 12.0]  # nothing is taken unasked
+
+
+def test_a_job_that_is_taken_whole_asks_for_no_machine(lab: Lab, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(LocalHost, "begin_job", lambda _, job_id: begun.append(job_id))
+    done, new = plant.job(plant.point(script=script)), plant.job(plant.point(script="echo 9"), name="b")
+    lab.run(done)
+    assert begun == ["a"]
+    assert lab.run(done, new, reuse_s=HOUR).stored.run.counts == {"ok": 2}
+    assert begun == ["a", "b"]
 
 
 def test_a_copy_of_a_copy_tells_who_measured_it_and_outlives_it(lab: Lab, script: str) -> None:
@@ -160,7 +171,8 @@ def test_another_build_of_a_kernel_is_measured_again(lab: Lab) -> None:
     assert reused(lab.run(plant.kernel_job(), ports=build("b" * 64), reuse_s=HOUR))
 
 
-def test_failures_and_doubtful_results_are_not_taken(lab: Lab, script: str) -> None:
+def test_failures_and_doubtful_results_are_not_taken(lab: Lab, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asct.engine.site.READING", None)  # how quiet the machine of the tests is does not matter here
     failing = plant.job(plant.point(script=f"{script}; exit 3"))
     assert lab.run(failing).code == 3
     assert lab.run(failing, reuse_s=HOUR).stored.run.counts == {"failed": 1}

@@ -23,6 +23,7 @@ from asct.sdk.facts import (
 )  # fmt: skip
 from asct.sdk.record import Record, Stats
 from asct.store.model import Command, HostEntry, JobEntry, Run, Status, Verdict
+from asct.store.telemetry import HostVerdict, Reason
 from asct.store.writer import RunWriter
 
 HASH = "3f9c2a" + "0" * 58
@@ -181,6 +182,7 @@ def _jobs(sample: Sample, host: str) -> list[JobEntry]:
         JobEntry(
             id="storage-io-depth-sweep", benchmark="storage-io-depth-sweep", version="1", host=host,
             points=len(DEPTHS), repeats=sample.repeats, reason="named in the plan", counts=depth, elapsed_s=58.9,
+            host_states={"noisy": 2, "stable": len(DEPTHS) * sample.repeats - 2}, host_reasons={"steal": 2},
         ),
     ]  # fmt: skip
 
@@ -275,6 +277,16 @@ def _depths(writer: RunWriter, sample: Sample, host: str, factor: float) -> None
             _one_depth(writer, sample, host, factor, (depth, repeat))
 
 
+def _host_verdict(which: tuple[int, int], text: str) -> HostVerdict:
+    """The first two repeats of one depth were measured while the hypervisor took CPU time away."""
+    depth, repeat = which
+    if depth != 4 or repeat > 2:
+        return HostVerdict(state="stable")
+    means = "the hypervisor ran something else" + text
+    reason = Reason(what="steal", state="noisy", seen=1.5 * repeat, limit=1.0, unit="%", means=means)
+    return HostVerdict(state="noisy", reasons=[reason])
+
+
 def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, which: tuple[int, int]) -> None:
     depth, repeat = which
     job, point = "storage-io-depth-sweep", {"iodepth": depth}
@@ -308,5 +320,6 @@ def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, whic
     status = Status(
         status="failed" if failed else "noisy" if noisy else "ok", point_id=records[0].point_id, repeat=repeat,
         started_at="2026-11-21T04:28:40Z", elapsed_s=2.4, flags=flags, diagnostic=diagnostic if failed else None,
+        telemetry=_host_verdict(which, sample.text),
     )  # fmt: skip
     writer.finish_repeat(folder, command, status, [] if failed else records)

@@ -1,0 +1,102 @@
+"""How quiet the hosts were, in words: in every report, beside the repeat, and in a line of the recap."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asct.analysis.report import build
+from asct.analysis.telemetry import host_remarks, hosts_line, mark_of, reason_text
+from asct.analysis.view import open_view
+from asct.export import render
+from asct.store.model import JobEntry
+from asct.store.telemetry import Reason
+from tests.export.fakes import Fakes
+from tests.export.sample import Sample, write_sample
+
+STEAL = "steal 3 % (quiet: up to 1 %): the hypervisor ran something else"
+
+
+def entry(**states: int) -> JobEntry:
+    reasons = {"others": states.get("noisy", 0), "quota": states.get("invalid", 0)}
+    return JobEntry(
+        id="a", benchmark="b", version="1", host="h", points=1, repeats=1,
+        host_states=states, host_reasons={name: number for name, number in reasons.items() if number},
+    )  # fmt: skip
+
+
+def test_a_reason_says_how_much_and_what_it_means() -> None:
+    reason = Reason(what="others", state="noisy", seen=1.48112, limit=0.1, unit="CPUs", means="other programs ran")
+    assert reason_text(reason) == "others 1.48 CPUs (quiet: up to 0.1 CPUs): other programs ran"
+    plain = Reason(what="drive-warning", state="invalid", seen=4, limit=0, unit="", means="\x1b[31mx")
+    assert reason_text(plain).startswith("drive-warning 4 (quiet: up to 0): ") and "\x1b" not in reason_text(plain)
+
+
+def test_the_line_of_all_jobs() -> None:
+    assert hosts_line([]) == hosts_line([entry(), entry(stable=9, unknown=1)]) == ""
+    assert hosts_line([entry(stable=2, noisy=3), entry(noisy=1)]) == "4 of 6 on a noisy host (others)"
+    told = hosts_line([entry(stable=2, noisy=3, invalid=1)])
+    assert told == "3 of 6 on a noisy host, 1 of 6 on one that was held back (others, quota)"
+
+
+def test_repeats_are_told_together_with_the_worst(tmp_path: Path) -> None:
+    latency, depths = open_view(write_sample(tmp_path), Fakes()).jobs
+    assert host_remarks(latency) == []
+    assert host_remarks(depths) == [f"2 repeats, worst iodepth 4, repeat 2: noisy host, {STEAL}"]
+    assert [item.label for item in depths.repeats if mark_of(item)] == ["iodepth 4, repeat 1", "iodepth 4, repeat 2"]
+
+
+def test_what_is_invalid_comes_first(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    (folder,) = {path.parent for path in root.glob("jobs/*/storage-*/*/r3/status.json") if "iodepth 8" in label(path)}
+    body = json.loads((folder / "status.json").read_text())
+    heat = {"what": "heat", "state": "invalid", "seen": 2, "limit": 0, "unit": "times", "means": "too warm"}
+    body["telemetry"] = {"state": "invalid", "reasons": [heat]}
+    (folder / "status.json").write_text(json.dumps(body))
+    _, depths = open_view(root, Fakes()).jobs
+    assert [line.partition(",")[0] for line in host_remarks(depths)] == ["iodepth 8", "2 repeats"]
+    assert "invalid host, heat 2 times (quiet: up to 0 times): too warm" in host_remarks(depths)[0]
+
+
+def label(path: Path) -> str:
+    return f"iodepth {json.loads((path.parent / 'command.json').read_text())['swept']['iodepth']}"
+
+
+@pytest.mark.parametrize("name", ["html", "markdown", "stdout"])
+def test_every_report_tells_it(tmp_path: Path, name: str) -> None:
+    text = render(open_view(write_sample(tmp_path), Fakes()), name)
+    assert isinstance(text, str)
+    words = " ".join(text.replace("\\", "").split())
+    assert "worst iodepth 4, repeat 2: noisy host, steal 3 %" in words
+    assert "2 of 24 on a noisy host (steal)" in words
+    if name == "html":
+        assert text.count('<span class="chip doubt">noisy host</span>') == 2
+
+
+def test_an_older_run_tells_nothing_of_it(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    for path in root.glob("jobs/*/*/*/*/status.json"):
+        body = json.loads(path.read_text())
+        del body["telemetry"]
+        path.write_text(json.dumps(body))
+    run = json.loads((root / "run.json").read_text())
+    for job in run["jobs"]:
+        del job["host_states"], job["host_reasons"]
+    (root / "run.json").write_text(json.dumps(run))
+    view = open_view(root, Fakes())
+    assert view.notes == ()
+    report = build(view)
+    assert not any(
+        "host," in remark for section in report.sections for part in section.parts for remark in part.remarks
+    )
+    assert not any("noisy host" in part.line for section in report.sections for part in section.parts)
+
+
+def test_hostile_words_of_a_host_steer_nothing(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path, Sample(text="\x1b[31m<script>alert(1)</script>")), Fakes())
+    for name in ("html", "stdout", "markdown"):
+        text = render(view, name)
+        assert isinstance(text, str) and "\x1b" not in text
+        assert name == "stdout" or "something else<script>" not in text
