@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +23,7 @@ from asct.engine.stop import Stop
 from asct.errors import HostLocked, Interrupted, NotMeasured
 from asct.facts.batch import glance
 from asct.facts.cmn.cpumap import file_name
+from asct.facts.cmn.registers import asked, mesh_of_dump
 from asct.facts.snapshot import Said, Snapshot
 from asct.hosts import local
 from asct.hosts.base import Host, Session
@@ -27,6 +31,7 @@ from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.doctor.mesh_stub import cat, meshy, ports, sample, text_of
 from tests.facts.cmn.machine import FORMATS, machine, mesh_map, pmu
+from tests.facts.cmn.shapes import SHAPES
 from tests.sshd import Sshd
 from tests.sudo import grant, of_root, sudoers, until
 
@@ -224,3 +229,42 @@ def test_an_account_counts_through_sudo_by_the_line_that_is_offered(
     assert seen.detection is not None and seen.detection.asked == len(CPUS[:2])
     assert seen.report.meshes[0].cpus == dict.fromkeys(CPUS[:2])
     until(lambda: of_root("cmnwatch") == [])
+
+
+BASE = 0x40000000
+SEEN_AS = """
+import sys
+from asct.cli.app import run
+from asct.facts.snapshot import Snapshot, Said
+import asct.doctor.meshes
+files = {"/proc/iomem": "40000000-4fffffff : ARMHC700:00"}
+said = {"uname": Said(0, sys.argv[1] + "\\nmeshy\\n6.12.0\\n#1"), "id": Said(0, "0")}
+asct.doctor.meshes.glance = lambda host, base: Snapshot(files, said)
+sys.exit(run(["cmn", "--json"]))
+"""
+OTHER_MEM = """
+mount -t tmpfs none /dev && mkdir /dev/shm && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/zero c 1 5 &&
+mknod -m 666 /dev/urandom c 1 9 && cp --sparse=always "$0" /dev/mem && exec "$@"
+"""
+
+
+@in_root
+@pytest.mark.kernels
+def test_registers_are_read_through_dev_mem_by_the_real_kernel(tmp_path: Path) -> None:
+    """With an image in its place, in a mount namespace of its own: from the range of the firmware to the document."""
+    hardware = SHAPES["CMN-700 3x7"]()
+    image, memory = hardware.write(tmp_path / "image"), tmp_path / "memory"
+    with memory.open("wb") as file:
+        file.seek(BASE)
+        file.write(image.read_bytes())
+        file.truncate(BASE + 0x10000000)
+    command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", OTHER_MEM, str(memory)]
+    done = subprocess.run(
+        [*command, sys.executable, "-c", SEEN_AS, platform.machine()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (mesh,) = json.loads(done.stdout)["meshes"]
+    assert (mesh["kind"], mesh["source"], mesh["base"]) == ("CMN-700", "registers", hex(BASE))
+    assert (mesh["width"], mesh["height"]) == (hardware.width, hardware.height)
+    expected = mesh_of_dump(hardware.printed(asked(mesh_of_dump(hardware.printed(asked()))), BASE))
+    assert mesh["registers"] == expected.model_dump(mode="json")["registers"]
