@@ -53,7 +53,7 @@ class HostSession:
 
     def _measure(self) -> None:
         self._open()
-        runners = [JobRunner(self._shared, self._site, state) for state in self.states]
+        runners = [JobRunner(self._shared, self._site, state, last=state is self.states[-1]) for state in self.states]
         for runner in runners:
             runner.preflight()
         self._tell_disturbances()

@@ -107,8 +107,10 @@ class Turn:
 class JobRunner:
     """Takes one job through its life on an open site. Raises StoreError, and HostLost before its first point."""
 
-    def __init__(self, shared: Shared, site: Site, state: JobState) -> None:
+    def __init__(self, shared: Shared, site: Site, state: JobState, *, last: bool = False) -> None:
+        """`last`: no other job of the host follows, so that its folder goes with the session."""
         self._shared = shared
+        self._last = last
         self._site = site
         self._state = state
         self._job = state.job
@@ -182,9 +184,11 @@ class JobRunner:
         self._shared.bus.emit(
             JobStarted(self._job.host, self._job.id, self._job.benchmark, measurements, round(estimate, 3))
         )
-        self._site.connection.begin_job(self._job.id)
         try:
-            self._measure_all(points)
+            self._line_up(points)
+            if self._turns:  # a scheduler gives no machine for what was measured before
+                self._site.connection.begin_job(self._job.id)
+            self._measure_all()
         finally:
             state.elapsed_s = time.monotonic() - started
         if self._site.host is not None:
@@ -210,12 +214,16 @@ class JobRunner:
             self._site.will_write(state.demand)
         return not state.note
 
-    def _measure_all(self, points: list[BoundPoint]) -> None:
-        runner = PointRunner(self._shared, self._job, self._state.benchmark, self._site.facts)
-        points = self._state.points = self._keyed(points)
+    def _line_up(self, points: Sequence[BoundPoint]) -> None:
+        """What is left to be measured. Raises HostLost."""
+        self._state.points = points = self._keyed(points)
         done = self._done(points)
         turns = (Turn(points[index], repeat) for index, repeat in self._shared.ports.schedule(self._job))
         self._turns.extend(turn for turn in turns if not done.has(turn.point.id, turn.repeat))
+
+    def _measure_all(self) -> None:
+        points = self._state.points or []
+        runner = PointRunner(self._shared, self._job, self._state.benchmark, self._site.facts)
         while self._turns and not (self._shared.stop.requested or self._state.note):
             if self._ready(points, runner):
                 self._take(runner, self._turns.popleft())
@@ -245,7 +253,8 @@ class JobRunner:
         try:
             if self._turns:
                 self._site.connection.cancel()
-            self._site.remove([self._work])
+            if not self._last:
+                self._site.remove([self._work])
         except HostLost:
             self._site.reopen()
         except HostTimeout as error:

@@ -197,7 +197,7 @@ class Conversation:
         """Until a task is over. `on_pause` is called from time to time while it runs. Raises HostLost, HostTimeout."""
         while True:
             if self._live:
-                self._held(partial(self._listen, 0.0))  # the runner may be far ahead, and waits to hear who listens
+                self._held(lambda: self._take(self._hear(0.0)))  # the runner may be far ahead, and asks who listens
             course = self._journal.course(key)
             if course.over:
                 self._pending.pop(key, None)
@@ -211,7 +211,7 @@ class Conversation:
         if on_pause is not None and course.started_s is not None and course.status is None:
             on_pause()
         self._look_at_limits()
-        if self._journal.answers.get("pong", "").endswith(" idle"):
+        if self._journal.answers.get("pong", "") == f"{self._next} idle":  # not of before the last job was handed over
             self._journal.answers.pop("pong")
             self._revive(course)
 
@@ -299,23 +299,29 @@ class Conversation:
 
     def _ask(self) -> None:
         self._asked = self._asked or time.monotonic()
-        self._say("ping -")
+        self._say(f"ping {self._next}")
 
     def _listen(self, seconds: float) -> None:
         """Take in what is told within `seconds`; a silence that lasts is looked into."""
-        data = self._hear(seconds)
+        if self._take(self._hear(seconds)):
+            return
         now = time.monotonic()
-        if data:
-            self._heard, self._asked, self._pause_s = now, 0.0, FIRST_LOOK_S
-            self._journal.take(data)
-            self._keep_up()
-            if self._journal.counts.get("stopped", 0) > self._stops:
-                self._drop()
-        elif self._asked and now - self._asked > PONG_S:
+        if self._asked and now - self._asked > PONG_S:
             self.link.cut()
             raise HostTimeout(self.name, problems.no_answer(self.link.place, "measuring", round(now - self._heard)))
-        elif not self._asked and now - self._heard > PING_S:
+        if not self._asked and now - self._heard > PING_S:
             self._ask()
+
+    def _take(self, data: bytes) -> bool:
+        """Whether there is something in what was heard."""
+        if not data:
+            return False
+        self._heard, self._asked, self._pause_s = time.monotonic(), 0.0, FIRST_LOOK_S
+        self._journal.take(data)
+        self._keep_up()
+        if self._journal.counts.get("stopped", 0) > self._stops:
+            self._drop()
+        return True
 
     def _hear(self, seconds: float) -> bytes:
         if self._live and self._control is not None:
@@ -357,7 +363,7 @@ class Conversation:
         while not self._held(doing):
             pass
 
-    def _held(self, doing: Callable[[], None]) -> bool:
+    def _held(self, doing: Callable[[], object]) -> bool:
         """`doing` once; False when the connection broke over it and was made again."""
         try:
             doing()

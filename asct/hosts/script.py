@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from signal import SIGINT, SIGPIPE, SIGTERM
 
@@ -15,8 +16,7 @@ from asct.hosts import problems
 from asct.hosts.base import Process, Session, Task
 from asct.hosts.paths import inner_name
 
-RUNNER = Path(__file__).with_name("runner.sh")
-OPENER = Path(__file__).with_name("open.sh")
+_RUNNER, _TASKS, _OPENER = (Path(__file__).with_name(name) for name in ("runner.sh", "runner_task.sh", "open.sh"))
 LONGEST_LINE = 1 << 16
 """What the runner says in a line is far shorter."""
 FOLDERS_AT_ONCE = 200
@@ -117,6 +117,17 @@ def runner_command(work: str, *, posix_login: bool) -> str:
     return f"root={root} mode=line; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
 
 
+@cache
+def runner() -> str:
+    """The text of the runner: how it works, then what it is in each mode (runner.sh)."""
+    return _TASKS.read_text("utf-8") + _RUNNER.read_text("utf-8")
+
+
+@cache
+def _opener() -> str:
+    return _OPENER.read_text("utf-8")
+
+
 def opening(host: str, base: str, token: str, session: Session | None = None) -> str:
     """The text for `sh -s` that makes a session's folder below `base`, or takes up that of an earlier part, and with a
     `session` takes the host's lock, starts the runner and stays as the way to it."""
@@ -125,10 +136,10 @@ def opening(host: str, base: str, token: str, session: Session | None = None) ->
         if "\n" in path:  # the host answers with the path, in a line
             raise HostError(host, problems.no_work_folder(host, base, "its name has several lines"))
     nl = "nl='\n'\n"
-    names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": RUNNER.read_text("utf-8")}
+    names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
-    return nl + texts + 'mode=none; eval "$runner"\n' + OPENER.read_text("utf-8")
+    return nl + texts + 'mode=none; eval "$runner"\n' + _opener()
 
 
 def exit_status(shell_status: int, message: bool) -> int:

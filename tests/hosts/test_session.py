@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.errors import HostLocked, HostLost
+from asct.errors import HostError, HostLocked, HostLost
 from asct.hosts import conversation
 from asct.hosts.base import Host, Process, Session, Task
 from asct.hosts.opening import make_host
@@ -236,6 +236,53 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
     assert not Path(work).exists()
 
 
+def test_a_runner_that_was_told_nothing_is_reminded(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The word of a job is lost on its way: the runner says that it is idle, and is told once more."""
+    monkeypatch.setattr(conversation, "PING_S", 0.5)
+    assert host.run(counting(host, tmp_path, 0)).status == 0
+    said: list[str] = []
+    say = host._talk._say
+
+    def lossy(line: str) -> None:
+        said.append(line)
+        if said != ["job 2"]:
+            say(line)
+
+    monkeypatch.setattr(host._talk, "_say", lossy)
+    assert host.run(counting(host, tmp_path, 1)).status == 0
+    assert [line for line in said if line.startswith("job")] == ["job 2", "job 2"]
+    assert host._talk._journal.tasks["k1"].reminded and runs(host) == ["0", "1"]
+
+
+def test_a_task_that_the_runner_passes_over_is_refused(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its job file is not there: one reminder, then it is given up."""
+    monkeypatch.setattr(conversation, "PING_S", 0.5)
+    monkeypatch.setattr(host._link.files, "write", lambda *_: None)
+    with pytest.raises(HostError) as error:
+        host.run(counting(host, tmp_path, 0))
+    assert "passed over" in error.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize("how", ["left", "lingered"])
+def test_the_card_goes_with_the_runner(own_sshd: Sshd, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    from asct.hosts import script
+
+    text = script.runner().replace("LINGER_S=30", "LINGER_S=1")
+    monkeypatch.setattr(script, "runner", lambda: text)
+    host = opened(own_sshd)
+    card, runner = Path(f"/var/tmp/asct.lock.{Path(host.work).stat().st_uid}"), noted(host, ".pid")
+    assert card.read_text().split()[0] == str(runner) and SESSION.owner in card.read_text()
+    if how == "left":
+        host.close()
+    else:
+        host._link.cut()
+    assert gone(runner) and not card.exists()
+
+
 def test_a_session_of_another_boot_is_not_taken_up(own_sshd: Sshd, tmp_path: Path) -> None:
     first = opened(own_sshd)
     work = first.work
@@ -296,9 +343,8 @@ def test_cancel_ends_what_runs_and_forgets_the_rest(host: RemoteHost, tmp_path: 
 def test_an_idle_runner_without_a_connection_lets_the_host_go(own_sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
     from asct.hosts import script
 
-    text = script.RUNNER.read_text().replace("LINGER_S=30", "LINGER_S=1")
-    monkeypatch.setattr(script, "RUNNER", Path(own_sshd.folder / "runner.sh"))
-    Path(own_sshd.folder / "runner.sh").write_text(text)
+    text = script.runner().replace("LINGER_S=30", "LINGER_S=1")
+    monkeypatch.setattr(script, "runner", lambda: text)
     host = opened(own_sshd)
     work, runner = host.work, noted(host, ".pid")
     host._link.cut()
