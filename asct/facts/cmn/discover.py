@@ -72,14 +72,16 @@ def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
-    """The regions by instance. Without a link between PMU and device they are taken in order if there are as many of
-    both: the driver numbers meshes as it meets them."""
+    """The regions by instance. Those without a PMU come after those with one. Where kernels do not link PMU and device,
+    they are taken in order if there are as many of both: the driver numbers meshes as it meets them."""
     names = {region.name: region for region in described}
     linked = {pmu.instance: names[pmu.device] for pmu in watched if pmu.device in names}
-    if linked or (watched and len(watched) != len(described)):
-        return linked
-    numbers = [pmu.instance for pmu in watched] or range(len(described))
-    return dict(zip(numbers, described, strict=True))
+    if not linked and watched:
+        if len(watched) != len(described):
+            return {}
+        return {pmu.instance: region for pmu, region in zip(watched, described, strict=True)}
+    free = 1 + max((pmu.instance for pmu in watched), default=-1)
+    return linked | dict(enumerate((one for one in described if one not in linked.values()), free))
 
 
 def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None = None) -> CmnReport:

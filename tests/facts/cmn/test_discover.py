@@ -115,6 +115,14 @@ def test_two_meshes_and_the_devices_that_they_belong_to() -> None:
     assert [item.region.name if item.region else None for item in found(linked)] == ["ARMHC600:01", "ARMHC600:00"]
 
 
+def test_a_device_that_the_driver_left_alone_is_a_mesh_too() -> None:
+    one = machine(pmu(0), ROOT_IOMEM, commands={"cmn-links": Said(0, LINKS)})
+    assert [(mesh.instance, mesh.source, mesh.base) for mesh in report(one).meshes] == [
+        (0, "pmu", 0x100010000000),
+        (1, "acpi", 0x50000000),
+    ]
+
+
 def test_devices_are_not_guessed_when_their_number_differs() -> None:
     meshes = report(machine(pmu(0), ROOT_IOMEM)).meshes
     assert [mesh.base for mesh in meshes] == [None]
