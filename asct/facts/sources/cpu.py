@@ -35,6 +35,11 @@ FILES: tuple[str, ...] = (
     *(f"{cpu}/cpuidle/state[0-9]*/{name}" for cpu in _FIRST for name in ("desc", "latency", "name", "residency")),
 )  # fmt: skip
 
+_CLOCK = (
+    "affected_cpus", "base_frequency", "boost", "cpb", "cpuinfo_max_freq", "cpuinfo_min_freq",
+    "energy_performance_preference", "scaling_driver", "scaling_governor", "scaling_max_freq", "scaling_min_freq",
+)  # fmt: skip
+_CLOCK_BESIDES = ("related_cpus", "scaling_cur_freq")
 _EACH = tuple(f"{CPU}/cpu{'[0-9]' * digits}" for digits in range(1, 6))
 
 FOLDERS: tuple[Folders, ...] = (
@@ -47,17 +52,7 @@ FOLDERS: tuple[Folders, ...] = (
             "cache/index[0-9]/size",
             "cache/index[0-9]/type",
             "cpu_capacity",
-            "cpufreq/affected_cpus",
-            "cpufreq/base_frequency",
-            "cpufreq/boost",
-            "cpufreq/cpb",
-            "cpufreq/cpuinfo_max_freq",
-            "cpufreq/cpuinfo_min_freq",
-            "cpufreq/energy_performance_preference",
-            "cpufreq/scaling_driver",
-            "cpufreq/scaling_governor",
-            "cpufreq/scaling_max_freq",
-            "cpufreq/scaling_min_freq",
+            *(f"cpufreq/{name}" for name in _CLOCK),
             "cpuidle/state[0-9]*/disable",
             "regs/identification/midr_el1",
             "topology/book_id",
@@ -81,8 +76,7 @@ DUMPED: tuple[Folders, ...] = (
             "cache/index[0-9]/number_of_sets",
             "cache/index[0-9]/shared_cpu_map",
             "cache/index[0-9]/ways_of_associativity",
-            "cpufreq/related_cpus",
-            "cpufreq/scaling_cur_freq",
+            *(f"cpufreq/{name}" for name in _CLOCK_BESIDES),
             "cpuidle/state[0-9]*/desc",
             "cpuidle/state[0-9]*/latency",
             "cpuidle/state[0-9]*/name",
@@ -99,6 +93,7 @@ DUMPED: tuple[Folders, ...] = (
         ),
         4096,
     ),
+    Folders("cpu.policies", (f"{CPU}/cpufreq/policy[0-9]*",), (*_CLOCK, *_CLOCK_BESIDES), 4096),
     Folders("cpu.quota", ("/proc/self",), ("cgroup", "cpuset"), 1),
     Folders(
         "cpu.quota",
