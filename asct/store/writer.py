@@ -128,7 +128,7 @@ class RunWriter:
         """disturbances/<host>.json."""
         path = self.layout.disturbances(host)
         self._make(path.parent)
-        self._put(path, _document(found))
+        self._put(path, _document(found), sync=False)
 
     def facts_folder(self, host: str) -> Path:
         """facts/<host>/, made."""
