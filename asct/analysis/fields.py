@@ -59,11 +59,11 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What entries are known by; one that another had before has a number behind it."""
+    """What entries are known by, their number where they have no name; one that another had before says so."""
     taken: Counter[str] = Counter()
     names = []
-    for item in items:
-        name = _name(item)
+    for number, item in enumerate(items):
+        name = _name(item) or str(number)
         taken[name] += 1
         names.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return names
@@ -72,8 +72,7 @@ def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
 def _name(item: Mapping[str, Any]) -> str:
     if "level" in item:
         return f"L{item['level']} {item['type']}"
-    known = next((item[key] for key in _NAMED_BY if item.get(key) is not None), None)
-    return str(known) if known is not None else format_cpulist(item.get("cpus") or [])
+    return next((str(item[key]) for key in _NAMED_BY if item.get(key) is not None), "")
 
 
 def differences(base: HostFacts, other: HostFacts) -> list[Difference]:

@@ -17,13 +17,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class ReportAsked:
-    """`host` is [USER@]ADDRESS[:PORT], None for this machine; `origin` a snapshot to read instead of a machine."""
+    """`hosts` are [USER@]ADDRESS[:PORT], none for this machine; `origin` a snapshot to read instead of a machine."""
 
-    host: str | None
+    hosts: tuple[str, ...]
     origin: str | None
     form: str
     output_dir: str | None
     force: bool
+
+    @property
+    def host(self) -> str | None:
+        """The one machine of a report that takes no more."""
+        return next(iter(self.hosts), None)
 
     def check(self) -> None:
         """Refuse a folder that exists before anything is looked at. Raises UsageError."""
@@ -35,11 +40,18 @@ class ReportAsked:
         return None if self.output_dir is None else output_folder(self.output_dir, self.force)
 
 
-def report_options(*files: str) -> Callable[[F], F]:
+def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
     """Give a command `--host --from --format --output-dir --force`; it receives them as `asked`, a `ReportAsked`.
-    `files` are the names of what it writes."""
+    `files` are the names of what it writes; `several` hosts may be given."""
+    again = " May be given again." if several else ""
     options: tuple[Callable[[F], F], ...] = (
-        click.option("--host", metavar="H", help="[USER@]ADDRESS[:PORT] instead of this machine."),
+        click.option(
+            "--host",
+            "hosts",
+            metavar="H",
+            multiple=several,
+            help=f"[USER@]ADDRESS[:PORT] instead of this machine.{again}",
+        ),
         click.option(
             "--from",
             "origin",
@@ -57,8 +69,10 @@ def report_options(*files: str) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         @functools.wraps(command)
         def with_asked(*arguments: Any, **values: Any) -> Any:
-            names = ("host", "origin", "form", "output_dir", "force")
-            return command(*arguments, asked=ReportAsked(**{name: values.pop(name) for name in names}), **values)
+            given = {name: values.pop(name) for name in ("hosts", "origin", "form", "output_dir", "force")}
+            if not several:
+                given["hosts"] = () if given["hosts"] is None else (given["hosts"],)
+            return command(*arguments, asked=ReportAsked(**given), **values)
 
         wrapped: Any = with_asked
         for option in reversed(options):

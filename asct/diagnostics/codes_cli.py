@@ -43,6 +43,12 @@ CODES: dict[str, CodeText] = {
         "`facts/<host>/`. One machine at a time. `tar -czf machine.tar.gz /proc/cpuinfo /sys/devices/system` on that\n"
         "machine makes a small one. The exit code is 2.",
     ),
+    "E921": CodeText(
+        "a snapshot that is not whole",
+        "The snapshot was read, but not all of it: the archive is cut off or damaged, a member would lie outside of\n"
+        "its folder, or a file is too large. What was left out is unknown in the report. Make the snapshot again if\n"
+        "it matters.",
+    ),
     "E970": CodeText(
         "a bug in asct",
         "Something that asct did not foresee. The message names a file with the details; results written so far are\n"

@@ -66,7 +66,8 @@ def read(place: Path) -> tuple[MemoryTree, list[str]]:
             with tarfile.open(fileobj=bounded, mode="r:", errors="replace") as archive:
                 _take(archive, tree, notes)
         except _TORN as error:
-            notes.add(f"it can be read only in part: {error or type(error).__name__}")
+            what = "it can be read only in part" if tree.data else "it is no tar"
+            notes.add(f"{what}: {str(error) or type(error).__name__}")
     return tree, notes.told()
 
 

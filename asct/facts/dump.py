@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
@@ -55,7 +56,7 @@ def _machine(place: Path, tree: Tree, notes: list[str]) -> Snapshot:
         raise _refused(place, f"it has those of several: {named}")
     machine = Below(tree, tops[0])
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
-        return found
+        return replace(found, notes=tuple(notes))
     left: dict[str, int] = {}
     wanted = [*(path for pattern in FILES for path in paths(machine, pattern))]
     wanted += [path for folders in (*FOLDERS, *DUMPED) for path in _of_folders(machine, folders, left)]

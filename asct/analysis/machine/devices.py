@@ -76,7 +76,7 @@ def _health(health: NvmeHealth | None) -> str:
 
 def _mount(mount: Mount) -> str:
     sizes = f"{size(mount.free_bytes)} of {size(mount.size_bytes)} free" if mount.size_bytes else ""
-    return listed(f"{mount.type} on {mount.source}", sizes, ",".join(mount.options))
+    return listed(f"{mount.type} on {mount.source}", sizes, *mount.options)
 
 
 def network(facts: HostFacts) -> Section:

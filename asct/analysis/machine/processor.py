@@ -24,7 +24,7 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "Microarchitecture", cpu.microarchitecture or ""
     yield "Instruction set", cpu.instruction_set or ""
     if cpu.cpus is not None:
-        threads = f"{cpu.threads_per_core} per core" if cpu.threads_per_core else ""
+        threads = f"{counted(cpu.threads_per_core, 'thread')} per core" if cpu.threads_per_core else ""
         several = [counted(count, word) for count, word in ((cpu.dies, "die"), (cpu.clusters, "cluster")) if count]
         shape = listed(counted(cpu.sockets, "socket"), *several, counted(cpu.cores, "core"), threads)
         yield "CPUs", listed(str(cpu.cpus), shape, by="; ")

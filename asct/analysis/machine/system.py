@@ -88,7 +88,9 @@ def security(facts: HostFacts) -> Section:
         ("Lockdown", system.lockdown or ""),
         ("Vulnerable to", ", ".join(weak)),
     ]
-    return section("Security", rows, sorted(system.mitigations.items()))
+    safe = [name for name, text in sorted(system.mitigations.items()) if text == "Not affected"]
+    others = [(name, text) for name, text in sorted(system.mitigations.items()) if text != "Not affected"]
+    return section("Security", rows, [*others, ("Not affected by", ", ".join(safe))])
 
 
 def observability(facts: HostFacts) -> Section:
