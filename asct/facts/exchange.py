@@ -189,7 +189,7 @@ boot= host= limit=
 [ -n "$cache" ] || boot=
 set -f
 paths=$(for name in %(tools)s; do command -v "$name"; done)
-set -- %(digest)s "$boot" "$limit" "$(ulimit -l)" \
+set -- %(digest)s "$boot" "$limit" "$(ulimit -l)" \\
     $(readlink /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/ipc 2>/dev/null) \\
     $([ -z "$paths" ] || ls -lniL $paths 2>/dev/null)
 key="$*" kept="$cache/facts-$host" known= marked= found=

@@ -16,6 +16,8 @@ _OF_THE_KERNEL = frozenset({
     "usbfs", "xenfs",
 })  # fmt: skip
 _UNSIZED = "df does not say it (a file system of the network is not asked: it might not answer)"
+_ADDRESS = re.compile(r"(?:client|mount)?addr=.*")
+_SERVER = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-fA-F:.%]+\]", re.ASCII)
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _DF = re.compile(
     r"(?P<source>.*?)\s+(?P<size>\d{1,18})\s+\d{1,18}\s+(?P<free>\d{1,18})\s+(?:\d+%|-)\s(?P<target>/.*)",
@@ -61,7 +63,9 @@ def _plain(text: str) -> str:
 
 def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
     """Those that hold files, of several at one place the one on top, in the order of the places. Sizes in bytes; those
-    of the network are not asked for: one whose server is away would hold everything up."""
+    of the network are not asked for: one whose server is away would hold everything up. Addresses of
+    servers are left out: they tell of other machines.
+    """
     if found.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
     seen = {line.target: line for line in lines(found)}
@@ -76,10 +80,10 @@ def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
             gaps.note(f"mounts.{line.target}.size_bytes", _UNSIZED)
         made.append(
             Mount(
-                source=line.source,
+                source=_SERVER.sub("***", line.source) if re.search(":/|^//", line.source) else line.source,
                 target=line.target,
                 type=line.type,
-                options=list(line.options),
+                options=[option for option in line.options if not _ADDRESS.fullmatch(option)],
                 size_bytes=size,
                 free_bytes=free,
             )

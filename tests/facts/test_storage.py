@@ -20,7 +20,7 @@ MOUNTINFO = """\
 30 1 259:2 / / rw,relatime shared:1 - ext4 /dev/root rw,errors=remount-ro
 31 30 0:40 /@home /home rw,noatime shared:9 - btrfs /dev/sda1 rw,ssd,space_cache=v2
 32 30 253:0 / /mnt/my\\040disk rw - xfs /dev/mapper/vg-data rw
-33 30 0:50 / /nfs rw - nfs4 server:/export rw,vers=4.2
+33 30 0:50 / /nfs rw - nfs4 10.1.2.3:/export rw,vers=4.2,clientaddr=10.1.2.4,addr=10.1.2.3
 odd line
 34 30 0:51 / /short rw
 """
@@ -227,6 +227,7 @@ def test_mounts() -> None:
     assert made["/home"].options == ["rw", "noatime", "ssd", "space_cache=v2"]
     assert (made["/mnt/my disk"].source, made["/mnt/my disk"].free_bytes) == ("/dev/mapper/vg-data", 1900 << 10)
     assert (made["/nfs"].type, made["/nfs"].size_bytes) == ("nfs4", None)
+    assert (made["/nfs"].source, made["/nfs"].options) == ("***:/export", ["rw", "vers=4.2"])
     assert list(gaps.reasons) == ["mounts./nfs.size_bytes"]
     empty = Gaps()
     assert mounts(Snapshot(), empty) == []
@@ -237,3 +238,21 @@ def test_of_several_mounts_at_one_place_the_last_is_seen() -> None:
     lines = "1 0 8:1 / /a rw - ext4 /dev/sda1 rw\n2 1 8:2 / /a rw - xfs /dev/sda2 rw"
     [made] = mounts(Snapshot({"/proc/self/mountinfo": lines}), Gaps())
     assert made.source == "/dev/sda2"
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("server.example:/export", "server.example:/export"),
+        ("[2001:db8::1]:/export", "***:/export"),
+        ("192.0.2.1:6789,192.0.2.2:/", "***:6789,***:/"),
+        ("//server/share", "//server/share"),
+        ("//192.0.2.1/share", "//***/share"),
+        ("192.0.2.1@tcp:/fs", "***@tcp:/fs"),
+        ("/dev/mapper/vg-1.2.3.4", "/dev/mapper/vg-1.2.3.4"),
+        ("/dev/disk/by-id/a:b", "/dev/disk/by-id/a:b"),
+    ],
+)
+def test_addresses_of_servers_are_left_out(source: str, shown: str) -> None:
+    [made] = mounts(Snapshot({"/proc/self/mountinfo": f"1 0 0:9 / /a rw - nfs {source} rw"}), Gaps())
+    assert made.source == shown
