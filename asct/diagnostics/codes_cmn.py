@@ -19,7 +19,7 @@ CODES: dict[str, CodeText] = {
     ),
     "E462": CodeText(
         "CPUs of a mesh cannot be detected",
-        "`asct cmn --detect` loads one CPU after the other and counts the requests at every port by watchpoints of the\n"
+        "`asct cmn --detect` loads one CPU after the other and counts requests at every port by watchpoints of the\n"
         "arm_cmn driver. It takes that driver, the places of the requesters (registers or the driver's map), and the\n"
         "right to count for the whole system: root, or kernel.perf_event_paranoid of 0 or below. The exit code is 3.",
     ),
