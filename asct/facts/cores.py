@@ -24,6 +24,8 @@ _PACKAGE = (
     ("topology/core_siblings_list", "topology/core_siblings"),
 )
 _NODE_FILE = rf"{NODE}/node([0-9]{{1,5}})/(cpu\w+)"
+MIDR = "regs/identification/midr_el1"
+"""The identity of an Arm core (Documentation/arch/arm64/cpu-feature-registers.rst)."""
 # Where the firmware says nothing, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
 _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
@@ -67,7 +69,8 @@ class Cpus:
 def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: Gaps) -> Places:
     """Where the online CPUs stand; `shared` are the CPUs of each cache, which tell clusters of Arm from sockets."""
     packages = _packages(cpus)
-    merged = _merged(packages, shared) if "CPU implementer" in cpus.info.common else packages
+    arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
+    merged = _merged(packages, shared) if arm else packages
     sockets = numbered(merged)
     dies = numbered({cpu: _below(sockets.get(cpu), cpus.number(cpu, "die_id")) for cpu in cpus.online})
     clusters = numbered({cpu: _below(sockets.get(cpu), cpus.number(cpu, "cluster_id")) for cpu in cpus.online})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from asct.facts.cores import Cpus
+from asct.facts.cores import MIDR, Cpus
 from asct.facts.cpusets import listed, numbered
 from asct.facts.design import Design
 from asct.facts.designs import design
@@ -23,7 +23,6 @@ _TELLING = (
     "cpu model",
 )  # fmt: skip
 """Fields of /proc/cpuinfo that tell designs apart."""
-_MIDR = "regs/identification/midr_el1"  # Documentation/arch/arm64/cpu-feature-registers.rst
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ def kinds(found: Snapshot, cpus: Cpus) -> Kinds:
     known: dict[tuple[str | None, ...], Design] = {}
     keys: dict[int, tuple[Design, str | None]] = {}
     for cpu in cpus.online:
-        values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(_MIDR), lists.get(cpu)
+        values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
         alike = (midr, *(values.get(name) for name in _TELLING))
         if alike not in known:  # hundreds of CPUs say the same
             known[alike] = design(values, midr)

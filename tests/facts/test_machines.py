@@ -124,6 +124,14 @@ def test_kinds_of_a_phone() -> None:
     assert "cache_levels.L2.Unified.size_bytes" in facts.unknown
 
 
+def test_a_phone_without_cpuinfo_is_the_same() -> None:
+    """Each of its CPUs shows the register of its identity."""
+    whole = load(DUMPS["arm-A510-A710-A715-X3"])
+    part = Snapshot({path: text for path, text in whole.files.items() if path != "/proc/cpuinfo"})
+    assert parsed(part)[0].cpu.logical == parsed(whole)[0].cpu.logical
+    assert parsed(part)[0].cpu.kinds == parsed(whole)[0].cpu.kinds
+
+
 def test_clusters_of_a_risc_v_server() -> None:
     facts = machine("rv64-milkvpioneer")
     assert lscpu.members(facts.cpu.logical, "cluster") == {frozenset(range(at, at + 4)) for at in range(0, 64, 4)}
