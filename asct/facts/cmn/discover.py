@@ -22,6 +22,8 @@ _NONE: Final = (
     f"there are no PMUs of the arm_cmn driver ({PMUS}/arm_cmn*), no maps of it ({MAPS}/map*), and no ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
+_MAP: Final = rf"{MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
+"""A file for each mesh, or a folder of its own (`map_1`, `arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "they were not read: that is for root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
@@ -43,7 +45,7 @@ def found(snapshot: Snapshot) -> list[Found]:
     """Each mesh with its sources, by instance: the number that the driver gave it, else its place among the others."""
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
-    maps = {int(match[1] or 0): text for match, text in snapshot.matching(rf"{MAPS}/map(?:_(\d{{1,3}}))?")}
+    maps = {int(match[1] or match[2] or 0): text for match, text in snapshot.matching(_MAP)}
     dumps, unread = _dumps(snapshot)
     numbers = {pmu.instance for pmu in watched} | owned.keys() | maps.keys() | dumps.keys()
     by_number = {pmu.instance: pmu for pmu in watched}

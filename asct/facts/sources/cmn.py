@@ -17,6 +17,7 @@ FILES: tuple[str, ...] = (
     f"{PMUS}/arm_cmn*/identifier",
     f"{PMUS}/arm_cmn*/type",
     f"{MAPS}/map*",
+    f"{MAPS}/*/map",
 )
 FOLDERS: tuple[Folders, ...] = ()
 

@@ -64,6 +64,13 @@ def test_an_identifier_that_is_missing_or_odd_leaves_the_kind_unknown(identifier
         assert (mesh.kind, mesh.revision) == (None, None) and {"kind", "revision"} <= mesh.unknown.keys()
 
 
+@pytest.mark.parametrize("name", ["map_1", "1/map", "arm_cmn_1/map", "arm-cmn_1/map"])
+def test_a_map_has_the_number_of_its_mesh(name: str) -> None:
+    ((_, text),) = mesh_map().items()
+    (mesh,) = report(machine({f"/sys/kernel/debug/arm-cmn/{name}": text})).meshes
+    assert (mesh.instance, mesh.source, mesh.counts()["HN-F"]) == (1, "debugfs", 16)
+
+
 def test_without_the_map_only_the_mesh_itself_is_known() -> None:
     mesh = only(machine(pmu()))
     assert (mesh.source, mesh.kind, mesh.width, mesh.crosspoints, mesh.counts()) == ("pmu", "CMN-600", None, [], {})
