@@ -12,11 +12,12 @@ from asct.sdk.facts import BlockDevice, Mount
 def below(seen: Look) -> list[BlockDevice]:
     """The disks below what is wanted, partitions and mappings followed; every disk when nobody said what is wanted."""
     devices = {one.name: one for one in seen.facts.block_devices}
+    mapped = {one.mapper_name: one.name for one in seen.facts.block_devices if one.mapper_name}
     if seen.wanted is None:
         return [one for one in devices.values() if one.kind == "disk"]
     found: dict[str, BlockDevice] = {}
     for name in opened(seen):
-        for one in _down(name, devices, set()):
+        for one in _down(mapped.get(name, name), devices, set()):
             found[one.name] = one
     return list(found.values())
 

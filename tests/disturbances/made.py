@@ -84,7 +84,7 @@ def drive(**fields: Any) -> BlockDevice:
 MOUNTS = [
     Mount(source="/dev/nvme0n1p1", target="/", type="ext4"),
     Mount(source="tmpfs", target="/tmp", type="tmpfs"),
-    Mount(source="/dev/dm-0", target="/srv", type="xfs"),
+    Mount(source="/dev/mapper/vg-srv", target="/srv", type="xfs"),
 ]
 
 

@@ -282,7 +282,7 @@ def test_only_the_drives_below_what_is_wanted_count() -> None:
     devices = [
         drive(**slow),
         BlockDevice(name="nvme0n1p1", kind="partition", parent="nvme0n1", mounted_at=["/"]),
-        BlockDevice(name="dm-0", kind="dm"),
+        BlockDevice(name="dm-0", kind="dm", mapper_name="vg-srv"),
         BlockDevice(name="sda", kind="disk", rotational=False, holders=["md0"], scheduler="kyber"),
         BlockDevice(name="sdb", kind="disk", rotational=False, holders=["md0"], **slow),
         BlockDevice(name="md0", kind="md", holders=["dm-0"]),
