@@ -30,7 +30,8 @@ from asct.hosts import problems
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 180.0
+"""A loaded or emulated host takes most of a minute to ask its programs what they are, once after each start."""
 
 
 def collect(host: Host, raw: Path) -> HostFacts:
