@@ -10,8 +10,9 @@ from asct.hosts.base import Around
 
 LOG = ".around"
 """In the folder of a session (runner.sh): lines `= KEY WORD`, each with what was read then behind it."""
-AGAIN_S = 0.02
-"""What was read after a task so short a time ago counts for the next one as well: reading it costs a program."""
+BRIEF_S = 0.05
+"""What was read so short a time ago counts for the next task as well, and after a task so brief nothing is read: the
+clocks of a host that count CPU time are hardly finer (10 ms), and reading costs a program (runner_task.sh)."""
 MOST_BYTES = 64 << 10
 """Of one reading. A line that is kept is short, and so is the list of files."""
 _MOST_TASKS = 300_000
@@ -64,18 +65,33 @@ class AroundLog:
         """A reading ends and the next one begins."""
         text = "\n".join(line for line in self._lines if line.startswith("/"))
         if self._word == "before":
+            self._last = text
             self._put(self._key, Around(before=text))
         if word == "again":
             self._put(key, Around(before=self._last))
-        if word == "over" and (self._key, self._word) == (key, "after"):
-            self._last = text
-            self._put(key, replace(self._found.get(key, Around()), after=text, cpu_ns=_cpu_ns(self._lines)))
-            self._whole.add(key)
+        if word == "over" and self._key == key:
+            self._end(text)
         self._key, self._word, self._lines, self._size = key, word, [], 0
+
+    def _end(self, text: str) -> None:
+        """The task that was read about last is over."""
+        found = self._found.get(self._key, Around())
+        if self._word == "after":
+            self._last = text
+            found = replace(found, after=text, cpu_ns=_cpu_ns(self._lines))
+        else:
+            found = replace(found, brief=True)
+        self._put(self._key, found)
+        self._whole.add(self._key)
 
     def _put(self, key: str, around: Around) -> None:
         if key in self._found or len(self._found) < _MOST_TASKS:
             self._found[key] = around
+
+
+def is_brief(started_s: float | None, ended_s: float | None) -> bool:
+    """Whether a process was too brief to be read after, by the clock of its host, of hundredths of a second."""
+    return started_s is not None and ended_s is not None and round(100 * (ended_s - started_s)) < round(100 * BRIEF_S)
 
 
 def _cpu_ns(lines: Sequence[str]) -> int | None:

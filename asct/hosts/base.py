@@ -97,12 +97,14 @@ class Around:
     """What the session's `Reading` gave at both ends of a main process: lines `path:text`, empty when it was not read
     (nobody asked for it, the host was full, the task was killed with the shell that reads).
 
-    `cpu_ns` is the CPU time of the process with all that it waited for, in the host's grain (10 ms); None when unknown.
+    `brief` says that it took less than `around.BRIEF_S`, so that nothing was read after it. `cpu_ns` is the CPU time of
+    the process with all that it waited for, in the host's grain (10 ms); None when unknown.
     """
 
     before: str = ""
     after: str = ""
     cpu_ns: int | None = None
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from types import TracebackType
 
 from asct.errors import ConnectError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
-from asct.hosts.around import AGAIN_S, read_files
+from asct.hosts.around import BRIEF_S, read_files
 from asct.hosts.base import Answer, Around, Finished, Host, Process, Reading, Session, Task, Unqueued
 from asct.hosts.feed import LineFeed
 from asct.hosts.folders import (
@@ -67,7 +67,7 @@ class LocalHost(Unqueued):
         self._wake = (-1, -1)
         self._keep = re.compile("")
         self._files: list[str] = []
-        self._recent = (-AGAIN_S, "")
+        self._recent = (-1.0, "")
 
     @property
     def work(self) -> str:
@@ -149,7 +149,7 @@ class LocalHost(Unqueued):
     def _run(self, task: Task, feed: LineFeed | None) -> Finished:
         with contextlib.ExitStack() as stack:
             companions = [stack.enter_context(_Group.start(one)) for one in task.companions]
-            before = self._read(self._recent)
+            before = self._read_recently()
             began = time.monotonic_ns()
             main = stack.enter_context(_Group.start(task.main))
             in_time = self._attend(
@@ -159,7 +159,8 @@ class LocalHost(Unqueued):
                 main.end()
             status = main.reap()
             elapsed_ns = time.monotonic_ns() - began
-            around = Around(before, self._read(), main.cpu_ns)
+            brief = elapsed_ns < BRIEF_S * 1e9 and bool(self._files)
+            around = Around(before, "" if brief else self._read(), None if brief else main.cpu_ns, brief)
             statuses = _end_companions(companions)
         fetched, notes = self._fetch(task)
         if feed is not None and task.main.stdout_file in fetched:
@@ -168,13 +169,14 @@ class LocalHost(Unqueued):
         timed_out = not in_time and not self._interrupted
         return Finished(None if timed_out else status, elapsed_ns, tuple(fetched), tuple(notes), around)
 
-    def _read(self, recent: tuple[float, str] = (-AGAIN_S, "")) -> str:
-        """What the session wants to be read around tasks; `recent` if that was read just now."""
-        now = time.monotonic()
-        if now - recent[0] >= AGAIN_S:
-            recent = (now, read_files(self._files, self._keep))
-        self._recent = recent
-        return recent[1]
+    def _read(self) -> str:
+        """What the session wants to be read around tasks."""
+        self._recent = (time.monotonic(), read_files(self._files, self._keep))
+        return self._recent[1]
+
+    def _read_recently(self) -> str:
+        """The same, as it was read just now if it was."""
+        return self._recent[1] if time.monotonic() - self._recent[0] <= BRIEF_S else self._read()
 
     def _attend(self, main: _Group, until_s: float, stdout: Path, feed: LineFeed | None) -> bool:
         """Wait for the main process; False when it has to be ended: its time is over, or `interrupt` was called."""

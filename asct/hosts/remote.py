@@ -10,7 +10,7 @@ from pathlib import Path
 
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import problems, script
-from asct.hosts.around import LOG, AroundLog
+from asct.hosts.around import LOG, AroundLog, is_brief
 from asct.hosts.base import Answer, Around, Finished, Session, Task, Unqueued
 from asct.hosts.conversation import RECONNECT_S, SHORT_S, Conversation
 from asct.hosts.feed import LineFeed
@@ -165,13 +165,15 @@ class RemoteHost(Unqueued):
             None if course.late else -9 if course.status is None else script.exit_status(course.status, course.told)
         )
         notes = [*dict.fromkeys(notes)]
-        return Finished(status, course.elapsed_ns, tuple(fetched), tuple(notes), self._around_of(key))
+        return Finished(status, course.elapsed_ns, tuple(fetched), tuple(notes), self._around_of(key, course))
 
-    def _around_of(self, key: str) -> Around:
+    def _around_of(self, key: str, course: Course) -> Around:
         """What was read around a task that is over. A log that cannot be read takes nothing from what was measured."""
         log = self._around
         if log is None:
             return Around()
+        if is_brief(course.started_s, course.ended_s):  # nothing is there that would be worth an exchange
+            return Around(brief=True)
 
         def look() -> None:
             with self._link.within(SHORT_S, "reading what else the host did"):

@@ -126,25 +126,32 @@ lead() {
 }
 
 # What the host does besides, in .around: a line `= KEY WORD` and the files of $reading (the expression, then the files, a
-# line each). What was read after the task before counts for this one when that is at most 20 ms ago.
+# line each). What was read BRIEF ago counts for this task as well, and one so brief is not read after: the clocks of a host
+# that count CPU time are no finer, and reading costs as much as such a task.
+BRIEF=5 # hundredths of a second
 read_before() {
     [ -n "$reading" ] || return 0
-    if [ -n "$recent" ] && [ "$((${up%.*}${up#*.} - ${recent%.*}${recent#*.}))" -le 2 ]; then
+    if [ -n "$recent" ] && [ "$((now - recent))" -le "$BRIEF" ]; then
         printf '= %s again\n' "$key"
+        read_at=$recent
     else
         printf '= %s before\n' "$key"
+        read_at=$now
         read_files
-        uptime
+        now
     fi
+    began=$now
 }
 
 # With the CPU time of what this shell waited for: the main process.
 read_after() {
     [ -n "$reading" ] || return 0
-    printf '= %s after\n' "$key"
-    read_at=$up
-    times
-    read_files
+    if [ "$((now - began))" -ge "$BRIEF" ]; then
+        printf '= %s after\n' "$key"
+        read_at=$now
+        times
+        read_files
+    fi
     printf '= %s over\n' "$key"
 }
 
@@ -156,12 +163,12 @@ read_files() { ( set -f; IFS=$nl; exec grep -soE -- $reading ); }
 main() {
     told=$root/.told
     exec 2>"$told"
-    uptime
+    now
     read_before 2>/dev/null >>"$root/.around"
     say "started $key $up"
     ( lead "$@" )
     status=$?
-    uptime
+    now
     read -r led rest <"$root/.task"
     message=0
     if [ -s "$told" ]; then message=1; fi

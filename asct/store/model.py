@@ -157,6 +157,7 @@ class Readings(_Document):
     before: str = ""
     after: str = ""
     cpu_ns: int | None = None
+    brief: bool = False
 
 
 class StepNote(_Document):

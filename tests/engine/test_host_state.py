@@ -104,7 +104,7 @@ def test_a_host_that_is_not_read_is_of_unknown_state(lab: Lab, monkeypatch: pyte
 
 def test_a_repeat_that_goes_on_keeps_what_was_read_around_its_first_steps(lab: Lab, tmp_path: Path) -> None:
     log, marker = tmp_path / "log", tmp_path / "marker"
-    resolved = lab.plan(rounds_job(log, f'[ "$1" != 3 ] || [ -e {marker} ] || exit 5'))
+    resolved = lab.plan(rounds_job(log, f'sleep 0.1; [ "$1" != 3 ] || [ -e {marker} ] || exit 5'))
     first = plant.run(lab.results, resolved, ports())
     assert first.code == 3
     marker.touch()

@@ -175,6 +175,16 @@ def test_what_was_not_read_is_unknown_with_a_reason() -> None:
     } == set(little.unknown)
 
 
+def test_what_is_too_brief_for_the_clocks_of_a_host_is_unknown_and_spoils_nothing() -> None:
+    output = Output(Step("s", Tool("sh")), 0, {}, 9_000_000)
+    brief = StepReading(output, Around(reading(), brief=True))
+    found = account([brief])
+    assert found.verdict.state == "unknown" and "less than 50 ms" in found.unknown["after"]
+    mixed = account([brief, StepReading(output, Around(reading(), after(steal=40), 10**9)), brief])
+    assert reasons(mixed) == {"steal": "noisy"} and "2 of 3" in mixed.unknown["steps"]
+    assert account([brief, StepReading(output, Around(reading(), after(), 10**9))]).verdict.state == "stable"
+
+
 def health(**changes: int) -> str:
     """A SMART / Health log page in hexadecimal."""
     log = bytearray(512)

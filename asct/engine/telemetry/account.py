@@ -9,6 +9,7 @@ from typing import Final
 
 from asct.engine.telemetry.moments import Seen, grown, seen
 from asct.engine.telemetry.verdict import Evidence, verdict
+from asct.hosts.around import BRIEF_S
 from asct.hosts.base import Around
 from asct.sdk.guard import KERNEL
 from asct.sdk.nvme import health_of
@@ -17,6 +18,7 @@ from asct.sdk.watch import Device, device_of
 from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'
+_BRIEF: Final = f"it took less than {BRIEF_S * 1000:g} ms: what a host counts of its CPUs is too coarse for that"
 _NOT_READ: Final = "it was not read: the host could not, or the program was killed with the shell that reads"
 
 
@@ -53,7 +55,7 @@ def account(steps: Sequence[StepReading]) -> Telemetry:
     moments = [seen.moment for pair in pairs for seen in (pair.before, pair.after)]
     own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
     evidence = Evidence(moments or [Moment(), Moment()], growth, sum(pair.window_s for pair in pairs), own)
-    whole = bool(steps) and len(pairs) == len(steps)
+    whole = bool(pairs) and len(pairs) == sum(not step.around.brief for step in steps)
     judged = verdict(evidence)
     if not whole and judged.state == "stable":
         judged = HostVerdict(state="unknown")
@@ -137,12 +139,15 @@ def _shares(found: Evidence) -> dict[str, float]:
 
 def _unknown(steps: Sequence[StepReading], read: int, found: Evidence) -> dict[str, str]:
     if not read:
-        return {"before": _NOT_READ, "after": _NOT_READ}
+        why = _BRIEF if steps and all(step.around.brief for step in steps) else _NOT_READ
+        return {"before": why, "after": why}
     first, growth = found.first, found.growth
     short = "too little time passed, or the CPUs did too little, to tell (ticks of 10 ms)"
     missing = {
         "steal": "" if found.steal() is not None else short,
-        "steps": f"{len(steps) - read} of {len(steps)} were not read at both ends" if read < len(steps) else "",
+        "steps": f"{len(steps) - read} of {len(steps)} were too brief, or not read at both ends"
+        if read < len(steps)
+        else "",
         "clock_hz": "" if first.clock_hz else "the kernel has no cpufreq for these CPUs, as in most virtual machines",
         "celsius": "" if first.celsius else "no sensor of a CPU or drive (thermal zones, hwmon) can be read",
         "heat_throttles": ""
