@@ -20,6 +20,7 @@ from asct.errors import HostError, NoSuchRun, UsageError
 from asct.facts.batch import facts_of, glance
 from asct.facts.dump import load as load_dump
 from asct.facts.snapshot import KEPT
+from asct.hosts.base import Host
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
@@ -48,17 +49,23 @@ def machines(settings: Settings, asked: ReportAsked) -> Found:
             raise click.UsageError("--from reads what was kept of a machine: leave out --host")
         return Found((kept_machine(settings, Path(asked.origin)),))
     specs = list({spec.name: spec for spec in (host_of(name) for name in asked.hosts or (None,))}.values())
+    hosts = [make_host(spec) for spec in specs]
     with ThreadPoolExecutor(min(FORKS, len(specs))) as pool:
-        answers = list(pool.map(_looked_at, specs))
+        try:
+            answers = list(pool.map(_looked_at, hosts, specs))
+        except BaseException:  # of a signal: nobody waits for the answers any more
+            for host in hosts:
+                host.interrupt()
+            raise
     problems = tuple(item for answer in answers if isinstance(answer, HostError) for item in answer.diagnostics)
     if not settings.json:
         settings.console.diagnostics(problems)
     return Found(tuple(answer for answer in answers if isinstance(answer, HostFacts)), problems)
 
 
-def _looked_at(spec: HostSpec) -> HostFacts | HostError:
+def _looked_at(host: Host, spec: HostSpec) -> HostFacts | HostError:
     try:
-        found = glance(make_host(spec), spec.workdir)
+        found = glance(host, spec.workdir)
     except HostError as error:
         return error
     return facts_of(found, spec.name, datetime.now(UTC))

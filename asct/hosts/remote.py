@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from asct.hosts.paths import below
 from asct.hosts.script import Item
 
 ANSWER_LIMIT = 1 << 20
+_BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 
 
 class RemoteHost(Unqueued):
@@ -255,25 +257,39 @@ class RemoteHost(Unqueued):
         return Answer(channel.status(), stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
-        text = f"nl='\n'\n{script.call(self.name, 'set --', *arguments)}\n{text}"
+        begin = f"nl='\n'\necho \"asct:begin $$\"\n{script.call(self.name, 'set --', *arguments)}\n"
         self._interrupted = False
         self._link.connect(files=False)
         try:
             with self._link.within(timeout_s + SHORT_S, "looking at the host"):
-                channel = self._link.start("exec sh -s")
-                channel.send(_encoded(text))
-                channel.finish_input()
+                channel = self._shell(begin + text)
                 until = time.monotonic() + timeout_s
-                out, err = _drain(channel, ANSWER_LIMIT, lambda: self._interrupted or time.monotonic() > until)
+                out, err = _drain(channel, ANSWER_LIMIT + 4096, lambda: self._interrupted or time.monotonic() > until)
                 if max(len(out), len(err)) > ANSWER_LIMIT:
+                    self._end_shell(out)
                     raise HostError(self.name, problems.answer_too_long(self._link.place, "sh", ANSWER_LIMIT))
-                return Answer(channel.status(), out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
-        except TimeoutError:
+                stdout = _BEGUN.sub("", out.decode("utf-8", "replace"), count=1)
+                return Answer(channel.status(), stdout, err.decode("utf-8", "replace"))
+        except TimeoutError as late:
+            self._end_shell(late.args[0])
             if self._interrupted:
                 raise HostLost(self.name, problems.interrupted(self._link.place, "sh")) from None
             raise self._late("sh", timeout_s) from None
         finally:
             self._link.close()
+
+    def _shell(self, text: str) -> Channel:
+        """A shell without a folder, given all that it is to do."""
+        channel = self._link.start("exec sh -s")
+        channel.send(_encoded(text))
+        channel.finish_input()
+        return channel
+
+    def _end_shell(self, out: bytes) -> None:
+        """End what `glance` started, a session of its own, when it goes on although nobody listens any more."""
+        if found := _BEGUN.search(out.decode("utf-8", "replace")):
+            with self._link.within(SHORT_S, "tidying up"):
+                _drain(self._shell(f"kill -s TERM -- -{found[1]}; sleep 1; kill -s KILL -- -{found[1]}"), ANSWER_LIMIT)
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         below(self.name, target, [self.work, self.cache])

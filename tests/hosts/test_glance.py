@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import paramiko
 import pytest
 
-from asct.errors import ConnectError, HostError, HostTimeout
+from asct.errors import ConnectError, HostError, HostLost, HostTimeout
 from asct.facts.batch import glance
 from asct.hosts import local
 from asct.hosts.opening import make_host
@@ -42,10 +43,30 @@ def test_on_a_node_of_slurm(slurm_host: Any) -> None:
 def test_bounds(kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = make_host(spec_of(kind, request, tmp_path))
     with pytest.raises(HostTimeout):
-        host.glance("exec sleep 60", [], timeout_s=0.5)
+        host.glance("sleep 60.125 & exec sleep 60.125", [], timeout_s=0.5)
+    assert "60.125" not in host.glance("cat /proc/[0-9]*/cmdline 2>/dev/null", []).stdout.replace("/proc", "")
     monkeypatch.setattr(local, "GRACE_S", 0.2)
     with pytest.raises(HostError, match="more than"):
         host.glance("yes", [])
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_interrupted_from_another_thread(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    host = make_host(spec_of(kind, request, tmp_path))
+    again = threading.Event()
+
+    def interrupt() -> None:
+        while not again.wait(0.2):
+            host.interrupt()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with pytest.raises(HostLost, match="the run ends"):
+            host.glance("sleep 30", [], timeout_s=25)
+    finally:
+        again.set()
+        thread.join()
 
 
 @pytest.mark.ssh
