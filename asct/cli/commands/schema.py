@@ -6,7 +6,7 @@ import click
 
 from asct.cli.options import Settings, shared_options
 
-_KINDS = ("plan", "record", "run", "facts", "disturbances", "cmn", "kernel")
+_KINDS = ("plan", "record", "run", "facts", "disturbances", "telemetry", "cmn", "kernel")
 
 
 @click.command("schema", short_help="Print the JSON Schema of plans or of results.")
