@@ -1,13 +1,16 @@
 """A loop device over a file of its own, and a limit on what a program may do to it.
 
-`losetup` needs root. The limits are those of the kernel's block throttle: exact to a fraction of a percent, and they
-can be changed while a program runs, which makes a cliff, a knee or a cap on demand.
+Loop devices need root and Linux 5.8. The limits are those of the kernel's block throttle: exact to a fraction of a
+percent, and they can be changed while a program runs, which makes a cliff, a knee or a cap on demand.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
-import subprocess
+import socket
+import struct
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +18,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+DIRECT_IO, PARTITIONS, _AUTOCLEAR = 16, 8, 4
+_CONFIGURE, _ADD, _REMOVE, _GET_FREE = 0x4C0A, 0x4C80, 0x4C81, 0x4C82
+_INFO = "=QQQQQIIII64s64s32sQQ"
+"""Flags, requests and `struct loop_info64` of linux/loop.h; `struct loop_config` has it behind a descriptor and the
+size of a sector."""
 _V1 = Path("/sys/fs/cgroup/blkio")
 _V2 = Path("/sys/fs/cgroup")
 _RULES = {
@@ -41,51 +49,76 @@ class Loop:
 
 @contextmanager
 def loop_device(
-    folder: Path, mib: int = 64, *, sector: int = 512, name: str = "disk.img", options: tuple[str, ...] = ()
+    folder: Path, mib: int = 64, *, sector: int = 512, name: str = "disk.img", partitions: bool = False
 ) -> Iterator[Loop]:
-    """A blank loop device of `mib` MiB that passes O_DIRECT on to a fully written (all zero) file; `options` are those
-    of losetup."""
+    """A blank loop device of `mib` MiB that passes O_DIRECT on to a fully written (all zero) file; `partitions`: the
+    kernel looks for a table on it."""
     backing = folder / name
     with backing.open("wb") as file:
         for _ in range(mib):
             file.write(bytes(1 << 20))
         os.fsync(file.fileno())
-    path = _attach(backing, sector, options)
     try:
-        yield Loop(path, backing)
+        with attached(backing, sector=sector, flags=DIRECT_IO | (PARTITIONS if partitions else 0)) as path:
+            yield Loop(path, backing)
     finally:
-        _detach(path)
         backing.unlink(missing_ok=True)
 
 
-def _attach(backing: Path, sector: int, options: tuple[str, ...]) -> Path:
-    """Tests side by side look for a free device at the same time, and one of them is refused."""
-    deadline = time.monotonic() + 30
-    while True:
-        done = subprocess.run(
-            ["losetup", "--find", "--show", "--direct-io=on", "--sector-size", str(sector), *options, str(backing)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
-            return Path(done.stdout.strip())
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"no loop device to be had: {done.stderr}")
-        time.sleep(0.1)
+@contextmanager
+def attached(backing: Path, *, sector: int = 512, flags: int = 0) -> Iterator[Path]:
+    """A loop device over a file or a device. The kernel detaches it with its last user, however that ends.
+
+    As long as it is wanted, one open file description is that user. It lies in a socket that nobody reads: closed with
+    the process of the test, and not among the open files of any process, where guard would find it.
+    """
+    kept, sent = socket.socketpair()
+    with kept, sent:
+        device = _configured(backing, sector, flags | _AUTOCLEAR)
+        path = Path(f"/proc/self/fd/{device}").readlink()
+        socket.send_fds(sent, [b"0"], [device])
+        os.close(device)
+        yield path
+    _await_detached(path)
 
 
-def _detach(path: Path) -> None:
+def _configured(backing: Path, sector: int, flags: int) -> int:
+    """An open loop device that was free. Tests side by side find the same one, and the second is refused."""
+    info = struct.pack(_INFO, *(0,) * 8, flags, b"", b"", b"", 0, 0)
+    with Path("/dev/loop-control").open("rb") as control, backing.open("r+b") as file:
+        deadline = time.monotonic() + 30
+        while True:
+            device = os.open(f"/dev/loop{fcntl.ioctl(control, _GET_FREE)}", os.O_RDWR)
+            try:
+                fcntl.ioctl(device, _CONFIGURE, struct.pack(f"=II{len(info)}s64x", file.fileno(), sector, info))
+            except OSError as error:
+                os.close(device)
+                if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                return device
+
+
+def _await_detached(path: Path) -> None:
     """A program that was just killed may hold the device a moment longer."""
     deadline = time.monotonic() + 30
-    while True:
-        done = subprocess.run(["losetup", "--detach", str(path)], capture_output=True, text=True, check=False)
-        size = Path(f"/sys/block/{path.name}/loop/backing_file")
-        if not size.exists() or time.monotonic() > deadline:
-            if size.exists():
-                raise RuntimeError(f"{path} cannot be detached: {done.stderr}")
-            return
+    while Path(f"/sys/block/{path.name}/loop/backing_file").exists():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{path} is still held by somebody")
         time.sleep(0.05)
+
+
+@contextmanager
+def unattached() -> Iterator[Path]:
+    """A loop device that has no file, and gets none by others, who look for the free one of the lowest number."""
+    number = 1000 + os.getpid() % 100_000
+    with Path("/dev/loop-control").open("rb") as control:
+        fcntl.ioctl(control, _ADD, number)
+        try:
+            yield Path(f"/dev/loop{number}")
+        finally:
+            fcntl.ioctl(control, _REMOVE, number)
 
 
 @dataclass(frozen=True)

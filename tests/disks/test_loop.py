@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -43,3 +47,34 @@ def test_sectors_of_4_kib(tmp_path: Path) -> None:
     with loop_device(tmp_path, 8, sector=4096) as loop:
         size = Path(f"/sys/block/{loop.path.name}/queue/logical_block_size")
         assert size.read_text().strip() == "4096"
+
+
+KEEPING = """
+import sys, time
+from pathlib import Path
+from tests.disks.loop import loop_device
+with loop_device(Path(sys.argv[1]), 4) as loop:
+    print(loop.path, flush=True)
+    time.sleep(300)
+"""
+
+
+def test_a_device_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
+    """Also with one that can do nothing more about it."""
+    argv = [sys.executable, "-c", KEEPING, str(tmp_path)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
+        assert process.stdout is not None
+        behind = Path("/sys/block") / Path(process.stdout.readline().strip()).name / "loop" / "backing_file"
+        assert behind.read_text().startswith(str(tmp_path))
+        process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while behind.exists() and behind.read_text().startswith(str(tmp_path)):  # others may have it next
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_nobody_is_seen_to_have_it_open(tmp_path: Path) -> None:
+    with loop_device(tmp_path, 4) as loop:
+        found = [one for one in Path("/proc/self/fd").iterdir() if os.path.lexists(one) and one.is_block_device()]
+        assert found == []
+        os.close(os.open(loop.path, os.O_RDWR | os.O_EXCL))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from asct.sdk.guard import Target
 from asct.sdk.watch import Refused, read_watch
-from tests.disks.loop import Loop, loop_device
+from tests.disks.loop import Loop, attached, loop_device, unattached
 from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, owned
 
@@ -33,7 +33,7 @@ def guard(built: Builds, tmp_path: Path) -> Guard:
 
 @pytest.fixture
 def loop(tmp_path: Path) -> Iterator[Loop]:
-    with loop_device(tmp_path, 16, options=("--partscan",)) as made:
+    with loop_device(tmp_path, 16, partitions=True) as made:
         yield made
 
 
@@ -131,13 +131,9 @@ def test_swap_is_refused_while_on_and_known_when_off(guard: Guard, loop: Loop) -
 
 
 def test_another_loop_device_upon_it_is_refused(guard: Guard, loop: Loop) -> None:
-    with ExitStack() as stack:
-        upper = subprocess.run(
-            ["losetup", "--find", "--show", str(loop.path)], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        stack.callback(sh, "losetup", "--detach", upper)
-        assert Path(upper).name in guard.run([owned(loop)]).failed["holders"]
-        above = guard.run([Target(upper, "write", str(loop.path), overwrite=True)])
+    with attached(loop.path) as upper:
+        assert upper.name in guard.run([owned(loop)]).failed["holders"]
+        above = guard.run([Target(str(upper), "write", str(loop.path), overwrite=True)])
         assert set(above.failed) == {"multipath"} and f"device {loop.path.name}," in above.failed["multipath"]
 
 
@@ -146,14 +142,9 @@ def test_a_second_loop_device_over_its_file_is_refused(guard: Guard, loop: Loop,
     sh("mkfs.ext4", "-q", str(loop.path))
     other = tmp_path / "other.img"
     other.hardlink_to(loop.backing)
-    with ExitStack() as stack:
-        second = subprocess.run(
-            ["losetup", "--find", "--show", str(other)], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        stack.callback(sh, "losetup", "--detach", second)
-        stack.enter_context(mounted(second, tmp_path / "mount"))
+    with attached(other) as second, mounted(str(second), tmp_path / "mount"):
         ran = guard.run([owned(loop, overwrite=True)], *WRITE)
-        assert set(ran.failed) == {"multipath"} and f"{Path(second).name} is made" in ran.failed["multipath"]
+        assert set(ran.failed) == {"multipath"} and f"{second.name} is made" in ran.failed["multipath"]
     assert guard.run([owned(loop, overwrite=True)]).refusal == ""
 
 
@@ -208,13 +199,13 @@ def test_a_serial_counts_for_reading_too(guard: Guard, loop: Loop) -> None:
     assert guard.run([Target(str(loop.path), "read", "/another")]).refusal == "serial"
 
 
-def test_read_only_and_empty_devices_are_refused(guard: Guard, loop: Loop, tmp_path: Path) -> None:
+def test_read_only_and_empty_devices_are_refused(guard: Guard, loop: Loop) -> None:
     sh("blockdev", "--setro", str(loop.path))
     ran = guard.run([owned(loop)])
     sh("blockdev", "--setrw", str(loop.path))
     assert set(ran.failed) == {"read-only"}
-    free = subprocess.run(["losetup", "--find"], capture_output=True, text=True, check=True).stdout.strip()
-    ran = guard.run([Target(free, "write", "/any")])
+    with unattached() as empty:
+        ran = guard.run([Target(str(empty), "write", "/any")])
     assert {"serial", "size"} <= set(ran.failed)
 
 
