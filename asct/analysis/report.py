@@ -17,6 +17,7 @@ from asct.analysis.outcomes import outcome_grid
 from asct.analysis.overlay import overlaid
 from asct.analysis.reused import reused_text
 from asct.analysis.telemetry import host_remarks, hosts_line
+from asct.analysis.topology import drawing
 from asct.analysis.verdict import Summary, summarise, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
@@ -25,6 +26,8 @@ from asct.sdk.record import COMMON_FLAGS, doubtful
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
 MOST_REMARKS = 12
+_MOST_NAMED = 6
+"""Hosts that a warning names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """One host: its line, its state and what is known of it."""
+    """One host: its line, its state and what is known of it; `picture` is its topology, an SVG element or empty."""
 
     name: str
     slug: str
@@ -49,6 +52,7 @@ class HostCard:
     line: str
     rows: tuple[Row, ...]
     disturbances: tuple[DisturbanceCard, ...] = ()
+    picture: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,21 @@ def _warnings(view: RunView) -> Iterable[Caution]:
         Caution(note.severity, note.code, "", _relative(note.message, view.root), plain(note.hint))
         for note in view.notes
     ]
-    return sorted(dict.fromkeys(findings), key=lambda item: order.get(item.severity, 1))
+    return sorted(together(dict.fromkeys(findings)), key=lambda item: order.get(item.severity, 1))
+
+
+def together(findings: Iterable[Caution]) -> list[Caution]:
+    """What is the same for several hosts is said once, with their names."""
+    hosts: dict[Caution, list[str]] = {}
+    for item in findings:
+        said = item.message.removeprefix(f"host {item.host}: ") if item.host else item.message
+        hosts.setdefault(replace(item, host="", message=said), []).append(item.host)
+    return [replace(item, host=_named(list(filter(None, names)))) for item, names in hosts.items()]
+
+
+def _named(hosts: list[str]) -> str:
+    more = len(hosts) - _MOST_NAMED
+    return ", ".join(hosts[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _relative(message: str, root: Path) -> str:
@@ -156,6 +174,7 @@ def _hosts(view: RunView) -> Iterable[HostCard]:
         yield HostCard(
             plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
             tuple(host_rows(host, facts)), found_on(view, host.name),
+            drawing(facts) if facts is not None and facts.cpu.logical else "",
         )  # fmt: skip
 
 

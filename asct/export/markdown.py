@@ -17,6 +17,8 @@ SUMMARY = "a summary for pull requests and job summaries, at most 1 MiB"
 MOST_BYTES = 1 << 20
 """GitHub drops a job summary above this as a whole."""
 _MOST_ROWS = 200
+_MOST_HOSTS = 4
+"""Of more hosts the facts are left out: a comment on a pull request has room for 65,536 characters."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _SIGNS = {"good": "✅", "bad": "❌", "doubt": "⚠️"}
 
@@ -107,10 +109,10 @@ def _measured(report: Report) -> Sequence[str]:
         lines += [table(report.outcomes), ""]
     for host in report.hosts:
         state = "" if host.status == "ok" else f" ({escape(host.status)}: {escape(host.reason)})"
-        lines += [f"**{escape(host.name)}**{state} {escape(host.line)}", "", "<details><summary>Facts</summary>", ""]
-        lines += ["| Fact | Value |", "| --- | --- |"]
-        lines += [_row((escape(label), escape(value))) for label, value in host.rows]
-        lines += ["", "</details>", "", *_disturbances(host)]
+        lines += [f"**{escape(host.name)}**{state} {escape(host.line)}", ""]
+        lines += [*_facts(host), *_disturbances(host)] if len(report.hosts) <= _MOST_HOSTS else []
+    if len(report.hosts) > _MOST_HOSTS:
+        lines += ["_The facts of each host, and what disturbs measurement there, stand in the HTML report._", ""]
     if report.headlines:
         lines += ["| Host | Benchmark | Figure | Value | |", "| --- | --- | --- | ---: | --- |"]
         for item in report.headlines:
@@ -118,6 +120,11 @@ def _measured(report: Report) -> Sequence[str]:
             cells = (item.host, item.id, item.label, f"{item.value} {item.unit}", detail)
             lines.append(_row(escape(text) for text in cells))
     return lines
+
+
+def _facts(host: HostCard) -> list[str]:
+    rows = [_row((escape(label), escape(value))) for label, value in host.rows]
+    return ["<details><summary>Facts</summary>", "", "| Fact | Value |", "| --- | --- |", *rows, "", "</details>", ""]
 
 
 def _disturbances(host: HostCard) -> list[str]:

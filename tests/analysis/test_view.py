@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.report import build, duration_text
+from asct.analysis.report import Caution, build, duration_text, together
 from asct.analysis.tidy import compact, tidy_columns, tidy_rows, to_frame
 from asct.analysis.view import open_view
 from asct.errors import StoreError
@@ -154,7 +154,7 @@ def test_settings_tell_their_origin_and_what_was_swept(tmp_path: Path) -> None:
 
 def test_a_noisy_repeat_says_so_beside_its_job(tmp_path: Path) -> None:
     part = build(open_view(write_sample(tmp_path), Fakes())).sections[1].parts[0]
-    assert part.remarks == ("iodepth 64, repeat 2: noisy",)
+    assert "iodepth 64, repeat 2: noisy" in part.remarks
 
 
 def test_links_out_of_the_run_are_not_followed(tmp_path: Path) -> None:
@@ -205,3 +205,12 @@ def test_a_pipe_in_place_of_the_plan_is_not_waited_for(tmp_path: Path) -> None:
     view = open_view(root, Fakes())
     assert view.plan_text == ""
     assert [note.code for note in view.notes] == ["E701"]
+
+
+def test_what_is_the_same_for_several_hosts_is_said_once() -> None:
+    def caution(host: str, message: str) -> Caution:
+        return Caution("warning", "E432", host, message, "wait")
+
+    hosts = [f"n{number}" for number in range(8)]
+    said = together([*(caution(host, f"host {host}: it is busy") for host in hosts), caution("n1", "another thing")])
+    assert said == [caution("n0, n1, n2, n3, n4, n5 and 2 more", "it is busy"), caution("n1", "another thing")]

@@ -208,6 +208,14 @@ def test_markdown_lets_nothing_out(view: Viewer) -> None:
     assert widths == {7}
 
 
+def test_markdown_leaves_out_the_facts_of_many_hosts(view: Viewer) -> None:
+    few = str(render(view(hosts=("one", "two")), "markdown"))
+    many = str(render(view(hosts=tuple(f"n{number:03}" for number in range(40))), "markdown"))
+    assert few.count("<summary>Facts</summary>") == 2
+    assert "<summary>Facts</summary>" not in many and "stand in the HTML report" in many
+    assert all(f"**n{number:03}**" in many for number in range(40))
+
+
 def test_markdown_stays_below_a_mebibyte_and_says_so(view: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "MOST_BYTES", 2500)
     body = str(render(view(), "markdown"))
