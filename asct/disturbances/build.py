@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from asct.disturbances.sample import Sample
 from asct.sdk.disturbance import Disturbance, Setting, Unseen
@@ -44,11 +44,13 @@ class Look:
 
 
 Found = Iterable[Disturbance | Unseen]
+_WORDS: Final = re.compile(r"[\x20-\x7e]*")
 
 
 def scripted(settings: Sequence[Setting], **fields: Any) -> Disturbance:
-    """A finding whose fix is to write `settings`, and whose undo writes what was there."""
-    chosen = [item for item in settings if item.value != item.was]
+    """A finding whose fix is to write `settings`, and whose undo writes what was there. A value that the kernel would
+    not have, with control characters or others than ASCII, is not written again."""
+    chosen = [item for item in settings if item.value != item.was and _WORDS.fullmatch(item.path + item.was)]
     fix, undo = writes(chosen, "value"), writes(chosen, "was")
     return Disturbance(settings=chosen, fix=fix, undo=undo, scripted=bool(chosen), **fields)
 

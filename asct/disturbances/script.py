@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -141,10 +140,11 @@ def _put(setting: Setting, value: str) -> list[str]:
 def _tail(able: Sequence[Disturbance]) -> str:
     names = [item.name for item in able]
     sure = [item.name for item in able if item.sure != "possible" and item.touches]
+    none = '{ echo "asct: nothing here is likely enough to be applied unless it is named" >&2; usage; }'
     cases = [f"    {part}-{name}) {part}_{name.replace('-', '_')} ;;" for part in ("apply", "undo") for name in names]
     return _TAIL % {
         "all": ", ".join(names),
-        "sure": " ".join(["set", "--", *sure]) if sure else "usage",
+        "sure": " ".join(["set", "--", *sure]) if sure else none,
         "every": "".join(f" {name}" for name in reversed(names)),
         "pattern": " | ".join(names),
         "cases": "\n".join(cases),
@@ -152,6 +152,6 @@ def _tail(able: Sequence[Disturbance]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Words of a host in a comment: nothing ends the line."""
-    plain = re.sub(r"[^\x20-\x7e\xa0-\U0010ffff]|[\u2028\u2029\x85]", " ", text)
+    """Words of a host in a comment: nothing ends the line, steers a terminal or makes text look like a command."""
+    plain = "".join(mark if mark.isprintable() else " " for mark in text)
     return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)

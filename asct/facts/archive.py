@@ -20,17 +20,22 @@ MOST_BYTES = 256 << 20
 """Of all files together."""
 MOST_LENGTH = 2 << 30
 """Of the tar, unpacked: what lies behind is not looked for."""
-MOST_AT_ONCE = 64 << 20
+MOST_HEADERS = 1 << 20
+"""Bytes of all headers beyond those that members usually have. Some formats keep lists of any length there."""
+USUAL_HEADER = 2048
+"""Bytes of a member: its header, and before it those of a long name or with attributes."""
 MOST_NOTES = 5
 _OPENERS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError)
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends after MOST_LENGTH bytes: a few of a packed file can stand for any number."""
+    """A stream that ends after MOST_LENGTH bytes: a few of a packed file can stand for any number. `spare` is how many
+    may be read as headers; what is skipped does not count."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self.spare = MOST_HEADERS
 
     def readable(self) -> bool:
         return True
@@ -39,8 +44,12 @@ class _Bounded(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        left = min(MOST_LENGTH - self._stream.tell(), MOST_AT_ONCE)
-        return self._stream.read(left if size < 0 else max(0, min(size, left)))
+        left = min(MOST_LENGTH - self._stream.tell(), self.spare)
+        data = self._stream.read(left if size < 0 else max(0, min(size, left)))
+        self.spare -= len(data)
+        if self.spare <= 0:
+            raise EOFError("its headers are too long")
+        return data
 
     def seek(self, offset: int, whence: int = 0) -> int:
         if whence != 0 or offset > MOST_LENGTH:
@@ -62,9 +71,9 @@ def read(place: Path) -> tuple[MemoryTree, list[str]]:
         opener = next((one for magic, one in _OPENERS.items() if head.startswith(magic)), None)
         stream = stack.enter_context(cast(IO[bytes], opener(raw))) if opener else raw
         try:
-            bounded = cast(IO[bytes], _Bounded(stream))
-            with tarfile.open(fileobj=bounded, mode="r:", errors="replace") as archive:
-                _take(archive, tree, notes)
+            bounded = _Bounded(stream)
+            with tarfile.open(fileobj=cast(IO[bytes], bounded), mode="r:", errors="replace") as archive:
+                _take(archive, bounded, tree, notes)
         except _TORN as error:
             what = "it can be read only in part" if tree.data else "it is no tar"
             notes.add(f"{what}: {str(error) or type(error).__name__}")
@@ -88,9 +97,10 @@ class _Notes:
         return [*self._notes, *([f"and {self._more} more things like these"] if self._more else [])]
 
 
-def _take(archive: tarfile.TarFile, tree: MemoryTree, notes: _Notes) -> None:
+def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: _Notes) -> None:
     held = 0
     for member in _members(archive, notes):
+        bounded.spare += USUAL_HEADER
         path = _path(member.name)
         if path is None:
             notes.add(f"a member outside of the top folder was left out: {member.name[:100]}")
@@ -100,8 +110,7 @@ def _take(archive: tarfile.TarFile, tree: MemoryTree, notes: _Notes) -> None:
             if member.size > MOST_FILE or held + member.size > MOST_BYTES:
                 notes.add(f"a file that is too large was left out: {member.name[:100]}")
                 continue
-            stream = archive.extractfile(member)
-            data = stream.read(MOST_FILE + 1) if stream is not None else b""
+            data = _content(archive, member, bounded)
             held += len(data)
             tree.add(path, Entry("file"), data)
         elif member.issym():
@@ -110,6 +119,15 @@ def _take(archive: tarfile.TarFile, tree: MemoryTree, notes: _Notes) -> None:
             tree.add(path, Entry("file"), tree.data.get(_path(member.linkname) or ()))
         else:
             tree.add(path, Entry("folder" if member.isdir() else "other"))
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
+    """Of a regular file that is not too large; no header is read meanwhile."""
+    stream = archive.extractfile(member)
+    before, bounded.spare = bounded.spare, MOST_LENGTH
+    data = stream.read(MOST_FILE + 1) if stream is not None else b""
+    bounded.spare = before
+    return data
 
 
 def _members(archive: tarfile.TarFile, notes: _Notes) -> Iterator[tarfile.TarInfo]:

@@ -21,6 +21,7 @@ MOST_FOLDERS = 20_000
 DEEPEST = 8
 _TOPS = {"proc", "sys", COMMANDS_FOLDER}
 _STATUS = re.compile(r"\n?\[status (\d{1,3})\]\Z")
+_EXHAUSTED = "not all of it was read: it has too many names, or links that lead in circles or often to the same files"
 _WAY_OUT = "give a folder or a tar (gz, bz2, xz) with /proc and /sys of a machine, or the `snapshot.txt` of a run"
 
 
@@ -58,10 +59,17 @@ def _machine(place: Path, tree: Tree, notes: list[str]) -> Snapshot:
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))
     left: dict[str, int] = {}
-    wanted = [*(path for pattern in FILES for path in paths(machine, pattern))]
-    wanted += [path for folders in (*FOLDERS, *DUMPED) for path in _of_folders(machine, folders, left)]
-    files = texts(machine, dict.fromkeys(wanted))
-    return Snapshot(files, dumped.said(machine) | _commands(machine), left, tuple(notes))
+    commands = dumped.said(machine) | _commands(machine)
+    files = texts(machine, _wanted(machine, left))
+    told = [*notes, *([_EXHAUSTED] if machine.exhausted else [])]
+    return Snapshot(files, commands, left, tuple(told))
+
+
+def _wanted(tree: Tree, left: dict[str, int]) -> Iterator[Path_]:
+    for pattern in FILES:
+        yield from paths(tree, pattern)
+    for folders in (*FOLDERS, *DUMPED):
+        yield from _of_folders(tree, folders, left)
 
 
 def _tops(tree: Tree) -> list[Path_]:

@@ -20,6 +20,10 @@ MOST_LINKS = 40
 """On the way to a file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
 """Bytes of a file; the longest text that parsers look at, the flags of thousands of CPUs, stays below."""
+MOST_LOOKS = 2_000_000
+"""Names looked up in one dump. A server with 576 CPUs takes two thirds of it; links that lead upwards take any number."""
+MOST_TEXT = 64 << 20
+"""Bytes read of one dump: many links may lead to the same file."""
 Path_ = tuple[str, ...]
 """Names from the top of the dump."""
 
@@ -183,16 +187,29 @@ class MemoryTree:
 
 @dataclass
 class Below:
-    """The part of a tree below a folder, seen as a whole of its own."""
+    """The part of a tree below a folder, seen as a whole of its own. It is looked at within bounds: once they are
+    reached it is `exhausted`, and what was not read by then is as if it were not there."""
 
     tree: Tree
     top: Path_
+    exhausted: bool = False
+    _looks: int = 0
+    _bytes: int = 0
 
     def names(self, folder: Path_) -> list[str]:
-        return self.tree.names((*self.top, *folder))
+        names = self.tree.names((*self.top, *folder)) if self._may(1) else []
+        return names if self._may(len(names)) else []
 
     def entry(self, path: Path_) -> Entry | None:
-        return self.tree.entry((*self.top, *path))
+        return self.tree.entry((*self.top, *path)) if self._may(1) else None
 
     def read(self, path: Path_) -> bytes | None:
-        return self.tree.read((*self.top, *path))
+        data = self.tree.read((*self.top, *path)) if self._may(1) else None
+        self._bytes += len(data or b"")
+        self.exhausted = self.exhausted or self._bytes > MOST_TEXT
+        return None if self.exhausted else data
+
+    def _may(self, looks: int) -> bool:
+        self._looks += looks
+        self.exhausted = self.exhausted or self._looks > MOST_LOOKS
+        return not self.exhausted

@@ -155,7 +155,16 @@ HOSTILE = (
     "a\\nb",
     "%s%n",
     '"',
+    "'\"'$(touch pwned)'\"'",
+)
+STEERING = (
     "\ntouch pwned\n#",
+    "\x1b]0;pwned\x07",
+    "a\x00b",
+    "\r\u2028touch pwned",
+    "\u202etouch pwned",
+    "\udc9b1m",
+    "\x9b2J",
 )
 
 
@@ -168,6 +177,20 @@ def test_words_of_a_host_are_written_and_never_run(tmp_path: Path, value: str) -
     tree = Tree(tmp_path, script(f"h {value}", value, [named, hand]), files(named))
     assert (tree.run("apply").returncode, tree.run("undo").returncode) == (0, 0)
     assert tree.now() == {path: f"{value}\n" for path in tree.content}
+    assert not list(tmp_path.rglob("pwned")) and not Path("pwned").exists()
+
+
+@pytest.mark.parametrize("value", STEERING)
+def test_what_would_steer_a_terminal_is_not_in_the_script(tmp_path: Path, value: str) -> None:
+    finding = next(item for item in assess(with_cpu(policies=[policy(0, value)])).findings if item.name == "governor")
+    assert not any(setting.was == value for setting in finding.settings)
+    named = finding.model_copy(update={"title": value, "seen": value, "effect": value, "why": value})
+    hand = named.model_copy(update={"name": "hand", "scripted": False, "fix": [value], "advice": value})
+    text = script(f"h {value}", value, [named, hand])
+    assert all(mark.isprintable() or mark == "\n" for mark in text)
+    tree = Tree(tmp_path, text, files(named))
+    assert (tree.run("apply", "governor").returncode, tree.run("undo").returncode) == (0, 0)
+    assert tree.now() == tree.content
     assert not list(tmp_path.rglob("pwned")) and not Path("pwned").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import random
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import UsageError
-from asct.facts import archive, dump
+from asct.facts import archive, dump, trees
 from asct.facts.batch import facts_of
 from asct.facts.dump import load
 from asct.facts.sources import CPU
@@ -244,3 +245,75 @@ def test_torn_and_garbled_tars_give_what_is_there(suffix: str, tmp_path: Path) -
         facts_of(found, "h", WHEN)
         assert found.files.keys() <= load(tmp_path / "box").files.keys() | {f"{CPU}/online"}
     assert taken
+
+
+def linked(folder: Path, links: dict[str, str], content: bytes) -> Path:
+    """A tar with these links, and a file `one` with this content."""
+    file = folder / "links.tar"
+    with tarfile.open(file, "w") as made:
+        for name, data in (("proc/loadavg", b"1\n"), ("one", content)):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            made.addfile(info, io.BytesIO(data))
+        for name, target in links.items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            made.addfile(info)
+    return file
+
+
+CIRCLES = {f"sys/fs/cgroup/a{number}": "." for number in range(60)}
+SAME_FILE = {f"{CPU[1:]}/cpu{number}/online": "/one" for number in range(200)}
+
+
+@pytest.mark.parametrize("links", [CIRCLES, SAME_FILE])
+def test_links_that_lead_to_the_same_again_and_again(
+    links: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "MOST_LOOKS", 100_000)
+    monkeypatch.setattr(trees, "MOST_TEXT", 1 << 20)
+    found = load(linked(tmp_path, links, b"1\n" * (64 << 10)))
+    assert sum(map(len, found.files.values())) <= 1 << 20
+    assert [note.partition(":")[0] for note in found.notes] == ["not all of it was read"]
+    assert found.files["/proc/loadavg"] == "1"
+    assert facts_of(found, "h", WHEN).load.load1 == 1
+
+
+def pax(records: dict[str, str]) -> bytes:
+    """The header before a member that has these attributes, as the standard of pax has it (POSIX.1-2017, pax)."""
+    body = b""
+    for name, value in records.items():
+        record = f" {name}={value}\n".encode()
+        length = next(size for size in range(len(record), len(record) + 12) if size == len(str(size)) + len(record))
+        body += str(length).encode() + record
+    info = tarfile.TarInfo("attributes")
+    info.type, info.size = tarfile.XHDTYPE, len(body)
+    return info.tobuf(tarfile.USTAR_FORMAT) + body + b"\0" * (-len(body) % 512)
+
+
+SPARSE = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "1", "GNU.sparse.name": "proc/x"}
+
+
+@pytest.mark.parametrize("head", [pax(SPARSE), pax({"GNU.sparse.map": ",".join(["0"] * (4 << 20))})])
+def test_headers_that_never_end(head: bytes, tmp_path: Path) -> None:
+    """The map of a sparse file may have any number of entries: a small packed file would take hours and gigabytes."""
+    info = tarfile.TarInfo("proc/x")
+    info.size = 1 << 32
+    file = tmp_path / "sparse.tar.gz"
+    first = linked(tmp_path, {}, b"1\n").read_bytes()[:2048]
+    with gzip.open(file, "wb", 1) as made:
+        made.write(first + head + info.tobuf(tarfile.GNU_FORMAT) + b"900000000\n" + b"0\n" * (8 << 20))
+    found = load(file)
+    assert found.files == {"/proc/loadavg": "1"}
+    assert found.notes == ("it can be read only in part: its headers are too long",)
+
+
+def test_usual_headers_of_many_members_are_not_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MOST_HEADERS", 4096)
+    file = tmp_path / "many.tar"
+    with tarfile.open(file, "w", format=tarfile.PAX_FORMAT) as made:
+        for name in ["proc/loadavg", *(f"sys/class/net/veth{number}/{'long' * 40}" for number in range(50))]:
+            info = tarfile.TarInfo(name)
+            info.size, info.pax_headers = 2, {"SCHILY.xattr.security.selinux": "system_u:object_r:sysfs_t:s0"}
+            made.addfile(info, io.BytesIO(b"1\n"))
+    assert load(file).notes == ()
