@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.machines import commands, stand_ins
+from tests.machines.commands import ImageError, ran
 from tests.machines.recipes import RECIPES, Recipe
 
 FOLDERS = (
@@ -49,10 +51,6 @@ class Image:
     drives: Path
 
 
-class ImageError(RuntimeError):
-    """A package, or what was expected in it, cannot be had."""
-
-
 def cache_folder() -> Path:
     """$XDG_CACHE_HOME/asct-guests, else ~/.cache/asct-guests: apart from asct's own cache, which is private."""
     given = os.environ.get("XDG_CACHE_HOME", "")
@@ -61,7 +59,8 @@ def cache_folder() -> Path:
 
 def image(recipe: Recipe) -> Image:
     """The image of a recipe, made when it is not there yet. Raises ImageError."""
-    made_by = hashlib.sha256(Path(__file__).read_bytes() + repr(recipe).encode()).hexdigest()[:16]
+    code = b"".join(Path(one).read_bytes() for one in (__file__, commands.__file__, stand_ins.__file__))
+    made_by = hashlib.sha256(code + repr(recipe).encode()).hexdigest()[:16]
     folder = cache_folder() / f"{recipe.name}-{made_by}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f".{recipe.name}.lock").open("w") as lock:
@@ -84,10 +83,10 @@ def make(recipe: Recipe, scratch: Path, target: Path) -> None:
     for folder in FOLDERS:
         (root / folder).mkdir(parents=True)
     for program in recipe.programs:
-        add_program(unpacked, program, root)
+        add_program(unpacked, program, root, recipe.arch)
     add_modules(unpacked, recipe.modules, root)
     for program in recipe.drive_programs:
-        add_program(unpacked, program, scratch / "drives")
+        add_program(unpacked, program, scratch / "drives", recipe.arch)
     target.mkdir()
     shutil.copy(only(unpacked, "boot/vmlinuz-*"), target / "kernel")
     pack(root, target / "base.cpio")
@@ -129,7 +128,7 @@ class Apt:
         return found.group(1)
 
 
-def add_program(unpacked: Path, program: str, root: Path) -> None:
+def add_program(unpacked: Path, program: str, root: Path, arch: str) -> None:
     """A program with the loader and libraries that it needs, and those that they need; one that is a link to another
     (mkfs.ext4) is a link there too."""
     source = (unpacked / program).resolve(strict=True)
@@ -144,7 +143,9 @@ def add_program(unpacked: Path, program: str, root: Path) -> None:
         for loader in re.findall(r"interpreter: /(\S+)\]", text):
             add_file(named(unpacked, Path(loader).name), root / loader)
         for name in re.findall(r"\(NEEDED\).*\[(.+)\]", text):
-            if not (root / "lib" / name).exists():
+            if name in stand_ins.NAMES:
+                stand_ins.make(named(unpacked, name), copy, arch, root / "lib" / name)
+            elif not (root / "lib" / name).exists():
                 add_file(named(unpacked, name), root / "lib" / name)
                 pending.append(root / "lib" / name)
 
@@ -209,14 +210,6 @@ def named(root: Path, name: str) -> Path:
     if name not in files_by_name(root):
         raise ImageError(f"no {name} in the packages")
     return files_by_name(root)[name]
-
-
-def ran(command: Sequence[str], folder: Path | None = None) -> str:
-    """What a command printed. Raises ImageError with its own words when it fails."""
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ImageError(f"{' '.join(command)} ended with {done.returncode}: {(done.stderr or done.stdout)[-2000:]}")
-    return done.stdout
 
 
 def main() -> int:
