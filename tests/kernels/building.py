@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -67,7 +68,8 @@ class Ran:
 
 
 class Builds:
-    """Static kernels of an architecture by name, each built when it is first asked for."""
+    """Static kernels of an architecture by name, each built when it is first asked for; processes side by side wait for
+    the one that does."""
 
     def __init__(self, folder: Path, arch: str) -> None:
         self._folder = folder
@@ -75,7 +77,9 @@ class Builds:
 
     def __getitem__(self, name: str) -> Path:
         made = self._folder / name
-        return made if made.exists() else compile_sources(sources_of(name), made, self._arch)
+        with made.with_name(f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return made if made.exists() else compile_sources(sources_of(name), made, self._arch)
 
 
 def compile_sources(

@@ -1,7 +1,8 @@
-"""Kernels built once for all tests of this folder."""
+"""Kernels built once for all tests of this folder, whichever process runs them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,21 @@ from tests.kernels.building import Builds
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Builds:
     """x86-64 kernels."""
-    return Builds(tmp_path_factory.mktemp("x86_64"), "x86_64")
+    return Builds(_shared(tmp_path_factory, "x86_64"), "x86_64")
 
 
 @pytest.fixture(scope="session")
 def built_arm(tmp_path_factory: pytest.TempPathFactory) -> Builds:
     """aarch64 kernels."""
-    return Builds(tmp_path_factory.mktemp("aarch64"), "aarch64")
+    return Builds(_shared(tmp_path_factory, "aarch64"), "aarch64")
+
+
+def _shared(factory: pytest.TempPathFactory, name: str) -> Path:
+    """A folder of this test run that all of its processes share."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
