@@ -41,7 +41,7 @@ def script() -> str:
             "}",
             *(f"excess {folders.field} {folders.most} {' '.join(folders.patterns)}" for folders in FOLDERS),
             'printf "%s files -\\n" "$token"',
-            f"paths | xargs -0 grep '' /dev/null 2>/dev/null | pack {_quoted(awk)}",
+            f"paths | xargs -0 grep '' /dev/null 2>/dev/null | {_VEIL} | pack {_quoted(awk)}",
             *_runs(COMMANDS),
             lasting,
             _KEPT % {"digest": digest, "tools": tools},
@@ -94,6 +94,9 @@ if [ -z "$cache" ]; then
     esac
     [ -z "$cache" ] || [ -e "$cache" ] || mkdir -p -- "$cache" 2>/dev/null
     { [ -n "$cache" ] && [ -d "$cache" ] && [ ! -h "$cache" ] && [ -O "$cache" ] && [ -w "$cache" ]; } || cache=
+    case $(ls -ld -- "$cache" 2>/dev/null) in
+    ?????w* | ????????w*) cache= ;;
+    esac
     spare=$cache
     until [ -d "$work" ]; do
         case $work in
@@ -138,6 +141,12 @@ lane() {
 }
 pack() { if command -v awk >/dev/null; then awk -v token="$token" "$1"; else cat; fi; }"""
 
+# Mounts may name who they are for, with a password (ftp://user:password@server, a file system of FUSE): it never leaves
+# the host. The parser does the same with what comes from a copy of /proc (mounts.veiled).
+_VEIL = """\
+sed -E -e '/^\\/proc\\/self\\/mount/!b' -e 's/\\/\\/[^ ]*@/\\/\\/***@/g' \\
+    -e 's/([ ,][a-z_.-]*(pass|pwd|secret|token|credential|key)[a-z_.-]*)=[^ ,]*/\\1=***/g'"""
+
 # What many CPUs have in common is printed once, behind their numbers: of the files of each CPU, and of the blocks of
 # /proc/cpuinfo, where lines such as the flags are long.
 _AWK = """
@@ -180,20 +189,27 @@ END {
     tell("numbered", cpu)
 }"""
 
-# The first line of the kept file says what its answers hold for, the second the token that they were marked with.
+# The first line of the kept file says what its answers hold for, the second the token that they were marked with: it
+# goes into a command of sed, so that nothing else may stand there.
 _KEPT = """\
 boot= host= limit=
 [ ! -r /proc/sys/kernel/random/boot_id ] || read -r boot </proc/sys/kernel/random/boot_id
 [ ! -r /proc/sys/kernel/hostname ] || read -r host </proc/sys/kernel/hostname
 [ ! -r /proc/sys/kernel/io_uring_disabled ] || read -r limit </proc/sys/kernel/io_uring_disabled
 [ -n "$cache" ] || boot=
+case $host in
+*/*) boot= ;;
+esac
 set -f
 paths=$(for name in %(tools)s; do command -v "$name"; done)
 set -- %(digest)s "$boot" "$limit" "$(ulimit -l)" \\
     $(readlink /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/ipc 2>/dev/null) \\
     $([ -z "$paths" ] || ls -lniL $paths 2>/dev/null)
 key="$*" kept="$cache/facts-$host" known= marked= found=
-[ ! -r "$kept" ] || { IFS= read -r known; IFS= read -r marked; } <"$kept"
+{ [ -f "$kept" ] && [ -r "$kept" ] && [ -O "$kept" ]; } && { IFS= read -r known; IFS= read -r marked; } <"$kept"
+case $marked in
+*[!A-Za-z0-9-]*) known= ;;
+esac
 if [ -n "$boot" ] && [ "$known" = "$key" ]; then
     found=$(sed "1,2d; s/^$marked /$token /" "$kept")
 else

@@ -10,8 +10,11 @@ from asct.facts.snapshot import Snapshot
 from asct.facts.sources.kernel import CLOCKS, KERNEL_OPTIONS, SECURITY, VULNERABILITIES
 
 MASK = "***"
-_SECRET = re.compile(r"passw|passphr|pwd|secret|token|credential|auth\Z|keys?(?:\Z|[._-])", re.IGNORECASE)
-_LOGIN = re.compile(r"://.*@")
+_SECRET = re.compile(
+    r"passw|passphr|pwd|secret|token|credential|(?:auth|pass|psk|pw)=|keys?[=._-]", re.IGNORECASE | re.ASCII
+)
+"""In what stands before the last equals sign of a word, with it: a value may have a name itself."""
+_LOGIN = re.compile(r"=.*:.*@")
 _OPTION = re.compile(rf"(?:# )?(CONFIG_(?:{KERNEL_OPTIONS}))(?:=(.*)| is not set)")
 _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
 
@@ -28,7 +31,7 @@ def masked(line: str) -> str:
         name, equals, _ = word.partition("=")
         if within:
             within = '"' not in word
-        elif equals and (_SECRET.search(name) or _LOGIN.search(word)):
+        elif equals and (_SECRET.search(word[: word.rindex("=") + 1]) or _LOGIN.search(word)):
             within = word.count('"') == 1
             words.append(f"{name}={MASK}" + ('"' if '"' in name else ""))
         else:

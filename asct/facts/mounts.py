@@ -18,6 +18,8 @@ _OF_THE_KERNEL = frozenset({
 _UNSIZED = "df does not say it (a file system of the network is not asked: it might not answer)"
 _ADDRESS = re.compile(r"(?:client|mount)?addr=.*")
 _SERVER = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-fA-F:.%]+\]", re.ASCII)
+_LOGIN = re.compile(r"//[^ ]*@")
+_SECRET = re.compile(r"([ ,][a-z_.-]*(?:pass|pwd|secret|token|credential|key)[a-z_.-]*)=[^ ,]*")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _DF = re.compile(
     r"(?P<source>.*?)\s+(?P<size>\d{1,18})\s+\d{1,18}\s+(?P<free>\d{1,18})\s+(?:\d+%|-)\s(?P<target>/.*)",
@@ -38,7 +40,14 @@ class Line:
 
 def lines(found: Snapshot) -> list[Line]:
     """All mounts, in the order in which they were made; odd lines are left out."""
-    return [line for text in (found.text("/proc/self/mountinfo") or "").split("\n") if (line := _line(text))]
+    text = veiled(found.text("/proc/self/mountinfo") or "")
+    return [line for one in text.split("\n") if (line := _line(one))]
+
+
+def veiled(text: str) -> str:
+    """Mounts without logins and the values of options that may be secrets, as the exchange leaves them out on the
+    host."""
+    return _SECRET.sub(r"\1=***", _LOGIN.sub("//***@", text))
 
 
 def _line(text: str) -> Line | None:

@@ -21,7 +21,7 @@ MOST_LINKS = 40
 MOST_FILE = 8 << 20
 """Bytes of a file; the longest text that parsers look at, the flags of thousands of CPUs, stays below."""
 MOST_LOOKS = 2_000_000
-"""Names looked up in one dump. A server with 576 CPUs takes two thirds of it; links that lead upwards take any number."""
+"""Names looked up in one dump. A server with 576 CPUs takes two thirds of it, links in circles any number."""
 MOST_TEXT = 64 << 20
 """Bytes read of one dump: many links may lead to the same file."""
 Path_ = tuple[str, ...]

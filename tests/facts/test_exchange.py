@@ -11,6 +11,7 @@ import pytest
 
 from asct.facts import exchange
 from asct.facts.exchange import script
+from asct.facts.mounts import veiled
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.sources import CPU
 from asct.facts.sources.model import Folders
@@ -133,3 +134,28 @@ def test_long_files(shell: list[str], tmp_path: Path, monkeypatch: pytest.Monkey
     lines = found.files[f"{tmp_path}/a"].split("\n")
     assert set(lines) == {"x" * 200}
     assert len(lines) + found.left[f"{tmp_path}/a"] == 5000
+
+
+MOUNTS = [
+    ("ftp://me:word@h/a /mnt fuse rw,user_id=0", "ftp://***@h/a /mnt fuse rw,user_id=0"),
+    ("curlftpfs#ftp://me:p@ss@h/ /mnt fuse rw", "curlftpfs#ftp://***@h/ /mnt fuse rw"),
+    ("//me:w@h/share /mnt cifs rw,user=me,password=word,x=1", "//***@h/share /mnt cifs rw,user=me,password=***,x=1"),
+    ("a /b c secret=x,key=y,rw", "a /b c secret=***,key=***,rw"),
+    ("/dev/sda1 / ext4 rw,data=ordered", "/dev/sda1 / ext4 rw,data=ordered"),
+    ("me@h:/home /home fuse.sshfs rw", "me@h:/home /home fuse.sshfs rw"),
+]
+
+
+@pytest.mark.parametrize("sed", ["sed", "busybox sed"])
+def test_passwords_of_mounts_do_not_leave_the_host(sed: str) -> None:
+    assert f"| {exchange._VEIL} |" in script()
+    lines = "".join(f"/proc/self/mountinfo:{line}\n/proc/self/mounts:{line}\n/other:{line}\n" for line, _ in MOUNTS)
+    veil = exchange._VEIL.replace("sed", sed, 1)
+    done = subprocess.run(["sh", "-c", veil], input=lines, capture_output=True, text=True, check=True)
+    for (line, expected), printed in zip(MOUNTS, batched(done.stdout.splitlines(), 3), strict=True):
+        assert printed == [f"/proc/self/mountinfo:{expected}", f"/proc/self/mounts:{expected}", f"/other:{line}"]
+        assert veiled(line) == veiled(expected) == expected
+
+
+def batched(lines: list[str], size: int) -> list[list[str]]:
+    return [lines[start : start + size] for start in range(0, len(lines), size)]

@@ -120,3 +120,37 @@ def test_a_cache_that_cannot_be_written_does_no_harm(machine: Machine) -> None:
     cache.rmdir()
     assert tools(machine.look())["fio"].version == "9.9.1"
     assert not cache.exists()
+
+
+def test_a_planted_file_runs_nothing(machine: Machine, tmp_path: Path) -> None:
+    """Its second line goes into a command of sed, which has some that run programs and write files."""
+    first = machine.look()
+    [kept] = machine.kept
+    key, _, rest = kept.read_text().split("\n", 2)
+    for mark in (f"x/y/;w {tmp_path}/pwned\n#", f"x/y/;1e touch {tmp_path}/pwned", "$(touch pwned)", "a b"):
+        kept.write_text(f"{key}\n{mark}\n{rest}")
+        assert lasting(machine.look()) == lasting(first)
+        assert not (tmp_path / "pwned").exists()
+
+
+def test_a_pipe_in_the_cache_holds_nothing_up(machine: Machine) -> None:
+    first = machine.look()
+    [kept] = machine.kept
+    kept.unlink()
+    os.mkfifo(kept)
+    assert lasting(machine.look()) == lasting(first)
+
+
+@pytest.mark.parametrize(("mode", "used"), [(0o700, True), (0o755, True), (0o775, False), (0o1777, False)])
+@pytest.mark.parametrize("shell", ["dash", "busybox sh"])
+def test_who_only_looks_uses_no_cache_that_others_may_write_in(
+    shell: str, mode: int, used: bool, tmp_path: Path
+) -> None:
+    cache = tmp_path / "asct"
+    cache.mkdir()
+    cache.chmod(mode)
+    environment = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(tmp_path)}
+    words = [*shell.split(), "-s", "token", "/nowhere", ""]
+    done = subprocess.run(words, input=script(), capture_output=True, text=True, env=environment, check=True)
+    assert done.stderr == "" and "token over" in done.stdout
+    assert bool(list(cache.iterdir())) is used

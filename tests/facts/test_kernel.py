@@ -28,6 +28,11 @@ SECRETS = [
     ("iommu.passthrough=1 rd.vconsole.keymap=us", "iommu.passthrough=1 rd.vconsole.keymap=us"),
     ("systemd.set_credential=a:b ssh-keys=x authkey=y basic.auth=z pwd=q",
      "systemd.set_credential=*** ssh-keys=*** authkey=*** basic.auth=*** pwd=***"),
+    ("systemd.setenv=DB_TOKEN=x rd.luks.key=YWI== wpa.psk=z rootpw=q adminpass=w",
+     "systemd.setenv=*** rd.luks.key=*** wpa.psk=*** rootpw=*** adminpass=***"),
+    ("netroot=iscsi:me:word@10.0.0.1::::iqn a.keys=b=c", "netroot=*** a.keys=***"),
+    ("root=UUID=1-2 rd.luks.name=3=root bypass ip=10.0.0.2::10.0.0.1:eth0",
+     "root=UUID=1-2 rd.luks.name=3=root bypass ip=10.0.0.2::10.0.0.1:eth0"),
     ("key", "key"),
     ("", ""),
 ]  # fmt: skip
@@ -56,7 +61,9 @@ def test_they_do_not_leave_the_host(shell: str, tmp_path: Path) -> None:
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(["a", "Key", "key_", "pass", "word", "=", '"', " ", "://", "@", "auth", "s"])))
+@given(
+    st.lists(st.sampled_from(["a", "Key", "key_", "pass", "word", "=", '"', " ", "://", "@", "auth", "s", "pw", ":"]))
+)
 def test_the_host_and_the_parser_mask_alike(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
     line = "".join(parts)
     assert on_the_host("dash", tmp_path_factory.mktemp("line"), line) == masked(line)

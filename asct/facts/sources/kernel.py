@@ -22,15 +22,16 @@ FILES: tuple[str, ...] = (
 FOLDERS: tuple[Folders, ...] = ()
 
 # The values of what a password or a key may be are left out here already, so that they never leave the host; the
-# parser masks in the same way what comes from a copy of /proc. A value in quotes may have blanks.
+# parser masks in the same way what comes from a copy of /proc. A value in quotes may have blanks; one may have a name
+# itself (systemd.setenv=TOKEN=...).
 _COMMAND_LINE = """\
 (set -f; open=; IFS= read -r line </proc/cmdline; for word in $line; do
 if [ -n "$open" ]; then case $word in *\\"*) open= ;; esac; continue; fi
-case $word in *=*) case ${word%%=*} in
+case $word in *=*) case ${word%=*}= in
 *[Pp][Aa][Ss][Ss][Ww]* | *[Pp][Aa][Ss][Ss][Pp][Hh][Rr]* | *[Pp][Ww][Dd]* | *[Ss][Ee][Cc][Rr][Ee][Tt]* \
-| *[Tt][Oo][Kk][Ee][Nn]* | *[Cc][Rr][Ee][Dd][Ee][Nn][Tt][Ii][Aa][Ll]* | *[Aa][Uu][Tt][Hh] | *[Kk][Ee][Yy] \
-| *[Kk][Ee][Yy][Ss] | *[Kk][Ee][Yy][._-]* | *[Kk][Ee][Yy][Ss][._-]*) hide=1 ;;
-*) case $word in *://*@*) hide=1 ;; *) hide= ;; esac ;;
+| *[Tt][Oo][Kk][Ee][Nn]* | *[Cc][Rr][Ee][Dd][Ee][Nn][Tt][Ii][Aa][Ll]* | *[Aa][Uu][Tt][Hh]=* | *[Pp][Aa][Ss][Ss]=* \
+| *[Pp][Ss][Kk]=* | *[Pp][Ww]=* | *[Kk][Ee][Yy][=._-]* | *[Kk][Ee][Yy][Ss][=._-]*) hide=1 ;;
+*) case $word in *=*:*@*) hide=1 ;; *) hide= ;; esac ;;
 esac
 [ -z "$hide" ] || { case $word in *\\"*\\"*) ;; *\\"*) open=1 ;; esac
 word="${word%%=*}=***"; case $word in *\\"*) word=$word\\" ;; esac; } ;;
