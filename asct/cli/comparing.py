@@ -10,7 +10,7 @@ from typing import Any
 from asct.analysis.fields import Difference, differences
 from asct.analysis.grid import plain
 from asct.cli.asked import ReportAsked
-from asct.cli.files import csv_text, write_text
+from asct.cli.files import csv_text, write_texts
 from asct.cli.options import Settings
 from asct.cli.sections import wrapped
 from asct.cli.words import counted
@@ -31,6 +31,10 @@ def publish(settings: Settings, asked: ReportAsked, base: HostFacts, other: Host
     }
     document: dict[str, Any] = {"schema": SCHEMA, **sides, "differences": rows}
     table = csv_text(_COLUMNS, rows)
+    folder = asked.folder()
+    if folder is not None:
+        text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        write_texts(settings.console, folder, {"system_info.csv": table, "report.json": text})
     if settings.json or asked.form == "json":
         settings.console.document(document)
     elif asked.form == "csv":
@@ -38,12 +42,6 @@ def publish(settings: Settings, asked: ReportAsked, base: HostFacts, other: Host
     else:
         for line in _lines(base, other, found, settings):
             settings.console.result(line)
-    folder = asked.folder()
-    if folder is not None:
-        text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-        for name, content in (("system_info.csv", table), ("report.json", text)):
-            write_text(folder / name, content)
-            settings.console.line(str(folder / name))
 
 
 def _lines(base: HostFacts, other: HostFacts, found: Sequence[Difference], settings: Settings) -> list[str]:

@@ -23,7 +23,7 @@ def disturbed_lines(report: HostReport, width: int, *, whole: bool) -> Iterator[
     """All that there is to say; `whole` also of what does not touch the plan, and where it is known from."""
     touching = report.touching()
     rest = [item for item in report.findings if item not in touching]
-    yield f"  {_count(report, len(touching), len(rest))}"
+    yield from _wrapped(_count(report, len(touching), len(rest)), "  ", width)
     for item in [*touching, *(rest if whole or report.subjects is None else [])]:
         yield ""
         yield from _finding(item, width, whole)
@@ -46,14 +46,18 @@ def _count(report: HostReport, number: int, others: int) -> str:
 def _finding(item: Disturbance, width: int, whole: bool) -> Iterator[str | Text]:
     yield Text(f"  {item.title}", style=f"bold {_COLOURS[item.sure]}")
     rows = [("seen", item.seen), ("effect", item.effect), ("touches", item.touched)]
-    rows += [(item.sure, item.why), ("way out", item.advice)]
-    rows += [("source", item.source)] if whole else []
-    for label, text in rows:
-        yield from _wrapped(text, f"    {label:<{_LABEL}}", width, " " * (4 + _LABEL)) if text else ()
+    rows += [(item.sure, item.why), *([("source", item.source)] if whole else [])]
+    yield from _rows(rows, width)
     for label, lines in (("fix, as root", item.fix), ("undo, as root", item.undo)):
         if lines:
             yield f"    {label}"
             yield from (f"      {part}" for line in lines for part in folded(line, width - 6))
+    yield from _rows([("note" if item.fix else "way out", item.advice)], width)
+
+
+def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
+    for label, text in rows:
+        yield from _wrapped(text, f"    {label:<{_LABEL}}", width, " " * (4 + _LABEL)) if text else ()
 
 
 def folded(line: str, width: int) -> list[str]:

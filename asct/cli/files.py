@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
+    from asct.cli.console import Console
     from asct.cli.listing import Listing
     from asct.cli.options import Settings
 
@@ -33,7 +35,7 @@ def output_folder(name: str, force: bool) -> Path:
 
 def refuse_existing(name: str) -> None:
     """Raises UsageError for a folder that exists."""
-    if Path(name).exists():
+    if os.path.lexists(name):
         raise UsageError(
             Diagnostic("E911", f"the output folder {name} exists", hint="name another one, or add `--force` to use it")
         )
@@ -47,6 +49,14 @@ def write_text(path: Path, text: str) -> None:
         raise StoreError(
             Diagnostic("E912", f"cannot write {path}: {problem.strerror}", hint="choose a place that can be written")
         ) from problem
+
+
+def write_texts(console: Console, folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files into a folder, all before the first is named: whoever stops reading does not lose any."""
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    for name in texts:
+        console.line(str(folder / name))
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:

@@ -11,7 +11,7 @@ from asct import __version__
 from asct.analysis.fields import flat
 from asct.analysis.machine import network_sections, sections, unknown
 from asct.cli.asked import ReportAsked
-from asct.cli.files import write_text
+from asct.cli.files import write_texts
 from asct.cli.machines import Found
 from asct.cli.options import Settings
 from asct.cli.sections import section_lines, wrapped
@@ -34,12 +34,16 @@ class Inventory:
 
 
 def publish(settings: Settings, asked: ReportAsked, answered: Found, what: Inventory) -> None:
-    """To stdout in the form that was asked for, and into the folder if there is to be one."""
+    """Into the folder if there is to be one, and to stdout in the form that was asked for."""
     found = answered.facts
     documents = [what.document(facts) for facts in found]
     problems = [item.to_json() for item in answered.problems]
     alone = len(documents) == 1 and not problems
     whole = documents[0] if alone else {"schema": SEVERAL, "hosts": documents, "problems": problems}
+    folder = asked.folder() if found else None
+    if folder is not None:
+        report = json.dumps(whole, indent=1, allow_nan=False) + "\n"
+        write_texts(settings.console, folder, {"report.json": report, **_files(found, documents, what)})
     if settings.json or asked.form == "json":
         settings.console.document(whole)
     elif asked.form == "csv":
@@ -48,18 +52,17 @@ def publish(settings: Settings, asked: ReportAsked, answered: Found, what: Inven
         for number, facts in enumerate(found):
             for line in ["", *_lines(facts, what, settings.console.out.width)][number == 0 :]:
                 settings.console.result(line)
-    folder = asked.folder() if found else None
-    if folder is None:
-        return
-    texts = {"report.json": json.dumps(whole, indent=1, allow_nan=False) + "\n"}
+
+
+def _files(found: Sequence[HostFacts], documents: Sequence[dict[str, Any]], what: Inventory) -> dict[str, str]:
+    """A table for each machine, and its drawing if that was asked for."""
+    texts = {}
     for facts, document in zip(found, documents, strict=True):
         suffix = f".{facts.host}" if len(found) > 1 else ""
         texts[f"{what.stem}{suffix}.csv"] = machine_text(flat(document))
         if what.topology:
             texts[f"topology{suffix}.svg"] = _drawing(facts)
-    for name, text in texts.items():
-        write_text(folder / name, text)
-        settings.console.line(str(folder / name))
+    return texts
 
 
 def _csv(documents: Sequence[dict[str, Any]]) -> str:

@@ -25,6 +25,7 @@ from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.store.documents import load as load_document
+from asct.store.find import holds_run
 
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)\Z")
 
@@ -76,7 +77,7 @@ def kept_machine(settings: Settings, place: Path, host: str = "") -> HostFacts:
 
     Raises UsageError, StoreError.
     """
-    if (place / "run.json").is_file():
+    if holds_run(place):
         return _of_run(place, host)
     if place.suffix == ".json":
         return load_document(HostFacts, "facts", place)

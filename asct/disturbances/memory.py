@@ -7,7 +7,8 @@ from typing import Final
 from asct.disturbances.build import Found, Look, scripted
 from asct.sdk.disturbance import Setting
 from asct.sdk.facts import HugePages, Memory
-from asct.values.size import about_size, format_size
+from asct.values.quantity import format_quantity
+from asct.values.size import format_size
 
 _THP: Final = "/sys/kernel/mm/transparent_hugepage/enabled"
 _VM: Final = "/proc/sys/vm"
@@ -109,6 +110,7 @@ def _swap(seen: Look, memory: Memory) -> Found:
     if not total:
         return
     used = total - free if free is not None else 0
+    used_text = format_quantity(used, "B")
     if used < _SWAPPED and (swappiness is None or swappiness <= 1):
         return
     much = used >= _SWAPPED
@@ -116,8 +118,8 @@ def _swap(seen: Look, memory: Memory) -> Found:
     yield scripted(
         settings,
         name="swap",
-        title=f"{about_size(used)} swapped out" if much else "swap on",
-        seen=f"{about_size(used)} of {about_size(total)} swap are used, vm.swappiness is {swappiness}",
+        title=f"{used_text} swapped out" if much else "swap on",
+        seen=f"{used_text} of {format_quantity(total, 'B')} swap are used, vm.swappiness is {swappiness}",
         effect="pages that are fetched back from a drive stop a program for as long as the drive takes: latency has "
         "outliers, and the drive that swap lies on has other work",
         touches=["memory", "storage"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,7 +11,7 @@ from asct.disturbances.build import Found, Look, scripted
 from asct.disturbances.drives import below, mount_of
 from asct.sdk.disturbance import Disturbance, Setting
 from asct.sdk.facts import BlockDevice, NvmeHealth
-from asct.values.size import about_size
+from asct.values.quantity import format_quantity
 
 _DIRTY: Final = 64 << 20
 """A disk of 100 MB/s writes longer at it than half a second."""
@@ -52,7 +53,7 @@ def _mounted(seen: Look) -> Found:
             why="whoever uses the file system meanwhile",
             advice="take another drive: this one carries the system"
             if "/" in places
-            else f"umount {' '.join(places)}, if nothing needs it, and mount it again afterwards",
+            else f"{shlex.join(['umount', *places])}, if nothing needs it, and mount it again afterwards",
             source="mount(8)",
         )
 
@@ -90,8 +91,8 @@ def _dirty(seen: Look) -> Found:
         return
     yield Disturbance(
         name="dirty-pages",
-        title=f"{about_size(waiting)} of dirty pages",
-        seen=f"{about_size(waiting)} of the file cache are newer than the drives",
+        title=f"{format_quantity(waiting, 'B')} of dirty pages",
+        seen=f"{format_quantity(waiting, 'B')} of the file cache are newer than the drives",
         effect="the kernel writes them to the drives while these are measured: IOPS and bandwidth are lower, latency "
         "is higher",
         touches=_STORAGE,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asct.sdk.facts import HostFacts
+from asct.sdk.facts import Cpu, HostFacts
+from asct.values.quantity import format_quantity
 
 
 def describe(facts: HostFacts) -> str:
@@ -10,14 +11,19 @@ def describe(facts: HostFacts) -> str:
     cpu, memory, system = facts.cpu, facts.memory, facts.system
     parts = [
         system.arch,
-        cpu.model,
+        _models(cpu),
         _count(cpu.cpus, "CPU"),
         _count(len(facts.nodes), "node") if facts.nodes else None,
-        f"{memory.total_bytes / (1 << 30):.3g} GiB" if memory.total_bytes else None,
+        format_quantity(memory.total_bytes, "B") if memory.total_bytes else None,
         f"Linux {system.kernel}" if system.kernel else None,
         system.os,
     ]
     return ", ".join(part for part in parts if part) or "nothing is known"
+
+
+def _models(cpu: Cpu) -> str:
+    """Each model once: the CPUs of big.LITTLE machines have several."""
+    return ", ".join(dict.fromkeys(kind.model for kind in cpu.kinds if kind.model)) or cpu.model or ""
 
 
 def _count(number: int | None, noun: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,21 +46,34 @@ def _run_folders(results: Path) -> list[Path]:
     return folders
 
 
+def holds_run(folder: Path) -> bool:
+    """Whether it is the folder of a run; one that may not be looked into is none."""
+    with suppress(OSError):
+        return (folder / "run.json").is_file()
+    return False
+
+
+def _is_folder(place: Path) -> bool:
+    with suppress(OSError):
+        return place.is_dir()
+    return False
+
+
 def open_run(results: Path, name: str = "latest") -> StoredRun:
     """The run that `name` means: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a label.
 
     Raises NoSuchRun (E505 for none, E506 for several) and what `read_run` raises.
     """
     as_path = Path(name)
-    if as_path.name == "run.json" and as_path.is_file():
+    if as_path.name == "run.json" and holds_run(as_path.parent):
         return read_run(as_path.parent)
-    if (as_path / "run.json").exists():
+    if holds_run(as_path):
         return read_run(as_path.resolve())
     if name == "latest" or name.endswith("/latest"):
         return _latest(results, name.removesuffix("latest").rstrip("/"))
     runs = list_runs(results)
     matches = [item for item in runs if _answers(item, name)]
-    if not matches and as_path.is_dir():
+    if not matches and _is_folder(as_path):
         raise NoSuchRun(Diagnostic("E505", f"{as_path}: is not the folder of a run: it has no run.json"))
     return read_run(_only(matches, name, results).layout.root)
 

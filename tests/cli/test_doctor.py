@@ -29,7 +29,7 @@ def test_this_machine(asct: Asct) -> None:
     assert ended.code == 0
     assert all(len(line) <= 80 for line in ended.out.splitlines()) and "\x1b" not in ended.out
     assert "2 block devices, 1 of which a job could write to with consent" in ended.out
-    assert "/dev/nvme0n1  1 TiB  ACME X1" in ended.out
+    assert "/dev/nvme0n1  1.1 TB  ACME X1" in ended.out
     assert "serial  S6XZ" in ended.out and "target  yes" in ended.out
     assert "system: its partition 1 carries /" in ended.out
     assert "signature: could not be seen: Permission denied" in ended.out

@@ -209,14 +209,60 @@ def test_a_run_as_the_base(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
     assert {**again, "collected_at": ""} == {**facts, "collected_at": ""}
 
 
+def unprivileged(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """asct under an account of no rights; the same when the tests run without root."""
+    words = [sys.executable, "-m", "asct", *arguments]
+    prefix = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.getuid() == 0 else []
+    environment = {**os.environ, "HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent/cache"}
+    return subprocess.run([*prefix, *words], capture_output=True, text=True, env=environment, cwd="/", check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["system-info", "-o"], "E912"),
+        (["system-info", "--from"], "E920"),
+        (["system-info", "--compare"], "E920"),
+        (["doctor", "--fix-script", "-o"], "E912"),
+        (["run", "noop", "-o"], "E912"),
+        (["report"], "E505"),
+    ],
+)
+def test_a_place_that_may_not_be_looked_at_is_named(words: list[str], code: str, tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    done = unprivileged(*words, str(locked / "x"))
+    assert (done.returncode, done.stdout) == (3 if code == "E912" else 2, ""), done.stderr
+    assert code in done.stderr and str(locked / "x") in done.stderr.replace("\n  ", " ")
+
+
+def test_who_stops_reading_loses_no_file(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "asct", "system-info", "--topology", "-o", str(tmp_path / "out")]
+    try:
+        done = subprocess.run(words, stdout=writer, stderr=writer, check=False)
+    finally:
+        os.close(writer)
+    assert done.returncode == 141
+    assert len(list((tmp_path / "out").iterdir())) == 3
+
+
+def test_a_drawing_goes_somewhere(asct: Asct, kept: Path, tmp_path: Path) -> None:
+    for more in (["--json"], ["--format", "csv"], ["--compare", str(kept), "-o", "out"]):
+        ended = asct("system-info", "--from", str(kept), "--topology", *more)
+        assert (ended.code, "E910" in ended.out + ended.err, "cpus" in ended.out) == (2, True, False)
+    assert not (tmp_path / "out").exists()
+    ended = asct("system-info", "--from", str(kept), "--topology", "--json", "-o", "out")
+    assert ended.document["schema"] == "asct.facts/1"
+    assert (tmp_path / "out" / "topology.svg").read_text().startswith("<svg")
+
+
 def test_without_root_what_needs_it_is_named(tmp_path: Path) -> None:
     """As an account of no rights; the same when the tests run without root."""
     if not Path("/sys/class/dmi/id/product_serial").exists() and not Path("/proc/iomem").exists():
         pytest.skip("nothing here is for root alone")
-    words = [sys.executable, "-m", "asct", "system-info", "--json"]
-    prefix = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.getuid() == 0 else []
-    environment = {**os.environ, "HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent/cache"}
-    done = subprocess.run([*prefix, *words], capture_output=True, text=True, env=environment, cwd="/", check=False)
+    done = unprivileged("system-info", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["system"]["uid"] not in (None, 0)

@@ -216,7 +216,7 @@ def test_memory_settings(fields: dict[str, Any], name: str, undo: str) -> None:
 def test_swap_that_is_not_used() -> None:
     assert names(with_memory(swap_total_bytes=GIB, swap_free_bytes=GIB, swappiness=1)) == []
     used = one(with_memory(swap_total_bytes=GIB, swap_free_bytes=GIB // 2, swappiness=0))
-    assert (used.sure, used.scripted, used.title) == ("likely", False, "512M swapped out")
+    assert (used.sure, used.scripted, used.title) == ("likely", False, "512 MiB swapped out")
 
 
 def test_balancing_needs_two_nodes() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from asct.analysis.grid import plain, size_text
+from asct.analysis.machine.rows import decimal_size
 from asct.sdk.facts import BlockDevice, CacheLevel, HostFacts, Interface, Node
 from asct.values.quantity import format_quantity
 
@@ -184,8 +185,7 @@ def _devices(facts: HostFacts) -> Iterator[tuple[int | None, Part]]:
 
 
 def _drive_detail(drive: BlockDevice) -> str:
-    size = "" if drive.size_bytes is None else format_quantity(drive.size_bytes, "B")
-    return plain(", ".join(item for item in (drive.model or drive.transport or "", size) if item))
+    return plain(", ".join(item for item in (drive.model or drive.transport, decimal_size(drive.size_bytes)) if item))
 
 
 def _interface_detail(interface: Interface) -> str:

@@ -15,6 +15,7 @@ import click
 from asct.cli.disturbed import disturbed_lines
 from asct.cli.files import output_folder, write_text
 from asct.cli.options import Settings, shared_options
+from asct.cli.sections import wrapped
 from asct.cli.words import counted
 from asct.engine.forks import FORKS
 
@@ -142,7 +143,8 @@ def _print(console: Console, report: HostReport, *, first: bool) -> None:
     if not first:
         console.result("")
     place = f" ({report.transport} {report.address})" if report.address else f" ({report.transport})"
-    console.result(f"{report.name}{place}: {report.description or report.status}")
+    for part in wrapped(f"{report.name}{place}: {report.description or report.status}", console.out.width, ""):
+        console.result(part)
     console.diagnostics(report.problems)
     if report.collected_at:
         console.result("")
@@ -152,7 +154,9 @@ def _print(console: Console, report: HostReport, *, first: bool) -> None:
         return
     console.result("")
     able = sum(disk.with_overwrite for disk in report.disks)
-    console.result(f"  {counted(len(report.disks), 'block device')}, {able} of which a job could write to with consent")
+    count = f"{counted(len(report.disks), 'block device')}, {able} of which a job could write to with consent"
+    for part in wrapped(count, console.out.width):
+        console.result(part)
     for disk in report.disks:
         for line in _lines(disk, console.out.width):
             console.result(line)
@@ -165,9 +169,9 @@ def _print(console: Console, report: HostReport, *, first: bool) -> None:
 
 def _lines(disk: Disk, width: int) -> list[str]:
     """A device: what it is, how a plan names it, and whether it could be a target."""
-    from asct.values.quantity import format_quantity
+    from asct.analysis.machine.rows import decimal_size
 
-    size = format_quantity(disk.bytes, "B") if disk.bytes is not None else "unknown size"
+    size = decimal_size(disk.bytes) or "unknown size"
     about = [disk.device, size, *(text for text in (disk.model,) if text)]
     lines = ["", f"  {'  '.join(about)}"]
     lines += [f"    by-id   {name}" for name in disk.names[:1]]

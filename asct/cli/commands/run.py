@@ -63,13 +63,16 @@ def _names_setting(word: str) -> bool:
 
 
 def _require_unused(folder: Path) -> None:
-    """An empty folder may be used; anything else is refused before something is measured. Raises UsageError."""
+    """Refuse anything but an empty folder, before something is measured. Raises UsageError, StoreError."""
     from asct.diagnostics.model import Diagnostic
-    from asct.errors import UsageError
+    from asct.errors import StoreError, UsageError
 
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists():
+    try:
+        used = folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))
+    except OSError as problem:
+        wrong = f"the output folder {folder} cannot be looked at: {problem.strerror}"
+        raise StoreError(Diagnostic("E912", wrong, hint="name another one")) from problem
+    if used:
         hint = "name another one, or add `--force` to replace an earlier run"
         raise UsageError(Diagnostic("E911", f"the output folder {folder} exists and is not empty", hint=hint))
 

@@ -32,11 +32,20 @@ def command(settings: Settings, asked: ReportAsked, topology: bool, base: str | 
     from asct.cli.machines import machines
 
     asked.check()
+    _check_topology(settings, asked, topology, base)
     if base is not None:
         return _compare(settings, asked, Path(base))
     found = machines(settings, asked)
     publish(settings, asked, found, Inventory("system_info", _document, topology=topology))
     return found.exit_code
+
+
+def _check_topology(settings: Settings, asked: ReportAsked, topology: bool, base: str | None) -> None:
+    """A drawing that would go nowhere is refused. Raises UsageError."""
+    if topology and base is not None:
+        raise click.UsageError("--topology draws one machine, --compare tells two apart: leave one out")
+    if topology and asked.output_dir is None and (settings.json or asked.form != "stdout"):
+        raise click.UsageError("--topology is drawn as text, or into the folder of --output-dir: name one")
 
 
 def _document(facts: HostFacts) -> dict[str, Any]:
