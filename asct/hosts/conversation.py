@@ -164,7 +164,8 @@ class Conversation:
         while course is not None and key not in self._pending and course.report is None:
             key += "+"
             course = self._journal.tasks.get(key)
-        return key, course is not None
+        # The journal, when it is read anew after a break, does not name what waits and has not begun.
+        return key, course is not None or key in self._pending
 
     def submit(self, items: Sequence[Item]) -> None:
         """Hand tasks over, to be done in this order behind those before. Raises HostLost."""

@@ -101,6 +101,18 @@ def test_the_connection_breaks_and_the_host_goes_on(host: RemoteHost, tmp_path: 
     assert host.adopted
 
 
+def test_what_waits_is_known_after_a_break_though_the_journal_does_not_name_it(
+    host: RemoteHost, tmp_path: Path
+) -> None:
+    tasks = [counting(host, tmp_path, number, 1.5 if number == 0 else 0.4) for number in range(3)]
+    host.ahead(tasks)
+    os.kill(session_of(host), signal.SIGKILL)
+    assert host.run(tasks[0]).status == 0
+    assert host._talk.place_of("k2") == ("k2", True)
+    assert [host.run(task).status for task in tasks[1:]] == [0] * 2
+    assert runs(host) == ["0", "1", "2"]
+
+
 def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversation, "PING_S", 0.5)
     monkeypatch.setattr(conversation, "PONG_S", 4.0)
