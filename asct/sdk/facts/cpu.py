@@ -70,8 +70,8 @@ class CoreKind(Fact):
 class FrequencyPolicy(Fact):
     """CPUs that change their clock together (Documentation/admin-guide/pm/cpufreq.rst). Clocks in Hz.
 
-    `lowest_hz` and `highest_hz` are what the hardware can, `min_hz` and `max_hz` what is asked for. `current_hz` is read
-    of the first policy alone: some kernels sleep while they find it out.
+    `lowest_hz` and `highest_hz` are what the hardware can, `min_hz` and `max_hz` what is asked for. `current_hz` is
+    read of the first policy alone: some kernels sleep while they find it out.
     """
 
     cpus: list[int]
