@@ -12,7 +12,7 @@ from asct.analysis.disturbed import DisturbanceCard, beside, found_on
 from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import Headline, headlines
-from asct.analysis.machine import Row, host_rows, one_line
+from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
 from asct.analysis.outcomes import outcome_grid
 from asct.analysis.overlay import overlaid
 from asct.analysis.reused import reused_text
@@ -53,6 +53,7 @@ class HostCard:
     rows: tuple[Row, ...]
     disturbances: tuple[DisturbanceCard, ...] = ()
     picture: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,7 @@ def _hosts(view: RunView) -> Iterable[HostCard]:
             plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
             tuple(host_rows(host, facts)), found_on(view, host.name),
             drawing(facts) if facts is not None and facts.cpu.logical else "",
+            () if facts is None else tuple(unknown_lines(facts)),
         )  # fmt: skip
 
 

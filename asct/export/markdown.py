@@ -124,6 +124,7 @@ def _measured(report: Report) -> Sequence[str]:
 
 def _facts(host: HostCard) -> list[str]:
     rows = [_row((escape(label), escape(value))) for label, value in host.rows]
+    rows += [_row(("Not known", escape(text))) for text in host.unknown]
     return ["<details><summary>Facts</summary>", "", "| Fact | Value |", "| --- | --- |", *rows, "", "</details>", ""]
 
 

@@ -192,3 +192,13 @@ def test_nothing_known() -> None:
     assert kinds(facts) == ["machine"]
     assert lines(facts) == ["h", "The facts name no CPUs, so nothing more can be drawn."]
     assert ET.fromstring(drawing(facts)).get("role") == "img"
+
+
+def test_a_box_of_several_designs_tells_which_core_is_which() -> None:
+    logical = [LogicalCpu(cpu=n, core=n, socket=0) for n in range(4)]
+    kinds = [CoreKind(microarchitecture="Small", cpus=[0, 1]), CoreKind(microarchitecture="Big", cpus=[2, 3])]
+    cpu = Cpu(cpus=4, online=[0, 1, 2, 3], sockets=1, cores=4, logical=logical, kinds=kinds)
+    told = [
+        one.text for one in ET.fromstring(drawing(HostFacts(host="h", collected_at="x", cpu=cpu))).iter() if one.text
+    ]
+    assert "0-1: Small" in told and "2-3: Big" in told

@@ -11,7 +11,7 @@ from asct.analysis.machine.rows import Row, Section, listed, size
 from asct.sdk.facts import HostFacts
 from asct.store.model import HostEntry
 
-__all__ = ["Row", "Section", "host_rows", "network_sections", "one_line", "sections", "unknown"]
+__all__ = ["Row", "Section", "host_rows", "network_sections", "one_line", "sections", "unknown", "unknown_lines"]
 
 _MOST_FIELDS = 8
 
@@ -62,8 +62,12 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
     rows = [("Reached by", plain(f"{entry.transport} {entry.address}".strip()))]
     if facts is not None:
         rows += [row for one in sections(facts) for row in one.rows]
-        rows += [("Not known", f"{_few(names.split(', '))}: {reason}") for reason, names in unknown(facts)]
     return rows
+
+
+def unknown_lines(facts: HostFacts) -> list[str]:
+    """What is not known of a host for a report: a few of the fields with each reason."""
+    return [f"{_few(names.split(', '))}: {reason}" for reason, names in unknown(facts)]
 
 
 def _few(names: list[str]) -> str:

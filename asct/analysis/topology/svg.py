@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -95,13 +96,12 @@ def _boxed(part: Part, widest: float, told: bool = False) -> _Box:
     """
     if part.kind == "core":
         return _core(part)
-    everywhere, own = _designs(part), {one.detail for one in part.parts if one.kind == "core"}
+    everywhere = _designs(part)
     inner = [_boxed(one, widest - 2 * _GAP, told or len(everywhere) == 1) for one in part.parts]
     rows = [row for _, kind in groupby(inner, key=lambda box: box.part.kind) for row in _rows(list(kind), widest)]
     needed = max((sum(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
     width = max(needed + 2 * _GAP, _least(part.kind))
-    design = next(iter(everywhere)) if len(everywhere) == 1 else next(iter(own)) if len(own) == 1 else ""
-    heading = _heading(part, "" if told else design, width)
+    heading = _heading(part, [] if told else _cores_told(part, everywhere), width)
     y = _GAP + _LINE * len(heading)
     placed: list[tuple[float, float, _Box]] = []
     for row in rows:
@@ -120,8 +120,28 @@ def _designs(part: Part) -> set[str]:
     return {design for one in part.parts for design in _designs(one)}
 
 
+def _cores_told(part: Part, everywhere: set[str]) -> list[str]:
+    """What is to be said of the cores in a box: of all of them, or of those that lie right in it by their design."""
+    own: dict[str, list[int]] = {}
+    for one in part.parts:
+        if one.kind == "core":
+            own.setdefault(one.detail, []).extend(one.cpus)
+    designs = sorted(everywhere) if len(everywhere) == 1 else list(own)
+    if len(designs) == 1:
+        return [f"each core: {design}" for design in designs if design]
+    return [f"{format_cpulist(own[design])}: {design}" for design in designs if design]
+
+
 def _least(kind: Kind) -> float:
-    return 240.0 if kind in ("machine", "socket", "node") else 150.0 if kind in ("drive", "interface") else 60.0
+    return (
+        240.0
+        if kind in ("machine", "socket", "node")
+        else 150.0
+        if kind in ("drive", "interface")
+        else 110.0
+        if kind == "cluster"
+        else 60.0
+    )
 
 
 def _rows(inner: list[_Box], widest: float) -> list[list[_Box]]:
@@ -131,7 +151,8 @@ def _rows(inner: list[_Box], widest: float) -> list[list[_Box]]:
     height = max(box.height for box in inner) + _GAP
     fitting = max(1, min(len(inner), int((widest - _GAP) // width)))
     wished = min(fitting, math.ceil(math.sqrt(2 * len(inner) * height / width)))
-    even = [count for count in range(wished, min(fitting, 2 * wished) + 1) if len(inner) % count == 0]
+    nearby = [*range(wished, min(fitting, 2 * wished) + 1), *([wished - 1] if wished > 2 else [])]
+    even = [count for count in nearby if len(inner) % count == 0]
     columns = even[0] if even else wished
     return [inner[start : start + columns] for start in range(0, len(inner), columns)]
 
@@ -143,10 +164,10 @@ def _core(part: Part) -> _Box:
     return _Box(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)
 
 
-def _heading(part: Part, design: str, width: float) -> tuple[tuple[str, str], ...]:
+def _heading(part: Part, cores: Sequence[str], width: float) -> tuple[tuple[str, str], ...]:
     room = max(8, int((width - 2 * _GAP) / _GLYPH))
     title = part.detail if part.kind == "cache" else part.title
-    details = [part.detail, f"each core: {design}" if design else ""]
+    details = [part.detail, *cores]
     texts = [(title, ""), *((text, "detail") for text in details if text and text != title)]
     return tuple((line, kind) for text, kind in texts for line in textwrap.wrap(text, room))
 
