@@ -61,10 +61,12 @@ def write_texts(console: Console, folder: Path, texts: Mapping[str, str]) -> Non
 
 def csv_text(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
     """CSV with a header line."""
+    from asct.export.csv import harmless
+
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(columns), extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: harmless(value) for name, value in row.items()} for row in rows)
     return text.getvalue()
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from asct.analysis.fields import flat
+from asct.analysis.grid import plain
 from asct.analysis.tidy import scaled, tidy_columns, tidy_rows
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Table
 from asct.store.files import write_atomic
 
+_FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", re.ASCII | re.DOTALL)
 NAME = "csv"
 SUFFIX = ".csv"
 FILE = "<benchmark>.csv"
@@ -72,8 +75,17 @@ def _text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     if header is not None:
         writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([harmless(value) for value in row] for row in rows)
     return stream.getvalue()
+
+
+def harmless(value: Any) -> Any:
+    """A text for a cell: without what would steer a terminal, and behind an apostrophe where a spreadsheet would take
+    it for a formula (OWASP, CSV Injection). Words of a host are not asct's own."""
+    if not isinstance(value, str):
+        return value
+    text = plain(value, keep_lines=True)
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def machine_text(fields: Mapping[str, Any]) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
 
 Row = tuple[str, str]
+_LONGEST: Final = 8000
+"""Characters of a value: twice the flags of a processor that has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +25,13 @@ class Section:
 
 
 def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> Section:
-    """The section without the rows that have nothing to say."""
-    return Section(title, *(tuple((label, text) for label, text in part if text) for part in (rows, details)))
+    """The section without the rows that have nothing to say, and with the beginning of values that never end."""
+    return Section(title, *(tuple((label, _begun(text)) for label, text in part if text) for part in (rows, details)))
+
+
+def _begun(text: str) -> str:
+    more = len(text) - _LONGEST
+    return text if more <= 0 else f"{text[:_LONGEST]} ... ({more} more characters)"
 
 
 def listed(*parts: str | None, by: str = ", ") -> str:
