@@ -46,7 +46,8 @@ _VENDORS = {
 
 def system(found: Snapshot, gaps: Gaps) -> System:
     """From uname, os-release(5), the firmware and the kernel."""
-    names = (found.said("uname") or "").split("\n")
+    answer = found.commands.get("uname")  # not `said`: a dump may have no first line, and the others keep their places
+    names = answer.text.split("\n") if answer is not None and answer.status == 0 else []
     arch, hostname, kernel, version = [name.strip() or None for name in (names + [""] * 4)[:4]]
     release = os_release(found.text("/etc/os-release") or found.text("/usr/lib/os-release"))
     container = _container(found, gaps)

@@ -284,3 +284,9 @@ def test_limits() -> None:
     assert gaps.reasons == {}
     assert limits.limits(Snapshot({"/proc/self/limits": LIMITS[:200]}), gaps) == {}
     assert set(gaps.reasons) == {"limits.memlock", "limits.nofile", "limits.nproc"}
+
+
+def test_a_dump_without_the_architecture_keeps_the_other_names_in_their_places() -> None:
+    found = Snapshot({}, {"uname": Said(0, "\n\n6.1.0-9\n#1 SMP Debian")})
+    made = system.system(found, Gaps())
+    assert (made.arch, made.hostname, made.kernel, made.kernel_version) == (None, None, "6.1.0-9", "#1 SMP Debian")
