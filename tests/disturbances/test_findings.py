@@ -329,3 +329,11 @@ def test_every_benchmark_belongs_to_a_family() -> None:
 def test_a_mask_is_read_back(cpus: list[int]) -> None:
     bits = int(mask(cpus).replace(",", ""), 16)
     assert [cpu for cpu in range(701) if bits >> cpu & 1] == sorted(cpus)
+
+
+def test_a_mount_point_of_a_host_is_one_word_of_the_command() -> None:
+    """Accounts without privileges name mount points of FUSE as they like, and the command may be copied by root."""
+    place = "/mnt/a; touch pwned $(id)"
+    facts = quiet(block_devices=[BlockDevice(name="sda", kind="disk", mounted_at=[place, "/srv"])])
+    [found] = assess(facts, wanted=Wanted(("/dev/sda",), {"/dev/sda": "sda"})).findings
+    assert found.advice.startswith(f"umount '{place}' /srv, ")
