@@ -134,6 +134,35 @@ end_all() {
     done
 }
 
+# strays: sets $strays, what programs started and did not end, outside of their process groups (the jobs of fio lead sessions
+# of their own). Whatever a task starts inherits descriptor 6; of that, only the shells of the runner are in its session.
+strays() {
+    strays=
+    IFS= read -r stat <"/proc/$$/stat"
+    set -- ${stat##*) }
+    session=$4
+    for one in /proc/[0-9]*/fd/6; do
+        [ "$one" -ef "$root/.session" ] || continue
+        one=${one#/proc/}
+        one=${one%%/*}
+        { IFS= read -r stat <"/proc/$one/stat"; } 2>/dev/null || continue
+        set -- ${stat##*) }
+        [ "$4" = "$session" ] || [ "$1" = Z ] || strays="$strays $one"
+    done
+}
+
+# end_strays SECONDS: some have things to put back, huge pages for one, and get so long for it
+end_strays() {
+    left=$1
+    strays
+    while [ -n "$strays" ] && [ "$left" -gt 0 ]; do
+        left=$((left - 1))
+        sleep 1
+        strays
+    done
+    [ -z "$strays" ] || kill -s KILL $strays 2>/dev/null
+}
+
 locked() {
     clear_away
     for one in "$LOCK".[0-9]*; do
@@ -200,6 +229,7 @@ linger() {
 
 # over_and_out PATH: what goes with the runner: its note, or the whole folder of the session
 over_and_out() {
+    end_strays 10
     if rm -rf -- "$card" "$1"; then [ -z "$leaving" ] || say left; fi
     kill -s KILL 0
 }

@@ -61,13 +61,15 @@ settle_task() {
     { read -r finished recent <"$root/.done"; } 2>/dev/null
     [ "$finished" != "$key" ] || return 0
     if alive "$root/.task"; then kill -s KILL -- "-$pid"; fi
+    end_strays 3
     say "died $key"
 }
 
-# What the programs of the task left goes with it.
+# What the programs of the task left goes with it. One that ended by itself has ended its own.
 over() {
     printf '%s %s\n' "$key" "$read_at" >"$root/.done"
     for one in $led $companions; do kill -s KILL -- "-$one" 2>/dev/null; done
+    [ "${status:-0}" -le 128 ] || end_strays 3
     exit 0
 }
 

@@ -320,6 +320,40 @@ def test_a_host_that_was_started_anew_is_told(host: RemoteHost, tmp_path: Path) 
     assert error.value.diagnostics[0].code == "E335"
 
 
+def alone(host: Host, into: Path, script: str) -> tuple[Task, Path]:
+    """A task that leaves a process in a session of its own, and the file with its number."""
+    note = Path(host.work, "stray")
+    stray = f"setsid sh -c 'echo $$ >{note}; exec sleep 300' </dev/null >/dev/null 2>&1 &"
+    text = f"{stray} while [ ! -s {note} ]; do :; done; {script}"
+    return Task(Process(("sh", "-c", text), f"{host.work}/t"), into / "t", key="k"), note
+
+
+def is_over(note: Path) -> bool:
+    """Whether the process noted there has ended, be it that nobody has asked for its status yet."""
+    try:
+        return Path("/proc", note.read_text().strip(), "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_what_a_killed_program_left_in_a_session_of_its_own_is_ended(host: RemoteHost, tmp_path: Path) -> None:
+    task, note = alone(host, tmp_path, "kill -KILL $$")
+    assert host.run(task).status == -signal.SIGKILL
+    assert host.run(counting(host, tmp_path, 1)).status == 0
+    assert is_over(note)
+
+
+def test_what_a_program_left_behind_does_not_keep_the_host(host: RemoteHost, own_sshd: Sshd, tmp_path: Path) -> None:
+    task, note = alone(host, tmp_path, "exit 0")
+    assert host.run(task).status == 0
+    noted, work = Path(tmp_path, "noted"), Path(host.work)
+    noted.write_text(note.read_text())
+    assert not is_over(noted)
+    host.close()
+    assert is_over(noted) and not work.exists()
+    opened(own_sshd).close()
+
+
 def test_one_run_at_a_time(host: RemoteHost, own_sshd: Sshd) -> None:
     with pytest.raises(HostLocked) as error:
         opened(own_sshd, Session("r2", "run r2 of the tests"))
