@@ -46,8 +46,8 @@ class FileTransfer(Protocol):
         """The same for a path that is known to be a regular file."""
         ...
 
-    def store(self, source: Path, target: str, mode: int) -> None:
-        """Copy a file there under a temporary name, then rename. Missing folders are made with mode 0700."""
+    def store(self, source: Path, target: str, partial: str, mode: int) -> None:
+        """Copy a file there under the name `partial`, whatever has that, then rename. Missing folders get mode 0700."""
         ...
 
     def write(self, target: str, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 import time
@@ -34,6 +35,7 @@ class RemoteHost(Unqueued):
         self._link = link
         self._talk = Conversation(name, base, link, reconnect_s)
         self._nonce = secrets.token_hex(6)  # tasks without a key are never those of an earlier part of the session
+        self._mark = self._nonce
         self._numbers = count(1)
         self._used: set[str] = set()
         self._interrupted = False
@@ -53,6 +55,8 @@ class RemoteHost(Unqueued):
 
     def open(self, session: Session | None = None) -> None:
         self._around = AroundLog() if session is not None and session.reading is not None else None
+        if session is not None:  # the next part of a run writes over what this one left half sent when it was killed
+            self._mark = hashlib.sha256(f"{session.run} {self.name}".encode()).hexdigest()[:12]
         self._talk.open(session)
 
     def settle(self) -> None:
@@ -294,7 +298,7 @@ class RemoteHost(Unqueued):
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         below(self.name, target, [self.work, self.cache])
         with self._link.within(_transfer_s(source.stat().st_size), f"sending {target}"):
-            self._link.files.store(source, target, mode)
+            self._link.files.store(source, target, f"{target}.{self._mark}.part", mode)
 
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
         with self._link.within(_transfer_s(max_bytes), f"fetching {source}"):

@@ -72,9 +72,9 @@ class SlurmFiles:
         text = data.decode("utf-8", "surrogateescape")
         self._done(self._ask("text", target, _partial(target), text))
 
-    def store(self, source: Path, target: str, mode: int) -> None:
+    def store(self, source: Path, target: str, partial: str, mode: int) -> None:
         self._done(self._ask("folder", posixpath.dirname(target)))
-        partial, size = _partial(target), source.stat().st_size
+        size = source.stat().st_size
         channel = self._start(f"umask 077; exec cat >{shlex.quote(partial)}")
         try:
             with source.open("rb") as data:

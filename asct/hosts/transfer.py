@@ -70,17 +70,20 @@ class Files:
             size -= len(block)
             yield block
 
-    def store(self, source: Path, target: str, mode: int) -> None:
-        """Copy a file there under a temporary name, then rename it; missing folders are made with mode 0700."""
+    def store(self, source: Path, target: str, partial: str, mode: int) -> None:
+        """Copy a file there under the name `partial`, whatever has that, then rename it; missing folders are made with
+        mode 0700."""
+        with contextlib.suppress(HostError), self._errors(partial):  # mostly it is not there
+            self._client.remove(partial)
         with source.open("rb") as data:
-            self._place(target, iter(lambda: data.read(_BLOCK), b""), mode)
+            self._place(target, partial, iter(lambda: data.read(_BLOCK), b""), mode)
 
     def write(self, target: str, data: bytes) -> None:
         """Make a file of mode 0600 there under a temporary name, then rename it."""
-        self._place(target, (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK)), 0o600)
+        blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
+        self._place(target, f"{target}.{secrets.token_hex(6)}.part", blocks, 0o600)
 
-    def _place(self, target: str, blocks: Iterable[bytes], mode: int) -> None:
-        partial = f"{target}.{secrets.token_hex(6)}.part"
+    def _place(self, target: str, partial: str, blocks: Iterable[bytes], mode: int) -> None:
         with self._errors(target):
             try:
                 file = self._client.open(partial, "wbx")

@@ -354,6 +354,22 @@ def test_what_a_program_left_behind_does_not_keep_the_host(host: RemoteHost, own
     opened(own_sshd).close()
 
 
+def test_a_resumed_run_writes_over_what_was_half_sent(own_sshd: Sshd, tmp_path: Path) -> None:
+    source = tmp_path / "kernel"
+    source.write_bytes(b"x" * 100_000)
+    first = opened(own_sshd)
+    target = Path(first.cache, "kernels", "k", "kernel")
+    first.put(source, str(target), mode=0o755)
+    partial = target.with_name(f"kernel.{first._mark}.part")
+    target.rename(partial)
+    partial.write_bytes(b"half")
+    first.close()
+    second = opened(own_sshd)
+    second.put(source, str(target), mode=0o755)
+    assert target.read_bytes() == source.read_bytes() and list(target.parent.iterdir()) == [target]
+    second.close()
+
+
 def test_one_run_at_a_time(host: RemoteHost, own_sshd: Sshd) -> None:
     with pytest.raises(HostLocked) as error:
         opened(own_sshd, Session("r2", "run r2 of the tests"))
