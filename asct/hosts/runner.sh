@@ -135,7 +135,8 @@ end_all() {
 }
 
 # strays: sets $strays, what programs started and did not end, outside of their process groups (the jobs of fio lead sessions
-# of their own). Whatever a task starts inherits descriptor 6; of that, only the shells of the runner are in its session.
+# of their own). Whatever a task starts inherits both locks, and only the shells of the runner are in its session. A shell
+# that waits for the end of the runner has descriptor 6 alone.
 strays() {
     strays=
     IFS= read -r stat <"/proc/$$/stat"
@@ -145,6 +146,7 @@ strays() {
         [ "$one" -ef "$root/.session" ] || continue
         one=${one#/proc/}
         one=${one%%/*}
+        [ "/proc/$one/fd/9" -ef "$LOCK" ] || continue
         { IFS= read -r stat <"/proc/$one/stat"; } 2>/dev/null || continue
         set -- ${stat##*) }
         [ "$4" = "$session" ] || [ "$1" = Z ] || strays="$strays $one"
