@@ -17,7 +17,7 @@ lint: setup-test
 	$(BIN)/lint-imports --no-cache
 
 unit: setup-test
-	$(BIN)/pytest -n 4 tests
+	$(BIN)/pytest -n 2 tests
 
 test-machines: setup-test ## the tests on guests with several NUMA nodes alone
 	$(BIN)/pytest -n 0 tests/machines

@@ -6,7 +6,9 @@ import pytest
 
 from asct.benchmarks.storage_recovery.demand import Load, operating_points
 from asct.benchmarks.storage_recovery.idle import Burst, next_delay, settling_seconds
-from asct.benchmarks.storage_recovery.stimulus import Round, level, recovery_seconds
+from asct.benchmarks.storage_recovery.params import RecoveryParams
+from asct.benchmarks.storage_recovery.stimulus import Group, Round, level, recovery_seconds
+from asct.benchmarks.storage_recovery.stimulus_run import _spells
 from asct.sdk.qualification.slots import Slot
 
 
@@ -79,3 +81,9 @@ def test_settling_is_the_time_of_the_last_change() -> None:
     assert settling_seconds(course(*[1000.0] * 20)) == 0.0
     assert settling_seconds(course(*[4000.0, 4010, 3990, 4000] * 3, *[1000.0, 1004, 998, 1002] * 5)) == 6.0
     assert settling_seconds(course(4000.0, 1000.0)) == 0.0
+
+
+def test_a_target_that_stood_still_says_so_instead_of_a_share() -> None:
+    spells: dict[Group, list[Round]] = {"before": rounds(0, 0), "between": rounds(1, 1), "after": rounds(1, 1)}
+    with pytest.raises(ValueError, match="stood still in the spell `before`"):
+        list(_spells(RecoveryParams(), spells, ()))

@@ -114,8 +114,11 @@ def _spells(params: RecoveryParams, rounds: dict[Group, list[Round]], flags: tup
         at: dict[str, Scalar] = {"spell": group}
         seconds = sum(one.seconds for one in found)
         mean = sum(one.mean_latency * one.bandwidth * one.seconds for one in found)
+        moved = sum(one.bandwidth * one.seconds for one in found)
+        if not moved or not level(found, params.window):
+            raise ValueError(f"the target stood still in the spell `{group}`: nothing can be said of how it recovers")
         yield Measurement("level_bandwidth", level(found, params.window), at, flags=flags)
-        yield Measurement("mean_latency", mean / sum(one.bandwidth * one.seconds for one in found), at, flags=flags)
+        yield Measurement("mean_latency", mean / moved, at, flags=flags)
         yield Measurement("max_latency", max(one.max_latency for one in found), at, flags=flags)
         yield Measurement("spell_length", seconds, at, flags=flags)
     reference = level(rounds["before"], params.window)
