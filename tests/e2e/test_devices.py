@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ def plan_of(loop: Loop, *, consent: str | None = None, config: str = "", more: s
 
 
 def content(loop: Loop) -> str:
+    with loop.path.open("rb") as device:  # what was written may still be in the device's part of the page cache
+        os.fsync(device.fileno())
     return hashlib.sha256(loop.backing.read_bytes()).hexdigest()
 
 
