@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from asct.analysis.grid import place_text, plain
 from asct.diagnostics.model import Diagnostic
@@ -20,6 +20,7 @@ from asct.sdk.record import Record, Scalar
 from asct.store.model import Command, JobEntry, Run, Status
 from asct.store.reader import StoredRun, read_run
 
+_T = TypeVar("_T")
 _SIZES = frozenset({"size", "block_size"})
 """Coordinates in bytes; settings tell their unit themselves."""
 
@@ -109,11 +110,11 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
         root=root,
         run=stored.run,
         records=records,
-        facts=_facts(stored, notes),
+        facts=_kept(stored.facts, notes),
         jobs=tuple(jobs),
         plan_text=_plan_text(stored, notes),
-        resolved=_resolved(stored, notes),
-        disturbances=_disturbances(stored, notes),
+        resolved=_kept(stored.resolved, notes),
+        disturbances=_kept(stored.disturbances, notes),
         notes=(*stored.notes, *notes),
     )
 
@@ -133,25 +134,10 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> dict[tuple[str, str]
     return found
 
 
-def _facts(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, HostFacts]:
+def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[str, _T]:
+    """What `read` finds in the tree; of a document that is damaged nothing, and a note."""
     try:
-        return stored.facts()
-    except StoreError as error:
-        notes.extend(error.diagnostics)
-        return {}
-
-
-def _disturbances(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, Disturbances]:
-    try:
-        return stored.disturbances()
-    except StoreError as error:
-        notes.extend(error.diagnostics)
-        return {}
-
-
-def _resolved(stored: StoredRun, notes: list[Diagnostic]) -> dict[str, Any]:
-    try:
-        return stored.resolved()
+        return read()
     except StoreError as error:
         notes.extend(error.diagnostics)
         return {}
