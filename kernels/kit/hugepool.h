@@ -28,6 +28,7 @@
 
 #define HUGEPOOL_ACCOUNTS_MAX 128 /* pools that one process adds to: page sizes times nodes */
 #define HUGEPOOL_PATH_MAX 128
+#define HUGEPOOL_TURNS_MAX 16 /* pages that become free meanwhile can strand again */
 
 /* `pages` to add, or to take out if negative. A node of -1 is the whole system. */
 struct hugepool_request {
@@ -138,11 +139,24 @@ static inline struct hugepool_reply hugepool_add(const struct hugepool_request *
     return (struct hugepool_reply){before, done ? lasting - lasted : 0, done};
 }
 
-/* Takes pages out of what the pool holds now. Those in use are given up when they become free. Who asked holds the lock. */
+/* Surplus pages that nobody uses: a page given up in the moment when it becomes free stays, for the kernel counts those in use, lets
+ * go of its lock, and makes surplus of as many as it counted. */
+static inline int64_t hugepool_stranded(int64_t page_bytes, int64_t node)
+{
+    int64_t surplus = hugepool_number("surplus_hugepages", page_bytes, node), unused = hugepool_free(page_bytes, node);
+    return surplus < unused ? surplus : unused;
+}
+
+/* Takes pages out of what the pool holds now. Those in use are given up when they become free; those that are stranded are made
+ * lasting, by which alone the kernel takes them, and taken out as well. Who asked holds the lock. */
 static inline struct hugepool_reply hugepool_subtract(int64_t page_bytes, int64_t node, int64_t pages)
 {
-    int64_t before = hugepool_lasting(page_bytes, node), rest = before > pages ? before - pages : 0;
+    int64_t before = hugepool_lasting(page_bytes, node), rest = before > pages ? before - pages : 0, stranded;
     hugepool_set(page_bytes, node, rest);
+    for (int turn = 0; turn < HUGEPOOL_TURNS_MAX && (stranded = hugepool_stranded(page_bytes, node)) > 0; turn++) {
+        hugepool_set(page_bytes, node, rest + stranded);
+        hugepool_set(page_bytes, node, rest);
+    }
     return (struct hugepool_reply){before, -pages, hugepool_lasting(page_bytes, node) <= rest};
 }
 
