@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -24,18 +25,28 @@ MOST_HEADERS = 1 << 20
 """Bytes of all headers beyond those that members usually have. Some formats keep lists of any length there."""
 USUAL_HEADER = 2048
 """Bytes of a member: its header, and before it those of a long name or with attributes."""
+LONGEST_HEADER = 16 << 10
+"""Bytes of one: a path and the target of a link (4096 each, PATH_MAX in include/uapi/linux/limits.h), and attributes."""
+DEEPEST_PATH = 64
+"""Names in the path of a member. Below /sys, devices behind many bridges have some thirty."""
 MOST_NOTES = 5
+_NUMBER_WITHOUT_END = re.compile(rb"\d{64}")
+"""No header has such a number, and some versions of tarfile need the square of its length to find that out
+(CVE-2024-6232)."""
 _OPENERS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_TOO_LONG = "its headers are too long"
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError)
 
 
 class _Bounded(io.RawIOBase):
     """A stream that ends after MOST_LENGTH bytes: a few of a packed file can stand for any number. `spare` is how many
-    may be read as headers; what is skipped does not count."""
+    may be read as headers; what is skipped does not count. It never goes back, for a packed one would be unpacked from
+    its beginning each time."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.spare = MOST_HEADERS
+        self.in_header = True
 
     def readable(self) -> bool:
         return True
@@ -45,15 +56,21 @@ class _Bounded(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         left = min(MOST_LENGTH - self._stream.tell(), self.spare)
+        if self.in_header and size > LONGEST_HEADER:
+            raise EOFError(_TOO_LONG)
         data = self._stream.read(left if size < 0 else max(0, min(size, left)))
         self.spare -= len(data)
         if self.spare <= 0:
-            raise EOFError("its headers are too long")
+            raise EOFError(_TOO_LONG)
+        if self.in_header and _NUMBER_WITHOUT_END.search(data):
+            raise EOFError("a number in its headers has no end")
         return data
 
     def seek(self, offset: int, whence: int = 0) -> int:
         if whence != 0 or offset > MOST_LENGTH:
             raise EOFError("it is longer than is looked at")
+        if offset < self._stream.tell():
+            raise EOFError("a size in its headers is less than nothing")
         return self._stream.seek(offset)
 
     def tell(self) -> int:
@@ -106,6 +123,8 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
             notes.add(f"a member outside of the top folder was left out: {member.name[:100]}")
         elif not path:
             continue
+        elif len(path) > DEEPEST_PATH:
+            notes.add(f"a member too many folders deep was left out: {member.name[:100]}")
         elif member.isfile():
             if member.size > MOST_FILE or held + member.size > MOST_BYTES:
                 notes.add(f"a file that is too large was left out: {member.name[:100]}")
@@ -124,9 +143,9 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
     """Of a regular file that is not too large; no header is read meanwhile."""
     stream = archive.extractfile(member)
-    before, bounded.spare = bounded.spare, MOST_LENGTH
+    before, bounded.spare, bounded.in_header = bounded.spare, MOST_LENGTH, False
     data = stream.read(MOST_FILE + 1) if stream is not None else b""
-    bounded.spare = before
+    bounded.spare, bounded.in_header = before, True
     return data
 
 

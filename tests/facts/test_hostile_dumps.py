@@ -1,0 +1,71 @@
+"""Dumps that were made to do harm: tars whose headers take time or memory without bound, names that are no names."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from asct.facts import archive
+from asct.facts.dump import load
+
+
+def member(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, len(data)
+    return info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
+
+
+def attribute(name: str, value: str) -> bytes:
+    """The header before a member that has this attribute (POSIX.1-2017, pax)."""
+    record = f" {name}={value}\n"
+    length = next(size for size in range(len(record), len(record) + 12) if size == len(str(size)) + len(record))
+    return member("attributes", f"{length}{record}".encode(), tarfile.XHDTYPE)
+
+
+def of_size(name: str, size: int) -> bytes:
+    """A header with any size, as a number of base 256 (`star(5)`, Large files)."""
+    head = bytearray(member(name))
+    head[124:136] = (size % (1 << 96)).to_bytes(12, "big")
+    head[148:156] = b" " * 8
+    head[148:156] = f"{sum(head):06o}\0 ".encode()
+    return bytes(head)
+
+
+LEVEL = member("proc/loadavg", b"1\n")
+TORN = "it can be read only in part: "
+DEEP = "a/" * (archive.DEEPEST_PATH + 1) + "x"
+TARS = {
+    "many folders": (
+        attribute("path", DEEP) + member("x"),
+        f"a member too many folders deep was left out: {DEEP[:100]}",
+    ),
+    "a path without end": (attribute("path", "a/" * 20_000) + member("x"), f"{TORN}its headers are too long"),
+    "a name without end": (
+        member("././@LongLink", b"a/" * 20_000, tarfile.GNUTYPE_LONGNAME) + member("x"),
+        f"{TORN}its headers are too long",
+    ),
+    "a number without end": (
+        member("attributes", b"1" * 1000, tarfile.XHDTYPE) + member("x"),
+        f"{TORN}a number in its headers has no end",
+    ),
+    "a member before itself": (of_size("proc/x", -512), f"{TORN}a size in its headers is less than nothing"),
+    "an attribute that leads back": (
+        attribute("size", "-2048") + member("proc/x"),
+        f"{TORN}a size in its headers is less than nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("case", TARS)
+def test_a_tar_that_costs_without_bound_is_left_and_told(case: str, packed: bool, tmp_path: Path) -> None:
+    head, told = TARS[case]
+    data = LEVEL + head + LEVEL + bytes(1024)
+    file = tmp_path / "box.tar"
+    file.write_bytes(gzip.compress(data) if packed else data)
+    found = load(file)
+    assert found.files == {"/proc/loadavg": "1"}
+    assert found.notes == (told,)
