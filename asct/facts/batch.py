@@ -11,6 +11,7 @@ from asct.facts import (
     blocks,
     cpu,
     interconnect,
+    left,
     limits,
     load,
     memory,
@@ -64,7 +65,6 @@ def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)
     chips = cpu.processors(found, gaps)
-    left = {name: f"{count} more were left out: there are too many" for name, count in found.left.items()}
     return HostFacts(
         host=host,
         collected_at=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -87,5 +87,5 @@ def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
         work_free_bytes=free,
         work_filesystem=filesystem,
         limits=limits.limits(found, gaps),
-        unknown=gaps.reasons | left,
+        unknown=gaps.reasons | left.reasons(found.left),
     )

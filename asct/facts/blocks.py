@@ -49,6 +49,12 @@ class _Around:
     targets: Mapping[str, list[str]]
     holders: Mapping[str, list[str]]
 
+    @property
+    def reason(self) -> str:
+        """Why what udev might tell is not known."""
+        whole = "block_devices.udev" not in self.found.left
+        return "neither the kernel nor udev says it" if whole else "the data base of udev was read only in part"
+
 
 def block_devices(found: Snapshot, gaps: Gaps) -> list[BlockDevice]:
     """Whole devices and partitions, each disk before its partitions. Left out are loop and network devices that nothing
@@ -102,7 +108,7 @@ def _disk(name: str, files: Mapping[str, str], around: _Around, gaps: Gaps) -> B
     )
     for field in _WANTED if kind == "disk" else ():
         if getattr(made, field) is None:
-            gaps.note(f"block_devices.{name}.{field}", "neither the kernel nor udev says it")
+            gaps.note(f"block_devices.{name}.{field}", around.reason)
     return made
 
 

@@ -59,7 +59,7 @@ def _machine(place: Path, tree: Tree, notes: list[str]) -> Snapshot:
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))
     left: dict[str, int] = {}
-    commands = dumped.said(machine) | _commands(machine)
+    commands = dumped.said(machine, left) | _commands(machine)
     files = texts(machine, _wanted(machine, left))
     told = [*notes, *([_EXHAUSTED] if machine.exhausted else [])]
     return Snapshot(files, commands, left, tuple(told))

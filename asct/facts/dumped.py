@@ -20,10 +20,11 @@ _VERSION = re.compile(r"Linux version (\S+) [^#]*(#.*)?", re.DOTALL)
 _UNAME = ("/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/version", "/proc/version")
 
 
-def said(tree: Tree) -> dict[str, Said]:
-    """The answers by the name of the command in `sources`; only of commands of which the dump has something."""
+def said(tree: Tree, left: dict[str, int]) -> dict[str, Said]:
+    """The answers by the name of the command in `sources`; only of commands of which the dump has something. What they
+    leave out is counted in `left`."""
     found = {
-        "devices": "\n".join(_devices(tree)),
+        "devices": "\n".join(_devices(tree, left)),
         "command-line": masked(_text(tree, "/proc/cmdline")),
         "uname": _uname(tree),
     }
@@ -43,10 +44,13 @@ def _uname(tree: Tree) -> str:
     return "\n".join(("", host, release, version))
 
 
-def _devices(tree: Tree) -> Iterator[str]:
+def _devices(tree: Tree, left: dict[str, int]) -> Iterator[str]:
     """As the command of sources.storage prints them."""
-    found = [path for pattern in _PLACES for path in paths(tree, pattern)]
-    for at in [path for path in found if resolve(tree, (*path, "device"))][:_MOST]:
+    every = [path for pattern in _PLACES for path in paths(tree, pattern)]
+    found = [path for path in every if resolve(tree, (*path, "device"))]
+    if len(found) > _MOST:
+        left["block_devices.node"] = len(found) - _MOST
+    for at in found[:_MOST]:
         real = resolve(tree, at)
         if real is not None:
             yield "|".join([_absolute(at), _absolute(real), *_queues(tree, at), *_pci(tree, real)])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from asct.facts.sources import COMMANDS, CPU, FILES, FOLDERS, LASTING, PROBES, TOOLS, TRIAL
 from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.storage import SECRET_OPTION
 
 LANES = 4
 """So many programs are asked for their versions at a time."""
@@ -31,6 +32,7 @@ def script() -> str:
     return "\n".join(
         [
             _BEGIN,
+            MOST,
             *(_giver(number, folders) for number, folders in enumerate(FOLDERS)),
             "paths() {",
             f"printf '%s\\0' {' '.join(FILES)}",
@@ -83,6 +85,14 @@ def _runs(commands: Sequence[Command]) -> Iterable[str]:
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
+
+MOST = """\
+most() {
+    if command -v awk >/dev/null; then
+        awk -v mark="$token left $1" -v most="$2" 'NR <= most; END { if (NR > most) print mark, NR - most }'
+    else cat; fi
+}"""
+"""The function of the shell that a command bounds its lines with."""
 
 _BEGIN = """\
 LC_ALL=C; export LC_ALL; umask 077; token=$1 work=$2 cache=$3 spare=$2
@@ -143,9 +153,9 @@ pack() { if command -v awk >/dev/null; then awk -v token="$token" "$1"; else cat
 
 # Mounts may name who they are for, with a password (ftp://user:password@server, a file system of FUSE): it never leaves
 # the host. The parser does the same with what comes from a copy of /proc (mounts.veiled).
-_VEIL = """\
+_VEIL = f"""\
 sed -E -e '/^\\/proc\\/self\\/mount/!b' -e 's/\\/\\/[^ ]*@/\\/\\/***@/g' \\
-    -e 's/([ ,][a-z_.-]*(pass|pwd|secret|token|credential|key)[a-z_.-]*)=[^ ,]*/\\1=***/g'"""
+    -e 's/{SECRET_OPTION}/\\1=***/g'"""
 
 # What many CPUs have in common is printed once, behind their numbers: of the files of each CPU, and of the blocks of
 # /proc/cpuinfo, where lines such as the flags are long.

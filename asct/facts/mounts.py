@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from asct.facts.gaps import Gaps, whole
 from asct.facts.snapshot import Snapshot
+from asct.facts.sources.storage import SECRET_OPTION
 from asct.sdk.facts import Mount
 
 _OF_THE_KERNEL = frozenset({
@@ -16,10 +17,11 @@ _OF_THE_KERNEL = frozenset({
     "usbfs", "xenfs",
 })  # fmt: skip
 _UNSIZED = "df does not say it (a file system of the network is not asked: it might not answer)"
+_CUT = "df's list was cut: there are too many file systems"
 _ADDRESS = re.compile(r"(?:client|mount)?addr=.*")
 _SERVER = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-fA-F:.%]+\]", re.ASCII)
 _LOGIN = re.compile(r"//[^ ]*@")
-_SECRET = re.compile(r"([ ,][a-z_.-]*(?:pass|pwd|secret|token|credential|key)[a-z_.-]*)=[^ ,]*")
+_SECRET = re.compile(SECRET_OPTION)
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _DF = re.compile(
     r"(?P<source>.*?)\s+(?P<size>\d{1,18})\s+\d{1,18}\s+(?P<free>\d{1,18})\s+(?:\d+%|-)\s(?P<target>/.*)",
@@ -86,7 +88,7 @@ def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
             continue
         size, free = sizes.get(line.target) or shared.get(line.device, (None, None))
         if size is None:
-            gaps.note(f"mounts.{line.target}.size_bytes", _UNSIZED)
+            gaps.note(f"mounts.{line.target}.size_bytes", _CUT if "mounts.size_bytes" in found.left else _UNSIZED)
         made.append(
             Mount(
                 source=_SERVER.sub("***", line.source) if re.search(":/|^//", line.source) else line.source,

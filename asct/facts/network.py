@@ -65,8 +65,8 @@ def network(found: Snapshot, arch: str | None, gaps: Gaps) -> Network:
         if match := re.search(r"^INTERFACE=(\S+)$", files.get("master/uevent", ""), re.MULTILINE):
             members.setdefault(match[1], []).append(name)
     return Network(
-        ipv4=_own(4, routes, addresses, gaps),
-        ipv6=_own(6, routes, addresses, gaps),
+        ipv4=_own(4, routes, addresses, found, gaps),
+        ipv6=_own(6, routes, addresses, found, gaps),
         gateways=list(dict.fromkeys(route.gateway for route in routes if route.gateway)),
         namespace=_namespace(found, gaps),
         interfaces=[one.model_copy(update={"members": members.get(one.name, [])}) for one in made],
@@ -165,13 +165,15 @@ def _route6(words: list[str]) -> _Route | None:
     return _Route(6, words[9], str(ipaddress.IPv6Address(raw)) if flags & _GATEWAY else None, int(words[5], 16))
 
 
-def _own(version: int, routes: list[_Route], addresses: list[_Address], gaps: Gaps) -> str | None:
+def _own(version: int, routes: list[_Route], addresses: list[_Address], found: Snapshot, gaps: Gaps) -> str | None:
     """The first lasting address of the interface of the default route, without its prefix."""
     for route in routes:
         for one in addresses:
             if route.version == one.version == version and route.interface == one.interface and one.lasting:
                 return one.text.partition("/")[0]
-    gaps.note(f"network.ipv{version}", "there is no default route, or no address that it starts from")
+    cut = not found.left.keys().isdisjoint(("network.addresses", "network.gateways"))
+    none = "there is no default route, or no address that it starts from"
+    gaps.note(f"network.ipv{version}", "there are too many addresses or routes: not all were read" if cut else none)
     return None
 
 

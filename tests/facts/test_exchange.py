@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from asct.facts import exchange
+from asct.facts.batch import facts_of
 from asct.facts.exchange import script
+from asct.facts.left import reasons
 from asct.facts.mounts import veiled
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.sources import CPU
@@ -139,8 +142,10 @@ def test_long_files(shell: list[str], tmp_path: Path, monkeypatch: pytest.Monkey
 MOUNTS = [
     ("ftp://me:word@h/a /mnt fuse rw,user_id=0", "ftp://***@h/a /mnt fuse rw,user_id=0"),
     ("curlftpfs#ftp://me:p@ss@h/ /mnt fuse rw", "curlftpfs#ftp://***@h/ /mnt fuse rw"),
-    ("//me:w@h/share /mnt cifs rw,user=me,password=word,x=1", "//***@h/share /mnt cifs rw,user=me,password=***,x=1"),
-    ("a /b c secret=x,key=y,rw", "a /b c secret=***,key=***,rw"),
+    ("//me:w@h/share /mnt cifs rw,user=me,password=wo,rd 0 0", "//***@h/share /mnt cifs rw,user=me,password=*** 0 0"),
+    ("a /b c secret=x,key=y,rw", "a /b c secret=***"),
+    ("1 2 0:9 / /a rw - fuse a rw,Auth_TOKEN=a,b=c", "1 2 0:9 / /a rw - fuse a rw,Auth_TOKEN=***"),
+    ("a /b fuse rw,PASSWORD2=Word,rw 0 0", "a /b fuse rw,PASSWORD2=*** 0 0"),
     ("/dev/sda1 / ext4 rw,data=ordered", "/dev/sda1 / ext4 rw,data=ordered"),
     ("me@h:/home /home fuse.sshfs rw", "me@h:/home /home fuse.sshfs rw"),
 ]
@@ -159,3 +164,43 @@ def test_passwords_of_mounts_do_not_leave_the_host(sed: str) -> None:
 
 def batched(lines: list[str], size: int) -> list[list[str]]:
     return [lines[start : start + size] for start in range(0, len(lines), size)]
+
+
+def test_long_answers_of_programs_are_cut_and_counted(shell: list[str], tmp_path: Path) -> None:
+    """What lies behind the cut is unknown for that reason and no other."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    address = "3: e0    inet 10.%d.%d.1/24 scope host e0"
+    printing = {
+        "ip": f"awk 'BEGIN {{ for (i = 0; i < 1500; i++) printf \"{address}\\n\", i / 250, i % 250 }}'",
+        "df": "awk 'BEGIN { for (i = 0; i < 1200; i++) printf \"/dev/x%d 100 50 50 50%% /mnt/%d\\n\", i, i }'",
+    }
+    for name, line in printing.items():
+        (tools / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tools / name).chmod(0o755)
+    found, _ = look(shell, script(), tmp_path, f"{tools}:/usr/sbin:/usr/bin:/sbin:/bin")
+    assert (found.left["network.addresses"], found.left["mounts.size_bytes"]) == (500, 200)
+    assert len((found.said("addresses") or "").split("\n")) == 1000
+    unknown = facts_of(found, "h", datetime.now(UTC)).unknown
+    assert unknown["network.addresses"] == "500 more were left out: there are too many"
+    assert unknown["mounts.size_bytes"] == "200 more were left out: there are too many"
+    assert unknown["mounts./.size_bytes"].startswith("df's list was cut")
+    assert "there are too many addresses" in unknown["network.ipv4"]
+
+
+def test_many_routes(shell: list[str], tmp_path: Path) -> None:
+    rows = "".join(f"e{number}\t00000000\t01{number:06X}\t0003\t0\t0\t1\t00000000\t0\t0\t0\n" for number in range(55))
+    (tmp_path / "route").write_text("Iface\tDestination\n" + rows)
+    found, _ = look(shell, script().replace("/proc/net/route", f"{tmp_path}/route"), tmp_path)
+    assert found.left["network.gateways"] >= 15
+    assert len((found.said("routes") or "").split("\n")) == 40
+
+
+def test_what_is_left_out_of_files_is_told_of_their_fact() -> None:
+    left = {"/proc/self/mountinfo": 7, "/proc/self/mounts": 5, "mounts": 2, f"{CPU}/cpu": 3, "/etc/os-release": 1}
+    assert reasons(left) == {
+        "mounts": "2 more were left out: there are too many; "
+        "lines of /proc/self/mountinfo, /proc/self/mounts were left out (12): there are too many",
+        "cpu": f"lines of {CPU}/cpu were left out (3): there are too many",
+        "system": "lines of /etc/os-release were left out (1): there are too many",
+    }

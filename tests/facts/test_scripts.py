@@ -11,6 +11,7 @@ import pytest
 from asct.facts import dumped
 from asct.facts.devices import Place, places
 from asct.facts.dump import load
+from asct.facts.exchange import MOST
 from asct.facts.gaps import Gaps
 from asct.facts.kernel import kernel
 from asct.facts.nvme import controllers
@@ -62,7 +63,7 @@ def machine(tmp_path: Path) -> Path:
 
 def ask(name: str, shell: str, top: Path, *, paths: str = "") -> str:
     """What a command prints where `top` is the root of all."""
-    text = dict((*COMMANDS, *LASTING))[name]
+    text = f"{MOST}\n{dict((*COMMANDS, *LASTING))[name]}"
     for folder in ("/sys/", "/proc/", "/dev/nvme", "/boot/", "/lib/modules", "/run/"):
         text = text.replace(folder, f"{top}{folder}")
     environment = {**os.environ, "PATH": f"{paths}:{os.environ['PATH']}" if paths else os.environ["PATH"]}
@@ -84,7 +85,7 @@ def test_where_devices_hang(shell: str, machine: Path) -> None:
     )
     assert found["/sys/block/sda"] == Place(f"/{DEVICES['block/sda']}")
     assert found["/sys/class/net/eth1"].pci_address is None
-    assert places(Snapshot({}, dumped.said(FolderTree(machine)))) == found
+    assert places(Snapshot({}, dumped.said(FolderTree(machine), {}))) == found
 
 
 def test_a_dump_tells_as_much_as_its_files(machine: Path) -> None:
@@ -169,9 +170,10 @@ def test_only_default_routes_leave_the_host(awk: str, tmp_path: Path) -> None:
     rows += [f"d{number}\t00000000\t0\t3\t0\t0\t{number}\t00000000" for number in range(100)]
     (net / "route").write_text("\n".join(rows) + "\n")
     (net / "ipv6_route").write_text(f"{'0' * 32} 00 x\n{'f' * 32} 80 x\n")
-    text = dict(COMMANDS)["routes"].replace("/proc/", f"{tmp_path}/proc/").replace("awk '", f"{awk} '")
+    text = dict(COMMANDS)["routes"].replace("/proc/", f"{tmp_path}/proc/").replace("awk -v", f"{awk} -v")
     done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
+    assert lines.pop() == " left network.gateways 61"
     assert len(lines) == 40
     assert all("\t00000000\t0\t3" in line for line in lines)
     (net / "route").write_text("\n".join(rows[:52]) + "\n")

@@ -256,3 +256,12 @@ def test_of_several_mounts_at_one_place_the_last_is_seen() -> None:
 def test_addresses_of_servers_are_left_out(source: str, shown: str) -> None:
     [made] = mounts(Snapshot({"/proc/self/mountinfo": f"1 0 0:9 / /a rw - nfs {source} rw"}), Gaps())
     assert made.source == shown
+
+
+def test_a_data_base_of_udev_that_was_cut_is_the_reason() -> None:
+    files = {"/sys/block/sdz/size": "8"}
+    gaps, cut = Gaps(), Gaps()
+    block_devices(Snapshot(files), gaps)
+    block_devices(Snapshot(files, left={"block_devices.udev": 3}), cut)
+    assert gaps.reasons["block_devices.sdz.serial"] == "neither the kernel nor udev says it"
+    assert cut.reasons["block_devices.sdz.serial"] == "the data base of udev was read only in part"

@@ -24,8 +24,8 @@ FOLDERS: tuple[Folders, ...] = ()
 COMMANDS: tuple[Command, ...] = (
     (
         "cmn-cpus",
-        'read -r host </proc/sys/kernel/hostname; kept=$cache/cmn-cpus-$host.json; [ ! -r "$kept" ] ||'
-        ' head -c 150000 "$kept"',
+        "read -r host </proc/sys/kernel/hostname; kept=$cache/cmn-cpus-$host.json;"
+        ' ! { [ -n "$cache" ] && [ -f "$kept" ] && [ -r "$kept" ] && [ -O "$kept" ]; } || head -c 150000 "$kept"',
     ),
     (
         "cmn-links",

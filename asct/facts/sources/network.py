@@ -34,15 +34,17 @@ FOLDERS: tuple[Folders, ...] = (
 # Routers have hundreds of thousands of routes, so only the default ones leave the host. /proc/net/route has numbers in
 # the order of the machine's bytes.
 _ROUTES = """\
-awk '(FILENAME ~ /ipv6/ ? $1 ~ /^0+$/ && $2 == "00" : $2 == "00000000" && $8 == "00000000") {
-print FILENAME ":" $0; if (++count == 40) exit }' /proc/net/route /proc/net/ipv6_route 2>/dev/null"""
+awk -v mark="$token left network.gateways" '
+(FILENAME ~ /ipv6/ ? $1 ~ /^0+$/ && $2 == "00" : $2 == "00000000" && $8 == "00000000") {
+if (++count <= 40) print FILENAME ":" $0 }
+END { if (count > 40) print mark, count - 40 }' /proc/net/route /proc/net/ipv6_route 2>/dev/null"""
 
 _NAMESPACE = """\
 if [ ! -e /proc/1/ns/net ]; then echo unreadable
 elif [ /proc/1/ns/net -ef /proc/self/ns/net ]; then echo first; else echo own; fi"""
 
 COMMANDS: tuple[Command, ...] = (
-    ("addresses", "ip -o addr 2>/dev/null | head -n 1000"),
+    ("addresses", "ip -o addr 2>/dev/null | most network.addresses 1000"),
     ("routes", _ROUTES),
     ("network-namespace", _NAMESPACE),
 )

@@ -39,7 +39,7 @@ LASTING: tuple[Command, ...] = (
     (
         "counters",
         'dmesg 2>&1 | grep -E "not permitted|counters available|[.][.][.] generic (registers|counters|bitmap):"'
-        " | head -n 20",
+        " | most perf.counters 20",
     ),
     ("perf-features", "if command -v perf >/dev/null; then perf version --build-options 2>/dev/null; fi"),
 )

@@ -7,6 +7,13 @@ from asct.facts.sources.model import Command, Folders
 BLOCK = "/sys/block"
 NVME = "/sys/class/nvme"
 
+SECRETS = ("pass", "pwd", "secret", "token", "credential", "key")
+_ANY_CASE = "|".join("".join(f"[{char.upper()}{char}]" for char in word) for word in SECRETS)
+SECRET_OPTION = f"([ ,][A-Za-z0-9_.-]*({_ANY_CASE})[A-Za-z0-9_.-]*)=[^ ]*"
+"""A mount option whose value may be a secret, its name in the first group (an extended regular expression, for sed has
+no other way to take capitals for small letters). The kernel does not mark a comma that belongs to a value, so all
+options behind it are taken for a part of it."""
+
 FILES: tuple[str, ...] = ("/proc/self/mountinfo", "/proc/self/mounts")
 
 FOLDERS: tuple[Folders, ...] = (
@@ -65,7 +72,7 @@ _DEVICES = """\
 taken=0
 for at in /sys/class/nvme/nvme* /sys/class/hwmon/hwmon* /sys/block/* /sys/class/net/*; do
 [ -e "$at/device" ] && cd -P "$at" 2>/dev/null || continue
-taken=$((taken + 1)); [ "$taken" -le 2048 ] || break
+taken=$((taken + 1)); [ "$taken" -le 2048 ] || continue
 printf "%s|%s" "$at" "$PWD"
 case $at in
 /sys/block/*) set -- mq/*; [ -e "$1" ] || shift; printf "|%s|" $# ;;
@@ -79,20 +86,22 @@ case $PWD in
     first "$file"; done ;;
 esac
 echo
-done)"""
+done
+[ "$taken" -le 2048 ] || echo "$token left block_devices.node $((taken - 2048))")"""
 
 # /dev/mapper and disks that are not NVMe: serial numbers, full names and buses are only in the data base of udev.
 _UDEV = """\
 if [ -d /run/udev/data ]; then
-grep -E "^E:ID_(BUS|MODEL_ENC|REVISION|SERIAL_SHORT)=" /run/udev/data/b[0-9]* /dev/null | head -n 4000; fi"""
+grep -E "^E:ID_(BUS|MODEL_ENC|REVISION|SERIAL_SHORT)=" /run/udev/data/b[0-9]* /dev/null |
+most block_devices.udev 4000; fi"""
 
 # Of local file systems alone: one of the network whose server is away would hold everything up, and so would one of
 # FUSE whose process hangs, which only SIGKILL gets past.
-_SPACE = "timeout -s KILL 5 df -P -k -l 2>/dev/null | head -n 1000"
+_SPACE = "timeout -s KILL 5 df -P -k -l 2>/dev/null | most mounts.size_bytes 1000"
 
 # Only root may ask a drive, and nvme-cli has to be there; the sensors of hwmon need neither.
 _HEALTH = """\
-for at in /dev/nvme[0-9] /dev/nvme[0-9][0-9]; do [ -c "$at" ] || continue
+for at in /dev/nvme[0-9] /dev/nvme[0-9][0-9] /dev/nvme[0-9][0-9][0-9]; do [ -c "$at" ] || continue
 if ! command -v nvme >/dev/null; then echo "$at needs nvme-cli"
 elif [ ! -r "$at" ]; then echo "$at needs root"
 else echo "$at"; nvme smart-log -o json "$at" 2>/dev/null || echo; fi
