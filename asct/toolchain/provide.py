@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from asct import resources
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
@@ -42,7 +41,8 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
     used only if its SHA-256 is the one recorded when it was built. Raises NotMeasured (E401-E404), HostError.
     """
     began = time.monotonic()
-    tree = sources.load(kernels or resources.folder("kernels"), kernel, facts.system.arch)
+    arch = facts.system.arch
+    tree = sources.own(kernel, arch) if kernels is None else sources.load(kernels, kernel, arch)
     build_folder.mkdir(parents=True, exist_ok=True)
     log = build_folder / f"{kernel}.log"
     log.write_text("")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from threading import Lock
 
+from asct import resources
 from asct.diagnostics.model import Diagnostic
 from asct.errors import NotMeasured
 
 FLAGS = ("-O2", "-std=c11", "-static", "-pthread", "-D_GNU_SOURCE", "-I.")
 ARCHES = ("x86_64", "aarch64")
 KEY_DIGITS = 24
+_ONE_READS = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,7 @@ class Sources:
     kernel: str
     arch: str
     files: Mapping[str, str]
+    _keys: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def flags(self) -> list[str]:
         """What the compiler is told besides files and output."""
@@ -33,7 +38,12 @@ class Sources:
         return [compiler, *self.flags(), *own, "-o", output]
 
     def key(self, compiler: str) -> str:
-        """Hex digits of a SHA-256 over files, flags, kernel and the compiler's version line."""
+        """Hex digits of a SHA-256 over files, flags, kernel and the compiler's version line; taken once of each."""
+        if compiler not in self._keys:
+            self._keys[compiler] = self._key(compiler)
+        return self._keys[compiler]
+
+    def _key(self, compiler: str) -> str:
         digest = hashlib.sha256()
         for part in (self.kernel, compiler, *self.flags()):
             digest.update(part.encode() + b"\0")
@@ -41,6 +51,17 @@ class Sources:
             text = self.files[name].encode("utf-8", "surrogateescape")
             digest.update(f"{name}\0{len(text)}\0".encode() + text)
         return digest.hexdigest()[:KEY_DIGITS]
+
+
+def own(kernel: str, arch: str | None) -> Sources:
+    """A kernel of asct, as `load`; read once, so that all hosts of a run get the same."""
+    with _ONE_READS:  # the hosts of a run ask together: the others take what the first one read
+        return _own(kernel, arch)
+
+
+@cache
+def _own(kernel: str, arch: str | None) -> Sources:
+    return load(resources.folder("kernels"), kernel, arch)
 
 
 def load(folder: Path, kernel: str, arch: str | None) -> Sources:
