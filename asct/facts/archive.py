@@ -26,7 +26,7 @@ MOST_HEADERS = 1 << 20
 USUAL_HEADER = 2048
 """Bytes of a member: its header, and before it those of a long name or with attributes."""
 LONGEST_HEADER = 16 << 10
-"""Bytes of one: a path and the target of a link (4096 each, PATH_MAX in include/uapi/linux/limits.h), and attributes."""
+"""Bytes of one: a path and a link (4096 each, PATH_MAX in include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
 """Names in the path of a member. Below /sys, devices behind many bridges have some thirty."""
 MOST_NOTES = 5

@@ -10,7 +10,8 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from contextlib import suppress
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -18,6 +19,7 @@ from asct.facts.cmn.model import CpuPlace, Mesh
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.cpu import CPU
 from asct.sdk.facts.base import Fact
+from asct.values.cpulist import MAX_CPU
 
 
 class KeptPlaces(Fact):
@@ -29,7 +31,7 @@ class KeptPlaces(Fact):
     detected_at: str
     holds_for: list[str]
     """As `holds_for` says."""
-    places: dict[int, dict[int, CpuPlace | None]]
+    places: dict[int, dict[Annotated[int, Field(ge=0, le=MAX_CPU)], CpuPlace | None]]
     unknown: dict[str, str] = Field(default_factory=dict)
 
 
@@ -67,16 +69,21 @@ def with_kept(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
     why = "where CPUs are was not detected yet; `asct cmn --detect` does"
     kept = None
     if text:
-        try:
+        why = "what was detected once cannot be read any more; `asct cmn --detect` does it anew"
+        with suppress(ValidationError):
             kept = KeptPlaces.model_validate_json(text)
-        except ValidationError:
-            why = "what was detected once cannot be read any more; `asct cmn --detect` does it anew"
     if kept is not None and kept.holds_for != holds_for(found, meshes):
         kept = None
         why = "what was detected is of other meshes, CPUs or firmware; `asct cmn --detect` does it anew"
-    if kept is None:
+    if kept is None or not all(_inside(mesh, kept.places.get(mesh.instance, {})) for mesh in meshes):
         return [noted(mesh, {"cpus": why}) for mesh in meshes]
     return [_placed(mesh, kept) for mesh in meshes]
+
+
+def _inside(mesh: Mesh, cpus: Mapping[int, CpuPlace | None]) -> bool:
+    """Whether all places are crosspoints of the mesh."""
+    there = {(xp.x, xp.y) for xp in mesh.crosspoints}
+    return all(place is None or (place.x, place.y) in there for place in cpus.values())
 
 
 def _placed(mesh: Mesh, kept: KeptPlaces) -> Mesh:

@@ -35,6 +35,7 @@ _REQ: Final = 0
 """The request channel in wp_chn_sel (por_dtm_wp0_config)."""
 _ANY: Final = (1 << 64) - 1
 """Bits set in wp_mask are not compared (por_dtm_wp0_mask), so this matches every flit."""
+_BEYOND: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +123,10 @@ def counted(line: Mapping[str, object], watched: int) -> Counted | None:
 
 
 def _numbers(value: object, length: int) -> list[int] | None:
-    if not isinstance(value, list) or len(value) != length or any(type(one) is not int for one in value):
+    """Whole numbers of 64 bits, as the kernel prints them."""
+    if not isinstance(value, list) or len(value) != length:
         return None
-    return value
+    return value if all(type(one) is int and -_BEYOND <= one < _BEYOND for one in value) else None
 
 
 def _or_none(value: int) -> int | None:

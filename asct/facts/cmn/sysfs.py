@@ -125,18 +125,20 @@ def _parents(found: Snapshot) -> dict[str, str]:
 def regions(found: Snapshot) -> list[Region]:
     """The meshes that the firmware describes, in order of their names: those of ACPI are known by their ranges, those
     of a device tree only while the driver has them."""
-    ranges = list(_ranges(found.text("/proc/iomem") or ""))
-    kinds = {name: kind for name, *_ in ranges if (kind := _HIDS.get(name.partition(":")[0]))}
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    for owner, start, end in _ranges(found.text("/proc/iomem") or ""):
+        ranges.setdefault(owner, []).append((start, end))
+    kinds = {name: kind for name in ranges if (kind := _HIDS.get(name.partition(":")[0]))}
     for match, text in found.matching(r"/sys/bus/platform/drivers/arm-cmn/([^/:]+)/uevent"):
         names = re.findall(r"^OF_COMPATIBLE_\d+=(.+)$", text, re.MULTILINE)
         kinds.update((match[1], kind) for name in names if (kind := _COMPATIBLE.get(name)))
     return [_region(name, kinds[name], ranges) for name in sorted(kinds)]
 
 
-def _region(name: str, kind: MeshKind, ranges: list[tuple[str, int, int]]) -> Region:
+def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]]]) -> Region:
     """A range of a device tree is called `pmu@50000000`, its device `50000000.pmu`."""
-    names = {name, "@".join(reversed(name.split(".", 1)))}
-    mine = sorted(((start, end) for owner, start, end in ranges if owner in names), key=lambda one: one[0] - one[1])
+    names = dict.fromkeys((name, "@".join(reversed(name.split(".", 1)))))
+    mine = sorted((one for owner in names for one in ranges.get(owner, ())), key=lambda one: one[0] - one[1])
     if not mine or mine[0][1] == 0:
         return Region(name, kind)
     base, end = mine[0]

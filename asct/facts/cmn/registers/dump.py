@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, TypeGuard
 
 from asct.facts.cmn.layouts import discovery, registers_of
@@ -50,7 +51,7 @@ class Found:
         return self.info >> 32 & 0xFFFF
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dump:
     """All nodes, each offset once. `base` is the physical address of the registers, None for those of a file."""
 
@@ -68,7 +69,15 @@ class Dump:
 
     def below(self, parent: Found) -> list[Found]:
         """The nodes below a node, in their order."""
-        return [node for node in self.nodes if node.parent == parent.offset and node is not parent]
+        return [node for node in self._by_parent.get(parent.offset, ()) if node is not parent]
+
+    @cached_property
+    def _by_parent(self) -> dict[int | None, list[Found]]:
+        """An output that is none of the kernel's may have any number of nodes."""
+        made: dict[int | None, list[Found]] = {}
+        for node in self.nodes:
+            made.setdefault(node.parent, []).append(node)
+        return made
 
     def crosspoints(self) -> list[Found]:
         """Those below the root."""
