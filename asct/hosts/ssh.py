@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket
+import threading
 import time
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,10 @@ from asct.plan.model import HostSpec
 CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MOST_JUMPS = 8
+_CONFIG_FILES = ("~/.ssh/config", "/etc/ssh/ssh_config")
+"""What Fabric reads, in this order."""
+_ONE_READS = threading.Lock()
+"""The hosts of a fleet come together: one thread reads what all of them need, the others take it."""
 _BROKEN = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
 """What paramiko raises for a connection that broke."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what it has to say is in the diagnostics
@@ -187,6 +194,46 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
     return made
 
 
+_State = tuple[str, int, int]
+"""The name of a file, when it was changed, its size: a file of another state is read again."""
+
+
+def _states(*files: str) -> tuple[_State, ...]:
+    """Of the files that are there."""
+    found = []
+    for file in map(os.path.expanduser, files):
+        with contextlib.suppress(OSError):
+            status = Path(file).stat()
+            found.append((file, status.st_mtime_ns, status.st_size))
+    return tuple(found)
+
+
+def _config() -> fabric.Config:
+    """What ~/.ssh/config and /etc/ssh/ssh_config say. Raises what paramiko does for one that cannot be read."""
+    with _ONE_READS:
+        return _read_config(_states(*_CONFIG_FILES))
+
+
+@lru_cache(maxsize=4)
+def _read_config(_files: tuple[_State, ...]) -> fabric.Config:
+    config = fabric.Config(lazy=True)
+    config.load_ssh_config()
+    return config
+
+
+def _private_key(file: str) -> paramiko.PKey | None:
+    """The key of an identity file, with the certificate beside it; None for one that cannot be had so: paramiko is to
+    try the file then, and to say what is wrong with it."""
+    with _ONE_READS, contextlib.suppress(Exception):
+        return _read_key(file, _states(file, f"{file}-cert.pub"))
+    return None
+
+
+@lru_cache(maxsize=16)
+def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
+    return paramiko.PKey.from_path(file)
+
+
 class Hop:
     """One ssh server on the way: the host itself, or a jump host before it. Its key is checked either way."""
 
@@ -200,11 +247,11 @@ class Hop:
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
         try:
-            config = fabric.Config(lazy=True)
-            config.load_ssh_config()
+            # Without arguments of its own a connection would write the keys of this host into the shared configuration.
             self._connection = fabric.Connection(
-                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
-            )
+                text, user=own, port=port, config=_config(), gateway=False, forward_agent=False,
+                connect_kwargs={"allow_agent": True},
+            )  # fmt: skip
         except (paramiko.SSHException, ValueError, OSError) as error:
             raise ConnectError(spec.name, problems.bad_ssh_config(spec.name, str(error))) from error
         link = self._connection
@@ -263,8 +310,10 @@ class Hop:
             else [file for file in found if Path(file).expanduser().is_file()]
         )
         files += [self._identity] if self._identity else []
+        key = _private_key(files[0]) if len(files) == 1 else None
         return {
-            "key_filename": files,
+            "pkey": key,
+            "key_filename": [] if key else files,
             "look_for_keys": not files,
             "transport_factory": _transport,
             "allow_agent": True,
