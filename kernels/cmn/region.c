@@ -58,7 +58,7 @@ void region_map(uint64_t base, uint64_t size)
 void region_map_file(const char *path, uint64_t size)
 {
     struct stat found;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe without a writer would be waited for */
     if (file < 0 || fstat(file, &found) != 0)
         fail(EXIT_ENVIRONMENT, "%s cannot be read: %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode) || found.st_size == 0)

@@ -230,14 +230,16 @@ def test_files_that_are_no_images_are_refused(cmn: Path, tmp_path: Path) -> None
     (tmp_path / "empty").touch()
     (tmp_path / "zeros").write_bytes(bytes(8192))
     (tmp_path / "short").write_bytes(bytes(16))
+    os.mkfifo(tmp_path / "pipe")
     for name, why in (
         ("none", "No such file"),
         ("empty", "is empty"),
         (".", "is no image"),
+        ("pipe", "is no image"),
         ("zeros", "no mesh is there"),
         ("short", "cannot be read"),
     ):
-        ran = run(cmn, "--from", str(tmp_path / name))
+        ran = run(cmn, "--from", str(tmp_path / name), timeout=20)
         assert ran.status == 3 and why in ran.stderr, ran.stderr
 
 
