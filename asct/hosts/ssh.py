@@ -32,8 +32,6 @@ from asct.plan.model import HostSpec
 CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MOST_JUMPS = 8
-_CONFIG_FILES = ("~/.ssh/config", "/etc/ssh/ssh_config")
-"""What Fabric reads, in this order."""
 _ONE_READS = threading.Lock()
 """The hosts of a fleet come together: one thread reads what all of them need, the others take it."""
 _BROKEN = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
@@ -208,19 +206,6 @@ def _states(*files: str) -> tuple[_State, ...]:
     return tuple(found)
 
 
-def _config() -> fabric.Config:
-    """What ~/.ssh/config and /etc/ssh/ssh_config say. Raises what paramiko does for one that cannot be read."""
-    with _ONE_READS:
-        return _read_config(_states(*_CONFIG_FILES))
-
-
-@lru_cache(maxsize=4)
-def _read_config(_files: tuple[_State, ...]) -> fabric.Config:
-    config = fabric.Config(lazy=True)
-    config.load_ssh_config()
-    return config
-
-
 def _private_key(file: str) -> paramiko.PKey | None:
     """The key of an identity file, with the certificate beside it; None for one that cannot be had so: paramiko is to
     try the file then, and to say what is wrong with it."""
@@ -247,11 +232,11 @@ class Hop:
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
         try:
-            # Without arguments of its own a connection would write the keys of this host into the shared configuration.
+            config = fabric.Config(lazy=True)
+            config.load_ssh_config()
             self._connection = fabric.Connection(
-                text, user=own, port=port, config=_config(), gateway=False, forward_agent=False,
-                connect_kwargs={"allow_agent": True},
-            )  # fmt: skip
+                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
+            )
         except (paramiko.SSHException, ValueError, OSError) as error:
             raise ConnectError(spec.name, problems.bad_ssh_config(spec.name, str(error))) from error
         link = self._connection
