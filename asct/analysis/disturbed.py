@@ -1,52 +1,141 @@
-"""What disturbed a host from the start, as reports show it: beside the results that it touches, and in full once."""
+"""What disturbed hosts from the start, as reports show it: each finding once for all its hosts, elsewhere by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
-from asct.analysis.grid import plain
+from asct.analysis.grid import distinct, plain
+from asct.analysis.outcomes import short_names
 from asct.analysis.view import JobView, RunView
-from asct.sdk.disturbance import EVERYTHING, Disturbance, subjects
+from asct.sdk.disturbance import CERTAINTIES, EVERYTHING, Certainty, Disturbance, subjects
+
+Rows = tuple[tuple[str, str], ...]
+_MOST_TITLES: Final = 3
+"""Of one finding: hosts with 1 GB and 2 GB of dirty pages have titles of their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class DisturbanceCard:
-    """A finding in words that are safe to show; `rows` are label and text, `fix` and `undo` lines for a shell."""
+class Mention:
+    """A finding by its name, with the place where it is told in full."""
 
     title: str
-    effect: str
-    sure: str
-    rows: tuple[tuple[str, str], ...]
+    slug: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What mends a finding on `hosts`: `fix` and `undo` are lines for a shell of root, `advice` is for a person."""
+
+    hosts: str
+    advice: str
     fix: str
     undo: str
 
 
-def found_on(view: RunView, host: str) -> tuple[DisturbanceCard, ...]:
-    """All findings on a host, the surest first; none for a run that did not look."""
+@dataclass(frozen=True, slots=True)
+class FindingCard:
+    """A finding on all `hosts` that have it, in words that are safe to show; `rows` are label and text."""
+
+    slug: str
+    title: str
+    hosts: str
+    sure: Certainty
+    effect: str
+    rows: Rows
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that was found in a run, the surest first."""
+
+    cards: tuple[FindingCard, ...]
+    slugs: Mapping[tuple[str, str], str]
+
+    def mention(self, items: Iterable[Disturbance]) -> tuple[Mention, ...]:
+        """Findings of one host by their names there."""
+        return tuple(Mention(plain(item.title), self.slugs[_key(item)]) for item in items)
+
+
+_Place = tuple[str, Disturbance]
+_K = TypeVar("_K")
+
+
+def _key(item: Disturbance) -> tuple[str, str]:
+    """What is one finding: the same subject with the same effect."""
+    return item.name, item.effect
+
+
+def findings_of(view: RunView) -> Findings:
+    """What was found on the hosts of a run; nothing for a run that did not look."""
+    hosts = {host.name: view.disturbances[host.name] for host in view.run.hosts if host.name in view.disturbances}
+    found = _grouped(((name, item) for name, told in hosts.items() for item in told.findings), lambda one: _key(one[1]))
+    slugs = dict(zip(found, distinct(f"finding-{name}" for name, _ in found), strict=True))
+    cards = [_card(slugs[key], places) for key, places in found.items()]
+    return Findings(tuple(sorted(cards, key=lambda card: CERTAINTIES.index(card.sure))), slugs)
+
+
+def on_host(view: RunView, host: str) -> list[Disturbance]:
+    """All findings on a host, the surest first."""
     found = view.disturbances.get(host)
-    return tuple(_card(item) for item in found.findings) if found else ()
+    return found.findings if found else []
 
 
-def beside(view: RunView, job: JobView) -> tuple[DisturbanceCard, ...]:
+def beside(view: RunView, job: JobView) -> list[Disturbance]:
     """Those that are more than possible and touch what a job measures."""
     found = view.disturbances.get(job.entry.host)
     words = subjects(job.benchmark) if job.benchmark else frozenset({EVERYTHING})
-    return tuple(_card(item) for item in found.touching(words)) if found else ()
+    return found.touching(words) if found else []
 
 
-def _card(item: Disturbance) -> DisturbanceCard:
-    return DisturbanceCard(
-        title=plain(item.title),
-        effect=plain(item.effect),
-        sure=item.sure,
-        rows=tuple(_rows(item)),
-        fix=plain("\n".join(item.fix), keep_lines=True),
-        undo=plain("\n".join(item.undo), keep_lines=True),
+def _grouped(places: Iterable[_Place], key: Callable[[_Place], _K]) -> dict[_K, list[_Place]]:
+    groups: dict[_K, list[_Place]] = {}
+    for place in places:
+        groups.setdefault(key(place), []).append(place)
+    return groups
+
+
+def _names(places: Iterable[_Place]) -> str:
+    return short_names([host for host, _ in places])
+
+
+def _card(slug: str, places: list[_Place]) -> FindingCard:
+    items = [item for _, item in places]
+    titles = list(dict.fromkeys(plain(item.title) for item in items))
+    more = f" and {len(titles) - _MOST_TITLES} more" if len(titles) > _MOST_TITLES else ""
+    ways = _grouped(places, lambda one: (one[1].advice, *one[1].fix, "", *one[1].undo))
+    return FindingCard(
+        slug=slug,
+        title=", ".join(titles[:_MOST_TITLES]) + more,
+        hosts=_names(places),
+        sure=min((item.sure for item in items), key=CERTAINTIES.index),
+        effect=plain(items[0].effect),
+        rows=tuple(_rows(places)),
+        ways=tuple(_way(group) for group in ways.values() if group[0][1].advice or group[0][1].fix),
     )
 
 
-def _rows(item: Disturbance) -> Iterator[tuple[str, str]]:
-    told = (("Seen", item.seen), ("Effect", item.effect), ("Touches", item.touched), (item.sure.capitalize(), item.why),
-            ("Way out", item.advice), ("Source", item.source))  # fmt: skip
-    yield from ((label, plain(text)) for label, text in told if text)
+def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
+    """What was seen stands with its host where it is not the same on all of them."""
+    first = places[0][1]
+    seen = _grouped(places, lambda one: one[1].seen)
+    reasons = _grouped(places, lambda one: (one[1].sure, one[1].why))
+    yield from ((_label("Seen", group, len(seen)), plain(text)) for text, group in seen.items())
+    yield "Effect", plain(first.effect)
+    yield "Touches", plain(first.touched)
+    yield from (
+        (_label(sure.capitalize(), group, len(reasons)), plain(why)) for (sure, why), group in reasons.items() if why
+    )
+    yield "Source", plain(first.source)
+
+
+def _label(word: str, group: list[_Place], groups: int) -> str:
+    return word if groups == 1 else f"{word} on {_names(group)}"
+
+
+def _way(places: list[_Place]) -> Way:
+    item = places[0][1]
+    fix, undo = (plain("\n".join(lines), keep_lines=True) for lines in (item.fix, item.undo))
+    return Way(_names(places), plain(item.advice), fix, undo)

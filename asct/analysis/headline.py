@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.expectations import Place, gather
-from asct.analysis.grid import place_text
+from asct.analysis.grid import ABSENT, Cell, Grid, Head, place_text, plain, slug
+from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.record import Scalar
@@ -29,7 +30,9 @@ class Headline:
     unit: str
     detail: str
     doubt: str = ""
-    """`noisy` or, graver, `invalid`; empty for a value to be relied on."""
+    """`noisy` or, graver, `invalid`, and what the host was like; empty for a value to be relied on."""
+    number: float = 0.0
+    """The value in its base unit."""
 
 
 def headlines(job: JobView) -> list[Headline]:
@@ -105,7 +108,39 @@ def _named(metric: Metric) -> str:
 def _headline(job: JobView, metric: Metric, place: Place, label: str, where: str) -> Headline:
     number, _, unit = format_quantity(place.value, metric.unit).partition(" ")
     details = [text for text in (where, _spread(place, metric)) if text]
-    return Headline(job.entry.host, job.entry.id, label, number, unit, "; ".join(details), doubt=_doubt(place.doubts))
+    doubts = [text for text in (_doubt(place.doubts), _host_doubt(job, place)) if text]
+    return Headline(
+        job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value
+    )
+
+
+def headline_grids(found: Iterable[Headline]) -> Iterable[Grid]:
+    """The headlines of several hosts: a table for each benchmark, a row for each host, in the order they come in."""
+    by_id: dict[str, dict[str, dict[str, Headline]]] = {}
+    for item in found:
+        by_id.setdefault(item.id, {}).setdefault(item.host, {})[item.label] = item
+    for name, hosts in by_id.items():
+        labels = list(dict.fromkeys(label for items in hosts.values() for label in items))
+        heads = (Head("Host"), *(Head(label, "right") for label in labels))
+        rows = [
+            (Cell(plain(host), host), *(_cell(items.get(label)) for label in labels)) for host, items in hosts.items()
+        ]
+        yield Grid(f"headlines-{slug(name)}", plain(name), heads, tuple(rows))
+
+
+def _cell(item: Headline | None) -> Cell:
+    if item is None:
+        return Cell(ABSENT, tone="muted")
+    value = f"{item.value} {item.unit}".rstrip()
+    text = f"{value} ({item.doubt})" if item.doubt else value
+    return Cell(text, item.number, "doubt" if item.doubt else "", item.detail)
+
+
+def _host_doubt(job: JobView, place: Place) -> str:
+    """What the telemetry of the repeats says of the host, the graver first."""
+    folders = {record.raw for record in place.records}
+    marks = {mark_of(item) for item in job.repeats if item.folder in folders}
+    return next((mark for mark in ("invalid host", "noisy host") if mark in marks), "")
 
 
 def _doubt(flags: Sequence[str]) -> str:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from asct.analysis.disturbed import DisturbanceCard, beside, found_on
+from asct.analysis.disturbed import FindingCard, Findings, Mention, beside, findings_of
 from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
-from asct.analysis.headline import Headline, headlines
-from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
+from asct.analysis.headline import Headline, headline_grids, headlines
+from asct.analysis.hosts import HostCard, host_cards
+from asct.analysis.machine import Row
 from asct.analysis.outcomes import outcome_grid
 from asct.analysis.overlay import overlaid
 from asct.analysis.reused import reused_text
-from asct.analysis.telemetry import host_remarks, hosts_line
-from asct.analysis.topology import drawing
+from asct.analysis.telemetry import host_remarks, hosts_line, meanings
 from asct.analysis.verdict import Summary, summarise, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
@@ -26,6 +26,8 @@ from asct.sdk.record import COMMON_FLAGS, doubtful
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
 MOST_REMARKS = 12
+_DISTURBED = "E432"
+"""Counts the findings on a host, which a report tells one by one."""
 _MOST_NAMED = 6
 """Hosts that a warning names; the others are counted."""
 
@@ -39,21 +41,6 @@ class Caution:
     host: str
     message: str
     hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HostCard:
-    """One host: its line, its state and what is known of it; `picture` is its topology, an SVG element or empty."""
-
-    name: str
-    slug: str
-    status: str
-    reason: str
-    line: str
-    rows: tuple[Row, ...]
-    disturbances: tuple[DisturbanceCard, ...] = ()
-    picture: str = ""
-    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +58,7 @@ class HostPart:
     failures: tuple[Failure, ...]
     failures_left: int
     remarks: tuple[str, ...] = ()
-    disturbed: tuple[DisturbanceCard, ...] = ()
+    disturbed: tuple[Mention, ...] = ()
     """What disturbs its results from the start."""
 
 
@@ -89,7 +76,7 @@ class Section:
     figures: tuple[Figure, ...]
     parts: tuple[HostPart, ...]
     flags: tuple[Row, ...] = ()
-    """Each flag of the tables and what it means, once for all hosts."""
+    """Each flag of the tables and each reason of a noisy host, and what it means, once for all hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +89,11 @@ class Report:
     expectations: Grid | None
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
+    findings: tuple[FindingCard, ...]
+    """What disturbed the hosts from the start, each once."""
     headlines: tuple[Headline, ...]
+    headline_grids: tuple[Grid, ...]
+    """The same with a row for each host and a table for each benchmark; empty for one host."""
     outcomes: Grid | None
     """How each benchmark went on each host."""
     sections: tuple[Section, ...]
@@ -114,7 +105,8 @@ def build(view: RunView) -> Report:
     """The content of a report on one run."""
     run = view.run
     slugs = distinct(slug(name) for name in view.ids())
-    sections = [_section(view, name, unique) for name, unique in zip(view.ids(), slugs, strict=True)]
+    findings = findings_of(view)
+    sections = [_section(view, name, unique, findings) for name, unique in zip(view.ids(), slugs, strict=True)]
     found = [item for job in view.jobs for item in headlines(job)]
     return Report(
         title=plain(run.title or run.plan),
@@ -122,8 +114,10 @@ def build(view: RunView) -> Report:
         summary=summarise(view),
         expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
         warnings=tuple(_warnings(view)),
-        hosts=tuple(_hosts(view)),
+        hosts=tuple(host_cards(view, findings)),
+        findings=findings.cards,
         headlines=tuple(found),
+        headline_grids=tuple(headline_grids(found)) if len(run.hosts) > 1 else (),
         outcomes=outcome_grid(run),
         sections=tuple(sections),
         facts=tuple(_run_rows(view)),
@@ -141,6 +135,7 @@ def _warnings(view: RunView) -> Iterable[Caution]:
             text_at(item, "hint"),
         )
         for item in view.run.findings
+        if text_at(item, "code") != _DISTURBED or not view.disturbances
     ]
     findings += [
         Caution(note.severity, note.code, "", _relative(note.message, view.root), plain(note.hint))
@@ -168,19 +163,7 @@ def _relative(message: str, root: Path) -> str:
     return plain(message.replace(f"{root}/", ""))
 
 
-def _hosts(view: RunView) -> Iterable[HostCard]:
-    slugs = distinct(f"host-{slug(host.name)}" for host in view.run.hosts)
-    for host, unique in zip(view.run.hosts, slugs, strict=True):
-        facts = view.facts.get(host.name)
-        yield HostCard(
-            plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
-            tuple(host_rows(host, facts)), found_on(view, host.name),
-            drawing(facts) if facts is not None and facts.cpu.logical else "",
-            () if facts is None else tuple(unknown_lines(facts)),
-        )  # fmt: skip
-
-
-def _section(view: RunView, job_id: str, unique: str) -> Section:
+def _section(view: RunView, job_id: str, unique: str, findings: Findings) -> Section:
     jobs = [job for job in view.jobs if job.entry.id == job_id]
     first = jobs[0]
     figures = overlaid({job.entry.host: job.figures for job in jobs})
@@ -195,8 +178,8 @@ def _section(view: RunView, job_id: str, unique: str) -> Section:
         summary=first.benchmark.summary if first.benchmark else "",
         reason=plain(first.entry.reason),
         figures=tuple(replace(figure, slug=name) for figure, name in zip(figures, names, strict=True)),
-        parts=tuple(_part(view, job, name) for job, name in zip(jobs, hosts, strict=True)),
-        flags=tuple(_flags(jobs)),
+        parts=tuple(_part(view, job, name, findings) for job, name in zip(jobs, hosts, strict=True)),
+        flags=(*_flags(jobs), *meanings(jobs).items()),
     )
 
 
@@ -208,7 +191,7 @@ def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
     return [(flag, texts[flag]) for flag in sorted(seen, key=lambda flag: not doubtful(flag)) if flag in texts]
 
 
-def _part(view: RunView, job: JobView, unique: str) -> HostPart:
+def _part(view: RunView, job: JobView, unique: str, findings: Findings) -> HostPart:
     grids = [without_empty_columns(from_table(table)) for table in job.tables if not table.bulk]
     names = distinct(f"{unique}-{grid.slug}" for grid in grids)
     failed = failures_of(view.root, job)
@@ -225,7 +208,7 @@ def _part(view: RunView, job: JobView, unique: str) -> HostPart:
         failures=tuple(failed[:MOST_FAILURES]),
         failures_left=max(0, len(failed) - MOST_FAILURES),
         remarks=tuple([*host_remarks(job), *remarks_of(job)][:MOST_REMARKS]),
-        disturbed=beside(view, job),
+        disturbed=findings.mention(beside(view, job)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from asct.analysis.grid import plain
@@ -15,24 +15,38 @@ _WORST_FIRST: Final = ("invalid", "noisy")
 
 
 def reason_text(reason: Reason) -> str:
-    """`steal 3.4 % (quiet: up to 1 %): the hypervisor ...`."""
+    """`steal 3.4 % (quiet: up to 1 %)`."""
     unit = f" {reason.unit}" if reason.unit else ""
-    return plain(f"{reason.what} {reason.seen:.3g}{unit} (quiet: up to {reason.limit:.3g}{unit}): {reason.means}")
+    return plain(f"{reason.what} {reason.seen:.3g}{unit} (quiet: up to {reason.limit:.3g}{unit})")
 
 
 def host_remarks(job: JobView) -> list[str]:
     """Why the host was noisy, or its values are invalid: a line for each reason, with the repeat where it was worst."""
     found: dict[tuple[str, str], list[tuple[Reason, RepeatView]]] = {}
-    for item in job.repeats:
-        told = item.status.telemetry if item.status is not None and item.measured else None
-        for reason in told.reasons if told is not None else ():
-            found.setdefault((reason.state, reason.what), []).append((reason, item))
+    for reason, item in _reasons(job):
+        found.setdefault((reason.state, reason.what), []).append((reason, item))
     lines = []
     for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):
         reason, item = max(places, key=lambda place: place[0].seen)
         label = item.label if len(places) == 1 else f"{len(places)} repeats, worst {item.label}"
         lines.append(f"{plain(label)}: {state} host, {reason_text(reason)}")
     return lines
+
+
+def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
+    """What each reason does to values, in the order of the first repeats that have it."""
+    found: dict[str, str] = {}
+    for job in jobs:
+        for reason, _ in _reasons(job):
+            found.setdefault(plain(reason.what), plain(reason.means))
+    return found
+
+
+def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
+    for item in job.repeats:
+        told = item.status.telemetry if item.status is not None and item.measured else None
+        for reason in told.reasons if told is not None else ():
+            yield reason, item
 
 
 def mark_of(item: RepeatView) -> str:

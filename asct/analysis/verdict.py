@@ -9,6 +9,7 @@ from typing import Literal
 from asct.analysis.expectations import NOT_MEASURED, counts_against
 from asct.analysis.grid import Cell, Grid, Head, Tone, place_text, plain, quantity_cell
 from asct.analysis.reused import reused_text
+from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
 from asct.store.model import Run, Verdict
 from asct.values.quantity import format_quantity
@@ -81,6 +82,8 @@ def _remarks(run: Run) -> list[str]:
     noisy = run.counts.get("noisy", 0)
     if noisy:
         remarks.append(f"{noisy} noisy measurement{'' if noisy == 1 else 's'}")
+    if hosts := hosts_line(run.jobs):
+        remarks.append(f"Measured {hosts}")
     before = reused_text(run.jobs, run.started_at)
     if before:
         remarks.append(plain(before))

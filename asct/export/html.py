@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from asct.analysis.outcomes import short_names
 from asct.analysis.overlay import figure_grid
 from asct.analysis.report import Report, build
 from asct.analysis.tidy import compact
@@ -56,6 +57,7 @@ def render(view: RunView, base: str = "") -> str:
     return _environment().get_template("report.html.j2").render(
         report=report,
         run=view.run,
+        host_names=short_names([host.name for host in report.hosts]),
         base=base,
         css=_asset("report.css"),
         scripts=scripts,

@@ -1,12 +1,15 @@
-"""Markdown for pull requests and job summaries: the verdict first, then what was measured on what, then the tables."""
+"""Markdown for pull requests and job summaries: the verdict and the headline numbers first, then hosts, then tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
+from asct.analysis.disturbed import FindingCard, Way
 from asct.analysis.grid import Grid, plain
-from asct.analysis.report import HostCard, HostPart, Report, Section, build
+from asct.analysis.hosts import HostCard
+from asct.analysis.outcomes import short_names
+from asct.analysis.report import HostPart, Report, Section, build
 from asct.analysis.view import RunView
 
 NAME = "markdown"
@@ -18,7 +21,7 @@ MOST_BYTES = 1 << 20
 """GitHub drops a job summary above this as a whole."""
 _MOST_ROWS = 200
 _MOST_HOSTS = 4
-"""Of more hosts the facts are left out: a comment on a pull request has room for 65,536 characters."""
+"""Of more hosts facts, fixes and tables are left out: a comment on a pull request has room for 65,536 characters."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _SIGNS = {"good": "✅", "bad": "❌", "doubt": "⚠️"}
 
@@ -90,36 +93,61 @@ def _head(report: Report) -> str:
     lines = [f"# {escape(report.title)}", "", f"{_SIGNS[report.summary.tone]} **{escape(report.summary.sentence)}**"]
     if report.summary.details:
         lines += ["", escape(". ".join(report.summary.details)) + "."]
+    lines += ["", _where(report)]
     if report.description:
         lines += ["", escape(report.description)]
     if report.expectations is not None:
         lines += ["", table(report.expectations).rstrip()]
+    lines += ["", *_headlines(report)]
     if report.warnings:
-        lines += ["", "## Warnings", ""]
+        lines += ["## Warnings", ""]
         for item in report.warnings:
             host = f"{escape(item.host)}: " if item.host else ""
             hint = f" Way out: {prose(item.hint)}" if item.hint else ""
             lines.append(f"- **{escape(item.severity)}** {code(item.code)} {host}{prose(item.message)}.{hint}")
-    return "\n".join([*lines, "", *_measured(report), ""])
+        lines.append("")
+    return "\n".join([*lines, *_measured(report)])
 
 
-def _measured(report: Report) -> Sequence[str]:
+def _where(report: Report) -> str:
+    """The host in a line, or the names of several."""
+    if len(report.hosts) == 1:
+        return _line(report.hosts[0])
+    return f"{len(report.hosts)} hosts: {escape(short_names([host.name for host in report.hosts]))}"
+
+
+def _line(host: HostCard) -> str:
+    state = "" if host.status == "ok" else f" ({escape(host.status)}: {escape(host.reason)})"
+    return f"**{escape(host.name)}**{state} {escape(host.line)}".rstrip()
+
+
+def _headlines(report: Report) -> list[str]:
+    if not report.headlines:
+        return []
+    lines = ["## Headline numbers", ""]
+    for grid in report.headline_grids:
+        lines += [f"**{escape(grid.caption)}**", "", table(grid)]
+    if not report.headline_grids:
+        lines += ["| Benchmark | Figure | Value | |", "| --- | --- | ---: | --- |"]
+        for item in report.headlines:
+            detail = "; ".join(text for text in (item.detail, item.doubt) if text)
+            cells = (item.id, item.label, f"{item.value} {item.unit}", detail)
+            lines.append(_row(escape(text) for text in cells))
+        lines.append("")
+    return lines
+
+
+def _measured(report: Report) -> list[str]:
     lines = ["## What was measured on what", ""]
     if report.outcomes is not None:
         lines += [table(report.outcomes), ""]
+    few = len(report.hosts) <= _MOST_HOSTS
     for host in report.hosts:
-        state = "" if host.status == "ok" else f" ({escape(host.status)}: {escape(host.reason)})"
-        lines += [f"**{escape(host.name)}**{state} {escape(host.line)}", ""]
-        lines += [*_facts(host), *_disturbances(host)] if len(report.hosts) <= _MOST_HOSTS else []
-    if len(report.hosts) > _MOST_HOSTS:
-        lines += ["_The facts of each host, and what disturbs measurement there, stand in the HTML report._", ""]
-    if report.headlines:
-        lines += ["| Host | Benchmark | Figure | Value | |", "| --- | --- | --- | ---: | --- |"]
-        for item in report.headlines:
-            detail = "; ".join(text for text in (item.detail, item.doubt) if text)
-            cells = (item.host, item.id, item.label, f"{item.value} {item.unit}", detail)
-            lines.append(_row(escape(text) for text in cells))
-    return lines
+        if len(report.hosts) > 1 and (few or host.status != "ok"):
+            lines += [_line(host), ""]
+        lines += _facts(host) if few else []
+    lines += [] if few else ["_The facts of each host stand in the HTML report._", ""]
+    return [*lines, *_findings(report.findings, few, len(report.hosts) > 1)]
 
 
 def _facts(host: HostCard) -> list[str]:
@@ -128,42 +156,56 @@ def _facts(host: HostCard) -> list[str]:
     return ["<details><summary>Facts</summary>", "", "| Fact | Value |", "| --- | --- |", *rows, "", "</details>", ""]
 
 
-def _disturbances(host: HostCard) -> list[str]:
-    """What disturbs measurement on a host, folded; the effect beside each benchmark stands there."""
-    if not host.disturbances:
+def _findings(findings: Sequence[FindingCard], few: bool, several: bool) -> list[str]:
+    """What disturbs measurement, folded; of many hosts without the commands, which differ from host to host."""
+    if not findings:
         return []
-    lines = [f"<details><summary>What disturbs measurement ({len(host.disturbances)})</summary>", ""]
-    for item in host.disturbances:
-        told = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in item.rows)
-        lines.append(f"- **{escape(item.title)}** {told}")
-        for label, text in (("fix", item.fix), ("undo", item.undo)):
-            lines += [f"  - {label}, as root: " + "; ".join(map(code, text.splitlines()))] if text else []
-    return [*lines, "", "</details>", ""]
+    lines = [f"<details><summary>What disturbs measurement ({len(findings)})</summary>", ""]
+    for item in findings:
+        hosts = f" on {escape(item.hosts)}" if several else ""
+        rows = item.rows if few else (("Effect", item.effect),)
+        told = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in rows)
+        lines.append(f"- **{escape(item.title)}**{hosts} ({item.sure}). {told}")
+        lines += [line for way in item.ways for line in _way(way, len(item.ways) > 1)] if few else []
+    note = [] if few else ["", "_The fix of each, and its undo, stand in the HTML report._"]
+    return [*lines, *note, "", "</details>", ""]
+
+
+def _way(way: Way, several: bool) -> list[str]:
+    on = f" on {escape(way.hosts)}" if several else ""
+    lines = [f"  - way out{on}: {prose(way.advice)}"] if way.advice else []
+    for label, text in (("fix", way.fix), ("undo", way.undo)):
+        lines += [f"  - {label}{on}, as root: " + "; ".join(map(code, text.splitlines()))] if text else []
+    return lines
 
 
 def _sections(report: Report) -> list[str]:
-    return [_section(section, len(report.hosts) > 1) for section in report.sections]
+    return [_section(section, len(report.hosts)) for section in report.sections]
 
 
-def _section(section: Section, several: bool) -> str:
+def _section(section: Section, hosts: int) -> str:
+    """Of many hosts only what is the matter with them; the numbers of each stand at the top."""
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:
         lines += [prose(section.summary), ""]
     for part in section.parts:
-        lines += _part(part, several)
+        if hosts <= _MOST_HOSTS or part.failures or part.remarks or part.note:
+            lines += _part(part, hosts)
+    lines += [] if hosts <= _MOST_HOSTS else ["_The tables of each host stand in the other reports._", ""]
     lines += [f"- {code(flag)}: {prose(text)}" for flag, text in section.flags] + [""] * bool(section.flags)
     return "\n".join(lines)
 
 
-def _part(part: HostPart, several: bool) -> list[str]:
-    lines = [f"### {escape(part.host)}", ""] if several else []
+def _part(part: HostPart, hosts: int) -> list[str]:
+    lines = [f"### {escape(part.host)}", ""] if hosts > 1 else []
     lines += [f"{escape(part.line)}.", ""]
     if part.note:
         lines += [f"_{escape(part.note)}_", ""]
-    lines += [f"- ⚠️ disturbed by **{escape(item.title)}**: {prose(item.effect)}" for item in part.disturbed]
-    lines += [""] * bool(part.disturbed)
-    lines += [f"- ⚠️ {prose(remark)}" for remark in part.remarks] + [""] * bool(part.remarks)
-    for grid in part.grids:
+    names = ", ".join(f"**{escape(item.title)}**" for item in part.disturbed)
+    doubts = [f"- ⚠️ disturbed by {names}"] if names else []
+    doubts += [f"- ⚠️ {prose(remark)}" for remark in part.remarks]
+    lines += [*doubts, ""] if doubts else []
+    for grid in part.grids if hosts <= _MOST_HOSTS else ():
         lines += [f"**{escape(grid.caption)}**", "", table(grid)]
     for failure in part.failures:
         message = f"{escape(failure.label)}: {escape(failure.status)}. {prose(failure.message)}"

@@ -6,6 +6,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+from asct.analysis.disturbed import FindingCard
 from asct.analysis.grid import Cell, Grid, Head, place_text, plain, without_empty_columns
 from asct.analysis.report import HostPart, Report, build
 from asct.analysis.verdict import bound_text, by_outcome
@@ -32,6 +33,7 @@ def render(view: RunView, width: int = WIDTH) -> str:
         host = f"{item.host}: " if item.host else ""
         hint = f"\n{_wrapped(item.hint, width, '    ')}" if item.hint else ""
         blocks.append(_wrapped(f"{item.severity}[{item.code}] {host}{item.message}", width) + hint)
+    blocks.append("\n".join(_finding(item, len(report.hosts) > 1, width) for item in report.findings))
     for section in report.sections:
         for part in section.parts:
             blocks += _part(report, section.id, part, width)
@@ -51,6 +53,12 @@ def _verdict(verdict: Verdict, width: int) -> str:
     lead = f"{verdict.outcome:<9}"
     wrapped = textwrap.wrap(plain(text), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
+
+
+def _finding(item: FindingCard, several: bool, width: int) -> str:
+    """`busy on h1 (likely): what it does`; the fix and its undo stand in the other reports."""
+    on = f" on {item.hosts}" if several else ""
+    return _wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
 
 
 def _part(report: Report, job_id: str, part: HostPart, width: int) -> list[str]:

@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 from asct.analysis.report import build
-from asct.analysis.telemetry import host_remarks, hosts_line, mark_of, reason_text
+from asct.analysis.telemetry import host_remarks, hosts_line, mark_of, meanings, reason_text
 from asct.analysis.view import open_view
 from asct.export import render
 from asct.store.model import JobEntry
 from asct.store.telemetry import Reason
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
-
-STEAL = "steal 3 % (quiet: up to 1 %): the hypervisor ran something else"
 
 
 def entry(**states: int) -> JobEntry:
@@ -27,11 +25,11 @@ def entry(**states: int) -> JobEntry:
     )  # fmt: skip
 
 
-def test_a_reason_says_how_much_and_what_it_means() -> None:
+def test_a_reason_says_how_much() -> None:
     reason = Reason(what="others", state="noisy", seen=1.48112, limit=0.1, unit="CPUs", means="other programs ran")
-    assert reason_text(reason) == "others 1.48 CPUs (quiet: up to 0.1 CPUs): other programs ran"
+    assert reason_text(reason) == "others 1.48 CPUs (quiet: up to 0.1 CPUs)"
     plain = Reason(what="drive-warning", state="invalid", seen=4, limit=0, unit="", means="\x1b[31mx")
-    assert reason_text(plain).startswith("drive-warning 4 (quiet: up to 0): ") and "\x1b" not in reason_text(plain)
+    assert reason_text(plain) == "drive-warning 4 (quiet: up to 0)"
 
 
 def test_the_line_of_all_jobs() -> None:
@@ -44,7 +42,8 @@ def test_the_line_of_all_jobs() -> None:
 def test_repeats_are_told_together_with_the_worst(tmp_path: Path) -> None:
     latency, depths = open_view(write_sample(tmp_path), Fakes()).jobs
     assert host_remarks(latency) == []
-    assert host_remarks(depths) == [f"2 repeats, worst iodepth 4, repeat 2: noisy host, {STEAL}"]
+    assert host_remarks(depths) == ["2 repeats, worst iodepth 4, repeat 2: noisy host, steal 3 % (quiet: up to 1 %)"]
+    assert meanings([latency, depths]) == {"steal": "the hypervisor ran something else"}
     assert [item.label for item in depths.repeats if mark_of(item)] == ["iodepth 4, repeat 1", "iodepth 4, repeat 2"]
 
 
@@ -57,7 +56,8 @@ def test_what_is_invalid_comes_first(tmp_path: Path) -> None:
     (folder / "status.json").write_text(json.dumps(body))
     _, depths = open_view(root, Fakes()).jobs
     assert [line.partition(",")[0] for line in host_remarks(depths)] == ["iodepth 8", "2 repeats"]
-    assert "invalid host, heat 2 times (quiet: up to 0 times): too warm" in host_remarks(depths)[0]
+    assert "invalid host, heat 2 times (quiet: up to 0 times)" in host_remarks(depths)[0]
+    assert meanings([depths])["heat"] == "too warm"
 
 
 def label(path: Path) -> str:
@@ -100,3 +100,15 @@ def test_hostile_words_of_a_host_steer_nothing(tmp_path: Path) -> None:
         text = render(view, name)
         assert isinstance(text, str) and "\x1b" not in text
         assert name == "stdout" or "something else<script>" not in text
+
+
+def test_headlines_tell_that_the_host_was_noisy(tmp_path: Path) -> None:
+    report = build(open_view(write_sample(tmp_path), Fakes()))
+    doubts = {item.label: item.doubt for item in report.headlines}
+    assert doubts["DRAM latency"] == "" and "Measured 2 of 24 on a noisy host (steal)" in report.summary.details
+    root = write_sample(tmp_path / "other")
+    for path in root.glob("jobs/*/latency-sweep/*/r1/status.json"):
+        body = json.loads(path.read_text())
+        body["telemetry"] = {"state": "noisy", "reasons": []}
+        path.write_text(json.dumps(body))
+    assert {item.label: item.doubt for item in build(open_view(root, Fakes())).headlines}["DRAM latency"] == "noisy host"
