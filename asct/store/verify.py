@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from asct.store.model import Status
 from asct.store.reader import StoredRun, repeat_folders
 from asct.store.schemas import violations
 
+_HOST_KNOWN = "restore it from a copy; without it the values are whole, and status.json has the verdict on the host"
 _LIMIT = 50
 """Findings of one kind; a tree damaged throughout need not list every file."""
 
@@ -69,10 +71,12 @@ def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
     for folder in repeat_folders(stored.layout):
         path = stored.layout.status(folder)
         if path.exists():
-            yield from _document(path, "status", stored)
+            found = _document(path, "status", stored)
+            yield from found
             yield from _document(stored.layout.command(folder), "command", stored)
-            if stored.layout.telemetry(folder).exists():
-                yield from _document(stored.layout.telemetry(folder), "telemetry", stored)
+            told = stored.layout.telemetry(folder)
+            if told.exists() or (not found and parse_object(read_text(path), str(path)).get("telemetry")):
+                yield from (replace(item, hint=_HOST_KNOWN) for item in _document(told, "telemetry", stored))
             if stored.layout.steps(folder).exists():
                 yield from _lines(stored, stored.layout.steps(folder), "step")[1]
         elif stored.run.status == "complete":

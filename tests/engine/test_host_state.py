@@ -93,6 +93,9 @@ def test_telemetry_of_an_altered_tree_is_found(lab: Lab) -> None:
     (folder,) = done.stored.layout.job("local", "a").glob("*/r1")
     done.stored.layout.telemetry(folder).write_text('{"schema": "asct.telemetry/1"}')
     assert any("telemetry.json" in finding.message for finding in verify(done.stored))
+    done.stored.layout.telemetry(folder).unlink()
+    (lost,) = (finding for finding in verify(done.stored) if "telemetry.json" in finding.message)
+    assert "there is no such file" in lost.message and "status.json" in lost.hint
 
 
 def test_a_host_that_is_not_read_is_of_unknown_state(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

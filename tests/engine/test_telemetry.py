@@ -175,6 +175,49 @@ def test_what_was_not_read_is_unknown_with_a_reason() -> None:
     } == set(little.unknown)
 
 
+@pytest.mark.parametrize("kind", ["user", "system", "irq", "softirq", "steal"])
+@pytest.mark.parametrize("grown_by", [-1, 10**6, 10**18])
+def test_ticks_that_went_back_or_are_more_than_can_be_say_nothing(kind: str, grown_by: int) -> None:
+    """Some hypervisors let stolen time go back or jump; a torn line has a number of fewer digits."""
+    found = told(reading(), after(None, **{kind: grown_by}))
+    assert (found.verdict.state, reasons(found)) == ("stable", {})
+    assert "steal" not in found.shares and "more than can be" in found.unknown["steal"]
+    assert f"ticks_{kind}" not in found.growth
+    if kind in ("user", "system"):
+        assert found.others_cpus is None and kind not in found.shares
+    assert "idle" in found.shares
+
+
+def test_time_spent_waiting_for_drives_that_goes_back_is_unknown_and_not_none() -> None:
+    found = told(reading(iowait=5), after(iowait=2))
+    assert "iowait" not in found.shares and {"user", "idle", "steal"} <= found.shares.keys()
+
+
+@pytest.mark.parametrize("online", ["0-1", "0-63", "", "9-1", "0-99999999"])
+def test_ticks_are_believed_by_the_most_cpus_that_there_were(online: str) -> None:
+    found = told(reading(), after({readings.ONLINE: online}))
+    assert found.growth["ticks_idle"] == 750
+    assert reasons(found) == ({"online": "invalid"} if online else {})
+
+
+def test_a_clock_that_went_back_leaves_nothing_to_compare() -> None:
+    """A virtual machine was put into an earlier state: what it counts is of another time."""
+    found = told(after(steal=40), reading(50.0, {readings.THROTTLES: "9"}, user=10**4))
+    assert (found.verdict.state, found.growth) == ("unknown", {})
+    assert "went back" in found.unknown["after"]
+    output = Output(Step("s", Tool("sh")), 0, {}, 10**9)
+    both = [Around(reading(), after(), 10**9), Around(reading(), reading(50.0, user=10**4), 10**9)]
+    mixed = account([StepReading(output, one) for one in both])
+    assert mixed.verdict.state == "unknown" and mixed.growth["ticks_user"] == 50
+
+
+def test_without_the_time_of_one_step_no_rate_is_told() -> None:
+    output = Output(Step("s", Tool("sh")), 0, {}, 10**9)
+    torn = reading(changes={"/proc/uptime": ""})
+    mixed = account([StepReading(output, Around(one, after(user=60), 10**9)) for one in (reading(), torn)])
+    assert mixed.others_cpus is None and not any(name.startswith("pressure") for name in mixed.shares)
+
+
 def test_what_is_too_brief_for_the_clocks_of_a_host_is_unknown_and_spoils_nothing() -> None:
     output = Output(Step("s", Tool("sh")), 0, {}, 9_000_000)
     brief = StepReading(output, Around(reading(), brief=True))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.engine.telemetry.moments import Seen, grown, seen
-from asct.engine.telemetry.verdict import Evidence, verdict
+from asct.engine.telemetry.verdict import TICKS_A_SECOND, Evidence, cpus_of, verdict
 from asct.hosts.around import BRIEF_S
 from asct.hosts.base import Around
 from asct.sdk.guard import KERNEL
@@ -19,7 +19,12 @@ from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'
 _BRIEF: Final = f"it took less than {BRIEF_S * 1000:g} ms: what a host counts of its CPUs is too coarse for that"
-_NOT_READ: Final = "it was not read: the host could not, or the program was killed with the shell that reads"
+_NOT_READ: Final = (
+    "it was not read: the host could not, its clock went back, or the program was killed with the shell that reads"
+)
+_LATE_S: Final = 1.0
+"""The time that a CPU slept is counted when it wakes up: some kernels are late with it."""
+_ODD: Final = "what the host counts of its CPUs went back, or is more than can be"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +44,35 @@ class _Pair:
     cpu_ns: int | None
 
     @property
-    def window_s(self) -> float:
-        """Between the readings, by the clock of the host (10 ms)."""
+    def window_s(self) -> float | None:
+        """Between the readings, by the clock of the host (10 ms), which only goes back when it was put into an earlier
+        state meanwhile."""
         first, last = self.before.moment.uptime_s, self.after.moment.uptime_s
-        return max(0.0, last - first) if first is not None and last is not None else 0.0
+        return last - first if first is not None and last is not None else None
+
+    def growth(self) -> dict[str, int]:
+        """By how much counters grew, without ticks of more time than all CPUs had: the host cannot know of them."""
+        found = grown(self.before, self.after)
+        cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
+        if self.window_s is None or not cpus:
+            return found
+        most = (self.window_s + _LATE_S) * cpus * TICKS_A_SECOND
+        return {name: value for name, value in found.items() if not name.startswith("ticks_") or value <= most}
 
 
 def account(steps: Sequence[StepReading]) -> Telemetry:
     """What the host did around the steps of a repeat; `unknown` where nothing, or not all, could be read."""
-    pairs = [_pair(step) for step in steps if step.around.before and step.around.after]
+    read = [_pair(step) for step in steps if step.around.before and step.around.after]
+    pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
+    windows = [pair.window_s for pair in pairs if pair.window_s is not None]
     growth: dict[str, int] = {}
     for pair in pairs:
-        for name, value in grown(pair.before, pair.after).items():
+        for name, value in pair.growth().items():
             growth[name] = growth.get(name, 0) + value
     moments = [seen.moment for pair in pairs for seen in (pair.before, pair.after)]
     own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
-    evidence = Evidence(moments or [Moment(), Moment()], growth, sum(pair.window_s for pair in pairs), own)
+    window_s = sum(windows) if len(windows) == len(pairs) else 0.0
+    evidence = Evidence(moments or [Moment(), Moment()], growth, window_s, own)
     whole = bool(pairs) and len(pairs) == sum(not step.around.brief for step in steps)
     judged = verdict(evidence)
     if not whole and judged.state == "stable":
@@ -126,7 +144,7 @@ def _shares(found: Evidence) -> dict[str, float]:
     if total > 0:
         parts = {"user": ("user", "nice"), "system": ("system",), "irq": ("irq", "softirq")}
         parts |= {"idle": ("idle",), "iowait": ("iowait",)}
-        shares |= {name: found.seconds(*kinds) * 100 / total for name, kinds in parts.items()}
+        shares |= {name: found.seconds(*kinds) * 100 / total for name, kinds in parts.items() if found.counted(*kinds)}
     if found.window_s > 0:
         names = {"quota": "quota_us", **{f"pressure_{kind}": f"pressure_{kind}_us" for kind in ("cpu", "memory", "io")}}
         shares |= {
@@ -142,7 +160,8 @@ def _unknown(steps: Sequence[StepReading], read: int, found: Evidence) -> dict[s
         why = _BRIEF if steps and all(step.around.brief for step in steps) else _NOT_READ
         return {"before": why, "after": why}
     first, growth = found.first, found.growth
-    short = "too little time passed, or the CPUs did too little, to tell (ticks of 10 ms)"
+    every = found.counted("user", "nice", "system", "irq", "softirq", "steal")
+    short = "too little time passed, or the CPUs did too little, to tell (ticks of 10 ms)" if every else _ODD
     missing = {
         "steal": "" if found.steal() is not None else short,
         "steps": f"{len(steps) - read} of {len(steps)} were too brief, or not read at both ends"

@@ -60,24 +60,32 @@ class Evidence:
         """CPU time of these kinds, of all CPUs together."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
+    def counted(self, *kinds: str) -> bool:
+        """Whether all of these were counted at both ends: in some kernels counters go back (proc_stat(5), iowait)."""
+        return all(f"ticks_{kind}" in self.growth for kind in kinds)
+
     def steal(self) -> float | None:
-        """Share of the time in which a CPU was wanted; None when there was too little of it."""
+        """Share of the time in which a CPU was wanted; None when there was too little of it, or it is not known."""
+        kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
-        wanted = stolen + self.seconds("user", "nice", "system", "irq", "softirq")
+        wanted = stolen + self.seconds(*kinds)
+        if not self.counted("steal", *kinds):
+            return None
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
         """How many CPUs programs other than those that measured had on average."""
-        if self.own_cpu_s is None or self.window_s <= 0 or "ticks_user" not in self.growth:
+        if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
         return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
 
-    def cpus(self) -> int | None:
-        """How many there are."""
-        try:
-            return len(parse_cpulist(self.first.online or "")) or None
-        except ValueError:
-            return None
+
+def cpus_of(moment: Moment) -> int | None:
+    """How many CPUs were online."""
+    try:
+        return len(parse_cpulist(moment.online or "")) or None
+    except ValueError:
+        return None
 
 
 def verdict(evidence: Evidence) -> HostVerdict:
@@ -106,7 +114,7 @@ def _steal(found: Evidence) -> Reasons:
 
 
 def _others(found: Evidence) -> Reasons:
-    had, cpus = found.others_cpus(), found.cpus()
+    had, cpus = found.others_cpus(), cpus_of(found.first)
     if had is None or cpus is None or had * found.window_s * TICKS_A_SECOND < OTHERS_TICKS:
         return
     limit = min(OTHERS_LIMIT * cpus, OTHERS_MOST_CPUS)
