@@ -57,7 +57,7 @@ def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
             "origin",
             metavar="SNAPSHOT",
             type=click.Path(),
-            help="A folder or tar of /proc and /sys, or the snapshot.txt of a run.",
+            help="What was kept: a folder or tar of /proc and /sys, a run, its facts/HOST.json or snapshot.txt.",
         ),
         click.option(
             "-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True

@@ -80,7 +80,8 @@ def _lines(facts: HostFacts, what: Inventory, width: int) -> list[str]:
     account = {None: "an account that is not known", 0: "root"}.get(facts.system.uid, f"uid {facts.system.uid}")
     shown = network_sections(facts) if what.below else sections(facts)
     found = wrapped(f"{facts.host}: {describe(facts)}", width, "")
-    found += wrapped(f"As of {facts.collected_at}, read as {account}, by asct {__version__}", width)
+    of_file = " (the time of the file)" if facts.dated_by_file else ""
+    found += wrapped(f"As of {facts.collected_at}{of_file}, read as {account}, by asct {__version__}", width)
     found += section_lines(shown, width)
     gaps = unknown(facts, what.below)
     missing = [line for reason, names in gaps for line in wrapped(f"{reason}: {names}", width)]

@@ -16,8 +16,9 @@ from asct.cli.options import Settings
 from asct.cli.targets import host_of
 from asct.diagnostics.model import Diagnostic
 from asct.engine.forks import FORKS
-from asct.errors import HostError, NoSuchRun, UsageError
+from asct.errors import HostError, NoSuchRun, StoreError, UsageError
 from asct.facts.batch import facts_of, glance
+from asct.facts.bounds import bounded
 from asct.facts.dump import load as load_dump
 from asct.facts.snapshot import KEPT
 from asct.hosts.base import Host
@@ -77,15 +78,19 @@ def kept_machine(settings: Settings, place: Path, host: str = "") -> HostFacts:
 
     Raises UsageError, StoreError.
     """
-    if holds_run(place):
-        return _of_run(place, host)
+    run = place.parent if place.name == "run.json" else place
+    if holds_run(run):
+        return _of_run(run, host)
     if place.suffix == ".json":
-        return load_document(HostFacts, "facts", place)
+        try:
+            return bounded(load_document(HostFacts, "facts", place))
+        except StoreError as error:  # what is asked for is no document of facts
+            raise UsageError(*error.diagnostics) from error
     found = load_dump(place)
     if not settings.quiet and not settings.json:
         settings.console.diagnostics(Diagnostic("E921", f"{place}: {note}", severity="warning") for note in found.notes)
-    changed = datetime.fromtimestamp(place.stat().st_mtime, UTC)
-    return facts_of(found, _named(place), changed)
+    when = found.taken or datetime.fromtimestamp(place.stat().st_mtime, UTC)
+    return facts_of(found, _named(place), when, dated_by_file=found.taken is None)
 
 
 def _of_run(place: Path, host: str) -> HostFacts:

@@ -26,8 +26,8 @@ from asct.sdk.record import Scalar
 
 _MOVING: Final[dict[str, Any]] = {
     **dict.fromkeys(
-        ("schema_", "host", "collected_at", "load", "tools", "unknown", "work_free_bytes", "thermal", "network",
-         "mounts", "block_devices", "perf", "limits"), True
+        ("schema_", "host", "collected_at", "dated_by_file", "load", "tools", "unknown", "not_applicable",
+         "work_free_bytes", "thermal", "network", "mounts", "block_devices", "perf", "limits"), True
     ),
     "system": {"uptime_s": True},
     "cpu": {"policies": {"__all__": {"current_hz"}}},

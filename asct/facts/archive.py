@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from asct.facts.trees import MOST_FILE, Entry, MemoryTree, Path_
+from asct.facts.xz import XzStream
 
 MOST_MEMBERS = 500_000
 MOST_BYTES = 256 << 20
@@ -33,7 +34,8 @@ MOST_NOTES = 5
 _NUMBER_WITHOUT_END = re.compile(rb"\d{64}")
 """No header has such a number, and some versions of tarfile need the square of its length to find that out
 (CVE-2024-6232)."""
-_OPENERS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_OPENERS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": XzStream}
+"""What unpacks by the first bytes. The memory for gzip and bzip2 is small by their formats (32 KiB, 900 kB a block)."""
 _TOO_LONG = "its headers are too long"
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError)
 

@@ -24,6 +24,7 @@ from asct.facts import (
     system,
     thermal,
 )
+from asct.facts.bounds import bounded
 from asct.facts.exchange import script
 from asct.facts.gaps import Gaps, whole
 from asct.facts.snapshot import Snapshot
@@ -39,9 +40,10 @@ def collect(host: Host, raw: Path) -> HostFacts:
     """The facts of an open host; what it printed is kept in the folder `raw`. Raises HostError."""
     token = _token()
     answer = host.answer(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
+    now = datetime.now(UTC)
     raw.mkdir(parents=True, exist_ok=True)
-    (raw / snapshot.KEPT).write_text(answer.stdout, "utf-8")
-    return facts_of(snapshot.from_output(answer.stdout, token), host.name, datetime.now(UTC))
+    (raw / snapshot.KEPT).write_text(f"{answer.stdout.rstrip()}\n{token} taken {snapshot.stamp(now)}\n", "utf-8")
+    return facts_of(snapshot.from_output(answer.stdout, token), host.name, now)
 
 
 def glance(host: Host, base: str) -> Snapshot:
@@ -59,15 +61,16 @@ def _token() -> str:
     return f"asct-{secrets.token_hex(8)}"
 
 
-def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
+def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
     """Facts from a snapshot: pure. What cannot be read is null, and `unknown` says why."""
     gaps = Gaps()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)
     chips = cpu.processors(found, gaps)
-    return HostFacts(
+    made = HostFacts(
         host=host,
-        collected_at=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        collected_at=snapshot.stamp(when),
+        dated_by_file=dated_by_file,
         system=machine,
         cpu=chips.cpu,
         caches=chips.caches,
@@ -88,4 +91,6 @@ def facts_of(found: Snapshot, host: str, when: datetime) -> HostFacts:
         work_filesystem=filesystem,
         limits=limits.limits(found, gaps),
         unknown=gaps.reasons | left.reasons(found.left),
+        not_applicable=gaps.absent,
     )
+    return bounded(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from statistics import median
 
 from asct.facts.cores import Cpus
 from asct.facts.cpusets import Texts, listed
@@ -14,6 +15,7 @@ from asct.sdk.facts import FrequencyPolicy
 from asct.values.cpulist import MAX_CPU
 
 _POLICY = rf"{CPU}/cpufreq/policy([0-9]{{1,5}})/(\w+)"
+_NOW = re.compile(rf"^{CPU}/cpufreq/policy([0-9]{{1,5}})/scaling_cur_freq:([0-9]+)$", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -27,6 +29,9 @@ def policies(found: Snapshot, cpus: Cpus, gaps: Gaps) -> list[FrequencyPolicy]:
     for match, text in found.matching(_POLICY):
         if int(match[1]) <= MAX_CPU:
             folders.setdefault(int(match[1]), {})[match[2]] = text.strip()
+    for match in _NOW.finditer(found.said("clocks") or ""):
+        if int(match[1]) in folders:
+            folders[int(match[1])]["scaling_cur_freq"] = match[2]
     made: dict[tuple[int, ...], FrequencyPolicy] = {}
     for number, texts in sorted(folders.items()):
         if policy := _policy(number, texts, cpus):
@@ -51,11 +56,18 @@ def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
         base_hz=_hertz(texts.get("base_frequency")) or (nominal * 1e6 if nominal else None),
         min_hz=_hertz(texts.get("scaling_min_freq")),
         max_hz=_hertz(texts.get("scaling_max_freq")),
-        current_hz=_hertz(texts.get("scaling_cur_freq")),
+        current_hz=_hertz(texts.get("scaling_cur_freq")) or _printed(members, cpus),
         energy_preference=_word(texts.get("energy_performance_preference")),
     )
-    told = policy.model_dump(exclude={"cpus", "base_hz"}, exclude_none=True)
+    told = policy.model_dump(exclude={"cpus", "base_hz", "current_hz"}, exclude_none=True)
     return policy if told else None
+
+
+def _printed(members: list[int], cpus: Cpus) -> float | None:
+    """The median of what /proc/cpuinfo of x86 prints of the CPUs of a policy: their clocks of this moment."""
+    texts = (_NUMBER.match(cpus.info.own.get(cpu, {}).get("cpu MHz", "")) for cpu in members)
+    clocks = [mhz * 1e6 for text in texts if text and (mhz := real(text[0]))]
+    return median(clocks) if clocks else None
 
 
 def _hertz(text: str | None) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asct.facts import caches, clocks, groups, idle
@@ -55,7 +55,7 @@ def processors(found: Snapshot, gaps: Gaps) -> Processors:
         flags=flags,
         sve_bits=_sve(found, flags, gaps),
         governor=clocks.governor(policies, gaps),
-        microcode=_microcode(info.common.get("microcode"), gaps),
+        microcode=_microcode(info.common, gaps),
         frequency_hz=clocks.frequency(policies, info.common, online, gaps),
         policies=policies,
         boost=clocks.boost(found, cpus, gaps),
@@ -131,8 +131,8 @@ def _sve(found: Snapshot, flags: list[str], gaps: Gaps) -> int | None:
     """Bits of SVE vectors in a new process (Documentation/arch/arm64/sve.rst: the sysctl has bytes, at most 64 unless
     somebody raised it; the hardware may be able to do more)."""
     length = whole(found.text("/proc/sys/abi/sve_default_vector_length"))
-    if "sve" not in flags:
-        gaps.note("cpu.sve_bits", "the kernel offers no SVE")
+    if flags and "sve" not in flags:
+        gaps.lacks("cpu.sve_bits", "the kernel offers no SVE")
         return None
     if not length:
         gaps.note("cpu.sve_bits", "/proc/sys/abi/sve_default_vector_length does not say it")
@@ -140,11 +140,14 @@ def _sve(found: Snapshot, flags: list[str], gaps: Gaps) -> int | None:
     return length * 8
 
 
-def _microcode(printed: str | None, gaps: Gaps) -> str | None:
-    """The revision of the first CPU's microcode."""
-    if not printed:
-        gaps.note("cpu.microcode", "/proc/cpuinfo does not say it")
-    return printed or None
+def _microcode(printed: Mapping[str, str], gaps: Gaps) -> str | None:
+    """The revision of the first CPU's microcode; only x86 prints one, and only x86 lists its features as `flags`."""
+    if not printed.get("microcode"):
+        if printed and "flags" not in printed:
+            gaps.lacks("cpu.microcode", "only x86 has revisions of microcode that the kernel tells")
+        else:
+            gaps.note("cpu.microcode", "/proc/cpuinfo does not say it")
+    return printed.get("microcode") or None
 
 
 def _smt(found: Snapshot, gaps: Gaps) -> str | None:
@@ -163,7 +166,9 @@ def _kernel_list(found: Snapshot, name: str, gaps: Gaps) -> list[int]:
     """CPUs that the kernel was told to keep apart; `(null)` is how some print that there are none."""
     text = found.text(f"{CPU}/{name}")
     if text is None or text.strip() == "(null)":
-        if text is None:
+        if text is None and name == "nohz_full" and found.text(f"{CPU}/isolated") is not None:
+            gaps.lacks(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c
+        elif text is None:
             gaps.note(f"cpu.{name}", f"{CPU}/{name} is missing")
         return []
     return gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")

@@ -62,7 +62,7 @@ def _machine(place: Path, tree: Tree, notes: list[str]) -> Snapshot:
     commands = dumped.said(machine, left) | _commands(machine)
     files = texts(machine, _wanted(machine, left))
     told = [*notes, *([_EXHAUSTED] if machine.exhausted else [])]
-    return Snapshot(files, commands, left, tuple(told))
+    return Snapshot(files, commands, left, tuple(told), dumped.taken(machine))
 
 
 def _wanted(tree: Tree, left: dict[str, int]) -> Iterator[Path_]:

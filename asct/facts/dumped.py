@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
+from asct.facts.gaps import real
 from asct.facts.kernel import masked
 from asct.facts.snapshot import Said
 from asct.facts.trees import Path_, Tree, paths, resolve, texts
@@ -16,8 +18,16 @@ from asct.facts.trees import Path_, Tree, paths, resolve, texts
 _PLACES = ("/sys/class/nvme/nvme*", "/sys/class/hwmon/hwmon*", "/sys/block/*", "/sys/class/net/*")
 _OF_PCI = ("numa_node", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width", "uevent")
 _MOST = 2048
+_START = re.compile(r"^btime ([0-9]{1,10})$", re.MULTILINE)
+_OLDEST_S = 1e9
 _VERSION = re.compile(r"Linux version (\S+) [^#]*(#.*)?", re.DOTALL)
-_UNAME = ("/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/version", "/proc/version")
+_UNAME = (
+    "/proc/sys/kernel/arch",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/version",
+    "/proc/version",
+)
 
 
 def said(tree: Tree, left: dict[str, int]) -> dict[str, Said]:
@@ -36,12 +46,21 @@ def _text(tree: Tree, path: str) -> str:
 
 
 def _uname(tree: Tree) -> str:
-    """Lines as those of `uname -m; uname -n; uname -r; uname -v`; no file says the first."""
-    host, release, version, line = (_text(tree, path) for path in _UNAME)
+    """Lines as those of `uname -m; uname -n; uname -r; uname -v`; only since Linux 6.1 a file says the first."""
+    arch, host, release, version, line = (_text(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
     if match:
         release, version = release or match[1], version or (match[2] or "")
-    return "\n".join(("", host, release, version))
+    return "\n".join((arch, host, release, version))
+
+
+def taken(tree: Tree) -> datetime | None:
+    """When the files were copied: the start of the machine and its age then (proc(5): `btime` of /proc/stat in seconds
+    since 1970, /proc/uptime); None where not both are there."""
+    start, age = _START.search(_text(tree, "/proc/stat")), real(_text(tree, "/proc/uptime").partition(" ")[0])
+    if start is None or age is None or age > _OLDEST_S:
+        return None
+    return datetime.fromtimestamp(int(start[1]) + int(age), UTC)
 
 
 def _devices(tree: Tree, left: dict[str, int]) -> Iterator[str]:

@@ -10,20 +10,27 @@ from asct.values.cpulist import MAX_CPU, parse_cpulist
 NEEDS_ROOT = "needs root"
 """The reason of every field that an account without privileges cannot read: one wording, to gather them by."""
 
+_LONGEST_REASON = 1000
+"""Characters: a reason may quote what could not be read."""
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 _LONGEST_MASK = (MAX_CPU + 1) // 32 * 9
 
 
 class Gaps:
-    """`reasons` maps a field (`cpu.governor`) to why it is unknown."""
+    """`reasons` maps a field (`cpu.governor`) to why it is unknown, `absent` those to why there is nothing to know."""
 
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
+        self.absent: dict[str, str] = {}
 
     def note(self, field: str, reason: str) -> None:
         """The field is unknown because of `reason`."""
-        self.reasons[field] = reason
+        self.reasons[field] = begun(reason, _LONGEST_REASON)
+
+    def lacks(self, field: str, reason: str) -> None:
+        """The machine has no such thing, so there is nothing to know."""
+        self.absent[field] = begun(reason, _LONGEST_REASON)
 
     def cpus(self, field: str, text: str | None, source: str) -> list[int]:
         """The CPUs of a list as the kernel writes them; empty and noted when it is missing or odd."""
@@ -35,6 +42,11 @@ class Gaps:
         except ValueError as error:
             self.note(field, f"{source}: {error}")
             return []
+
+
+def begun(text: str, most: int) -> str:
+    """A text, or the beginning of one that is longer than `most` characters, with the number of the rest."""
+    return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"
 
 
 def whole(text: str | None) -> int | None:

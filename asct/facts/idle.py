@@ -31,7 +31,10 @@ def _said(found: Snapshot, what: str, names: tuple[str, ...], gaps: Gaps) -> str
     texts = [(found.text(f"{CPU}/cpuidle/{name}") or "").strip() for name in names]
     said = next((text for text in texts if text and text != "none"), None)
     if said is None:
-        gaps.note(f"cpu.idle_{what}", "the kernel has none" if "none" in texts else "the kernel offers no cpuidle")
+        if "none" in texts:
+            gaps.lacks(f"cpu.idle_{what}", "the kernel has none")
+        else:
+            gaps.note(f"cpu.idle_{what}", "the kernel offers no cpuidle")
     return said
 
 

@@ -19,6 +19,8 @@ def interconnects(found: Snapshot, arch: str | None, gaps: Gaps) -> list[Interco
         kinds = Counter(pmu.kind or "CMN" for pmu in sysfs.pmus(found))
         source = "PMUs of the kernel"
     if not kinds:
-        known = arch in (None, "aarch64")
-        gaps.note("interconnects", "nothing names one" if known else f"none is known of {arch}")
+        if arch in (None, "aarch64"):
+            gaps.note("interconnects", "nothing names one")
+        else:
+            gaps.lacks("interconnects", f"none is known of {arch}")
     return [Interconnect(name=name, count=count, source=source) for name, count in sorted(kinds.items())]

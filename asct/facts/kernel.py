@@ -92,7 +92,10 @@ def _lockdown(found: Snapshot, gaps: Gaps) -> str | None:
     mode = chosen(found.text(f"{SECURITY}/lockdown"))
     if mode is None:
         built = found.text(f"{SECURITY}/lsm") is not None
-        gaps.note("system.lockdown", "the kernel has no lockdown" if built else _SECURITYFS)
+        if built:
+            gaps.lacks("system.lockdown", "the kernel has no lockdown")
+        else:
+            gaps.note("system.lockdown", _SECURITYFS)
     return mode
 
 

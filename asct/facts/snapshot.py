@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 
 from asct.values.cpulist import parse_integers
@@ -14,6 +15,7 @@ KEPT = "snapshot.txt"
 """The name of the file that has what an exchange printed."""
 _TOKEN = re.compile(r"(asct-[0-9a-f]{16}) ")
 _LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
 
 
@@ -30,13 +32,14 @@ class Snapshot:
     """`files` by absolute path, stripped at the end; `commands` by name.
 
     `left` has what was left out to keep the answer short: how many folders of a fact (`block_devices`), or lines of a
-    file. `notes` tell what was odd about where it was read from.
+    file. `notes` tell what was odd about where it was read from; `taken` is when, None if it does not say.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, Said] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    taken: datetime | None = None
 
     def text(self, path: str) -> str | None:
         """A file's text; None when it was not there."""
@@ -72,6 +75,18 @@ def _literal_start(pattern: str) -> str:
     return "" if "|" in pattern else start[:-1] if quantified else start
 
 
+def stamp(when: datetime) -> str:
+    """A moment as facts and kept exchanges have it, in UTC: `2026-11-01T04:28:13Z`."""
+    return when.strftime(_STAMP)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
 def kept(text: str) -> Snapshot | None:
     """A snapshot from the text of a kept exchange; None when it is none."""
     found = _TOKEN.match(text)
@@ -103,8 +118,11 @@ class _Reading:
         self._kind, self._name = "", ""
         self._body: list[str] = []
         self._copies = 0
+        self._taken: datetime | None = None
 
     def mark(self, kind: str, name: str, rest: str) -> None:
+        if kind == "taken":  # written behind the answer by who asked for it
+            self._taken = _moment(name)
         if kind == "left":
             self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
             return
@@ -124,7 +142,7 @@ class _Reading:
     def snapshot(self) -> Snapshot:
         self._close()
         files = {path: "\n".join(lines).rstrip() for path, lines in self._files.items()}
-        return Snapshot(files, self._commands, self._left)
+        return Snapshot(files, self._commands, self._left, taken=self._taken)
 
     def _close(self) -> None:
         if self._kind == "numbered":

@@ -223,6 +223,8 @@ def test_the_revision_of_microcode_where_the_kernel_prints_it() -> None:
     assert cpu({"/proc/cpuinfo": "model name : X\nmicrocode : 0x2b000571\n"}, gaps).microcode == "0x2b000571"
     assert "cpu.microcode" not in gaps.reasons
     assert cpu({"/proc/cpuinfo": "CPU part : 0xd0c\n"}, gaps).microcode is None
+    assert "cpu.microcode" in gaps.absent
+    assert cpu({"/proc/cpuinfo": "flags : fpu\n"}, gaps).microcode is None
     assert "cpu.microcode" in gaps.reasons
 
 
@@ -293,7 +295,7 @@ def test_idle_states() -> None:
 def test_no_idle_driver() -> None:
     gaps = Gaps()
     assert cpu({f"{CPU}/cpuidle/current_driver": "none"}, gaps).idle_driver is None
-    assert gaps.reasons["cpu.idle_driver"] == "the kernel has none"
+    assert gaps.absent["cpu.idle_driver"] == "the kernel has none"
 
 
 @pytest.mark.parametrize(
@@ -306,7 +308,8 @@ def test_sve(flags: str, length: str | None, expected: int | None) -> None:
     if length is not None:
         files["/proc/sys/abi/sve_default_vector_length"] = length
     assert cpu(files, gaps).sve_bits == expected
-    assert ("cpu.sve_bits" in gaps.reasons) == (expected is None)
+    told = gaps.reasons if "sve" in flags else gaps.absent
+    assert ("cpu.sve_bits" in told) == (expected is None)
 
 
 def test_what_the_kernel_was_told_to_keep_apart() -> None:

@@ -84,7 +84,7 @@ def made_of(
 ) -> tuple[dict[str, object], dict[str, str]]:
     gaps = Gaps()
     commands = {name.replace("_", "-"): Said(0, text) for name, text in said.items()}
-    return kernel(Snapshot(files, commands), container, gaps), gaps.reasons
+    return kernel(Snapshot(files, commands), container, gaps), gaps.reasons | gaps.absent
 
 
 def test_a_kernel() -> None:

@@ -131,4 +131,4 @@ def test_meshes() -> None:
     assert [(one.name, one.count) for one in made] == [("CMN", 1), ("CMN-700", 2)]
     assert gaps.reasons == {}
     assert interconnects(Snapshot(), "x86_64", gaps) == []
-    assert gaps.reasons["interconnects"] == "none is known of x86_64"
+    assert gaps.absent["interconnects"] == "none is known of x86_64"

@@ -80,7 +80,7 @@ def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
     if entry.description or facts is None:
         return plain(entry.description)
     parts = [
-        facts.cpu.model or "",
+        processor.processor(facts.cpu),
         f"{facts.cpu.cpus} CPUs" if facts.cpu.cpus else "",
         size(facts.memory.total_bytes),
         f"Linux {facts.system.kernel}" if facts.system.kernel else "",

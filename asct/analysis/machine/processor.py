@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 from asct.analysis.grid import size_text
 from asct.analysis.machine.rows import Row, Section, clock, counted, cpus, listed, section, yes
-from asct.sdk.facts import CacheLevel, Cpu, FrequencyPolicy, HostFacts
+from asct.sdk.facts import CacheLevel, CoreKind, Cpu, FrequencyPolicy, HostFacts
 from asct.values.cpulist import format_cpulist
 
 _MOST_INSTANCES = 4
@@ -19,8 +20,31 @@ def sections(facts: HostFacts) -> Iterator[Section]:
     yield section("Caches", _caches(facts), ((_label(level), _level(level)) for level in facts.cache_levels))
 
 
+def processor(cpu: Cpu) -> str:
+    """The model; of several kinds of cores the number of each: `4 x Cortex-A55, 4 x Cortex-A78`, or in brackets behind
+    the name that they have in common."""
+    models = {kind.model for kind in cpu.kinds}
+    one = cpu.model or cpu.vendor or ""
+    if len(cpu.kinds) < 2:
+        return one
+    if len(models) > 1:
+        return ", ".join(f"{_cores(kind)} x {kind.model or kind.microarchitecture or 'unknown'}" for kind in cpu.kinds)
+    return f"{one} ({', '.join(f'{_cores(kind)} x {_core(kind)}' for kind in cpu.kinds)})".strip()
+
+
+def _cores(kind: CoreKind) -> int:
+    """Its cores; where the kernel does not tell them, its CPUs."""
+    return kind.cores or len(kind.cpus)
+
+
+def _core(kind: CoreKind) -> str:
+    if kind.microarchitecture:
+        return kind.microarchitecture
+    return f"core of capacity {kind.capacity}" if kind.capacity is not None else "core of unknown design"
+
+
 def _cpu(cpu: Cpu) -> Iterator[Row]:
-    yield "Processor", cpu.model or cpu.vendor or ""
+    yield "Processor", processor(cpu)
     yield "Microarchitecture", cpu.microarchitecture or ""
     yield "Instruction set", cpu.instruction_set or ""
     if cpu.cpus is not None:
@@ -36,10 +60,26 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "CPU limit", f"{cpu.quota:g} CPUs by control groups" if cpu.quota is not None else ""
     yield "SMT", listed(cpu.smt, None if cpu.smt_active is None else yes(cpu.smt_active, "active", "not active"))
     yield "Clock", clock(cpu.frequency_hz)
+    yield "Clock before", _now(cpu)
     yield "Governor", cpu.governor or ""
     yield "Boost", yes(cpu.boost, "on", "off")
     yield "Idle states", _idle(cpu)
     yield "Microcode", cpu.microcode or ""
+
+
+def _now(cpu: Cpu) -> str:
+    """The clock when the facts were read, with several policies their median and range, for each kind of core."""
+    several = len(cpu.kinds) > 1
+    told = []
+    for kind in cpu.kinds:
+        members = set(kind.cpus)
+        policies = [one for one in cpu.policies if one.current_hz and not members.isdisjoint(one.cpus)]
+        clocks = [one.current_hz for one in policies if one.current_hz]
+        if clocks:
+            low, middle, high = clock(min(clocks)), clock(median(clocks)), clock(max(clocks))
+            text = low if low == high else f"{middle} ({low} to {high})"
+            told.append(f"{_core(kind)} {text}" if several else text)
+    return "; ".join(told)
 
 
 def _idle(cpu: Cpu) -> str:

@@ -23,7 +23,6 @@ FILES: tuple[str, ...] = (
     f"{CPU}/types/*/cpulist",
     f"{CPU}/cpu0/acpi_cppc/nominal_freq",  # of one, for the firmware may be asked each time
     f"{CPU}/cpufreq/boost",
-    f"{CPU}/cpufreq/policy0/scaling_cur_freq",  # of one, for some kernels sleep 10 ms each time
     f"{CPU}/cpuidle/current_driver",
     f"{CPU}/cpuidle/current_governor",
     f"{CPU}/cpuidle/current_governor_ro",
@@ -112,7 +111,13 @@ DUMPED: tuple[Folders, ...] = (
 )
 """What is looked for in dumps besides: masks instead of lists, and what costs too much on a host."""
 
+# Not of x86, which alone has a `bootloader_type`: some kernels sleep 10 ms for each there, and /proc/cpuinfo has them.
+_CLOCKS = f"""\
+[ -e /proc/sys/kernel/bootloader_type ] || {{ most cpu.policies 4096
+grep -s "" /dev/null {CPU}/cpufreq/policy[0-9]*/scaling_cur_freq || true; }}"""
+
 COMMANDS: tuple[Command, ...] = (
+    ("clocks", _CLOCKS),
     (
         "cpu-groups",
         "while IFS=: read -r number names path; do root=/sys/fs/cgroup; case ,$names, in ,,) ;;"

@@ -71,7 +71,7 @@ class FrequencyPolicy(Fact):
     """CPUs that change their clock together (Documentation/admin-guide/pm/cpufreq.rst). Clocks in Hz.
 
     `lowest_hz` and `highest_hz` are what the hardware can, `min_hz` and `max_hz` what is asked for. `current_hz` is
-    read of the first policy alone: some kernels sleep while they find it out.
+    the clock when the facts were read; of x86 the median of its CPUs, from /proc/cpuinfo.
     """
 
     cpus: list[int]

@@ -34,6 +34,8 @@ class HostFacts(Fact):
     schema_: Literal["asct.facts/1"] = Field("asct.facts/1", alias="schema")
     host: str
     collected_at: str
+    dated_by_file: bool = False
+    """Whether `collected_at` is only the time of the file that the facts were read from: nothing in it says when."""
     system: System = Field(default_factory=System)
     cpu: Cpu = Field(default_factory=Cpu)
     caches: list[Cache] = Field(default_factory=list)
@@ -59,6 +61,8 @@ class HostFacts(Fact):
     limits: dict[str, int | None] = Field(default_factory=dict)
     """Resource limits of the account (`memlock` in bytes, `nofile`, `nproc`); null is unlimited."""
     unknown: dict[str, str] = Field(default_factory=dict)
+    not_applicable: dict[str, str] = Field(default_factory=dict)
+    """Fields that are null because this machine has no such thing (SVE on x86), with the reason."""
 
     def data_caches(self) -> list[Cache]:
         """Data and unified caches, smallest level first."""

@@ -1,0 +1,54 @@
+"""Texts of facts kept within bounds: firmware, drivers and dumps may say any number of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from asct.facts.gaps import begun
+from asct.sdk.facts import HostFacts
+
+LONGEST: Final = 8192
+"""Characters; the longest that a kernel means are its command line (COMMAND_LINE_SIZE, 4096 on most architectures) and
+the options of a mount (a page)."""
+_NAMED_BY: Final = ("name", "target", "slot")
+
+
+def bounded(facts: HostFacts) -> HostFacts:
+    """The facts with the beginning alone of texts that are too long; `unknown` names these by their field."""
+    long = {path: length for path, length in _long(facts, "") if not path.startswith("unknown.")}
+    if not long:
+        return facts
+    made = _cut(facts.model_dump(by_alias=True))
+    for path, length in long.items():
+        made["unknown"][path] = f"{length - LONGEST} more characters were left out: it is too long"
+    return HostFacts.model_validate(made)
+
+
+def _long(value: Any, path: str) -> Iterator[tuple[str, int]]:
+    if isinstance(value, str):
+        if len(value) > LONGEST:
+            yield path, len(value)
+    elif isinstance(value, BaseModel | dict):
+        items = value.items() if isinstance(value, dict) else vars(value).items()
+        for key, item in items:
+            yield from _long(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _long(item, f"{path}.{_name(item) or number}" if isinstance(item, BaseModel) else path)
+
+
+def _name(item: BaseModel) -> str:
+    """What an entry of a list is known by; empty for one without a name, or with one that is too long itself."""
+    name = next((text for key in _NAMED_BY if isinstance(text := getattr(item, key, None), str)), "")
+    return name if len(name) <= LONGEST else ""
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return begun(value, LONGEST)
+    if isinstance(value, dict):
+        return {_cut(key): _cut(item) for key, item in value.items()}
+    return [_cut(item) for item in value] if isinstance(value, list) else value
