@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from asct.disturbances import (
@@ -18,21 +17,25 @@ from asct.disturbances import (
     storage,
     tools,
 )
-from asct.disturbances.build import Found, Look, Wanted
+from asct.disturbances.build import Look, Rule, Wanted
 from asct.disturbances.sample import Sample
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, Unseen
 from asct.sdk.facts import HostFacts
 
-SUBJECTS: Final[tuple[Callable[[Look], Found], ...]] = (
-    load.look, limits.look, heat.look, clocks.look, idle.look, interrupts.look, clocksource.look, memory.look,
-    storage.look, tools.look, observing.look,
+RULES: Final = tuple(
+    rule
+    for subject in (
+        load, limits, heat, clocks, idle, interrupts, clocksource, memory, storage, tools, observing,
+    )
+    for rule in vars(subject).values() if isinstance(rule, Rule)
 )  # fmt: skip
+"""In the order in which the files have them."""
 
 
 def assess(facts: HostFacts, sample: Sample | None = None, wanted: Wanted | None = None) -> Disturbances:
     """What disturbs measurement on a host, and what could not be judged. Pure; what is unknown gives no finding."""
     seen = Look(facts, sample, wanted)
-    said = [item for subject in SUBJECTS for item in subject(seen)]
+    said = [item for rule in RULES for item in rule(seen)]
     found = [item for item in said if isinstance(item, Disturbance)]
     return Disturbances(
         host=facts.host,

@@ -1,16 +1,17 @@
-"""Making findings: commands from settings, so that what is shown, what a script does and its undo are one thing."""
+"""Making findings. A rule is data: what it is about, its effect on which metrics, its source; and a function that says
+what it sees. Commands come from settings, so that what is shown, what a script does and its undo are one thing."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from asct.disturbances.sample import Sample
-from asct.sdk.disturbance import Disturbance, Setting, Unseen
+from asct.sdk.disturbance import Certainty, Disturbance, Setting, Unseen
 from asct.sdk.facts import HostFacts
 
 
@@ -23,6 +24,17 @@ class Wanted:
     paths: tuple[str, ...] = ()
     devices: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
+
+
+_T = TypeVar("_T")
+
+
+class NotKnownError(Exception):
+    """Ends a rule that cannot judge; never leaves it."""
+
+    def __init__(self, unseen: Iterable[Unseen]) -> None:
+        super().__init__()
+        self.unseen = tuple(unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +54,79 @@ class Look:
                 yield Unseen(what=what, why=self.facts.unknown[name])
                 return
 
+    def known(self, value: _T | None, what: str, *fields: str) -> _T:
+        """The value of a fact. Without one the rule ends here, and it is told that `what` could not be judged."""
+        if value is None:
+            raise NotKnownError(self.unseen(what, *fields))
+        return value
 
-Found = Iterable[Disturbance | Unseen]
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a rule saw on a host, how sure it is that it disturbs and why. The fix is to write `settings` and the undo
+    to write what was there, or `fix` and `undo` are lines for a shell, run unattended where `scripted`. `name`
+    and `effect` stand in place of the rule's, where one rule finds several things."""
+
+    title: str
+    seen: str
+    sure: Certainty
+    why: str
+    settings: Sequence[Setting] = ()
+    fix: Sequence[str] = ()
+    undo: Sequence[str] = ()
+    advice: str = ""
+    scripted: bool = False
+    name: str = ""
+    effect: str = ""
+
+
+Found = Iterable[Seen | Unseen]
 _WORDS: Final = re.compile(r"[\x20-\x7e]*")
 
 
-def scripted(settings: Sequence[Setting], **fields: Any) -> Disturbance:
-    """A finding whose fix is to write `settings`, and whose undo writes what was there. A value that the kernel would
-    not have, with control characters or others than ASCII, is not written again."""
-    chosen = [item for item in settings if item.value != item.was and _WORDS.fullmatch(item.path + item.was)]
-    fix, undo = writes(chosen, "value"), writes(chosen, "was")
-    return Disturbance(settings=chosen, fix=fix, undo=undo, scripted=bool(chosen), **fields)
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What disturbs: its name, its effect on which metrics, its source, and how it is seen."""
+
+    name: str
+    effect: str
+    touches: Sequence[str]
+    source: str
+    judge: Callable[[Look], Found]
+
+    def __call__(self, look: Look) -> Iterator[Disturbance | Unseen]:
+        """The findings of this rule on a host, and what it could not judge."""
+        try:
+            for item in self.judge(look):
+                yield item if isinstance(item, Unseen) else self._finding(item)
+        except NotKnownError as gap:
+            yield from gap.unseen
+
+    def _finding(self, item: Seen) -> Disturbance:
+        """A value that the kernel would not have, with control characters or others than ASCII, is not written."""
+        chosen = [one for one in item.settings if one.value != one.was and _WORDS.fullmatch(one.path + one.was)]
+        return Disturbance(
+            name=item.name or self.name,
+            title=item.title,
+            seen=item.seen,
+            effect=item.effect or self.effect,
+            touches=list(self.touches),
+            sure=item.sure,
+            why=item.why,
+            fix=[*writes(chosen, "value"), *item.fix],
+            undo=[*writes(chosen, "was"), *item.undo],
+            advice=item.advice,
+            scripted=item.scripted or bool(chosen),
+            settings=chosen,
+            source=self.source,
+        )
+
+
+def finding(
+    name: str, *, touches: Sequence[str], source: str, effect: str = ""
+) -> Callable[[Callable[[Look], Found]], Rule]:
+    """Makes a rule of a function that yields what it sees; `touches` as in Disturbance."""
+    return lambda judge: Rule(name, effect, touches, source, judge)
 
 
 def writes(settings: Iterable[Setting], which: str) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from asct.disturbances.build import Found, Look, scripted
+from asct.disturbances.build import Found, Look, Seen, finding
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
-from asct.sdk.facts import Cpu, FrequencyPolicy
+from asct.sdk.facts import FrequencyPolicy
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
 
@@ -17,16 +17,6 @@ _OWN_GOVERNORS: Final = ("intel_pstate", "amd-pstate-epp")
 _INTEL: Final = ("intel_pstate", "intel_cpufreq")
 _SLACK: Final = 0.99
 """Limits are rounded to steps of the hardware."""
-
-
-def look(seen: Look) -> Found:
-    """Findings on the clock."""
-    cpu = seen.facts.cpu
-    if not cpu.policies:
-        yield from seen.unseen("the governor of the clock", "cpu.policies", "cpu.governor")
-    yield from _governor(cpu.policies)
-    yield from _limit(cpu.policies)
-    yield from _boost(seen, cpu)
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
@@ -43,7 +33,15 @@ def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
     return "likely", "the clock follows the load of before, so it is low when a measurement begins or waits for a drive"
 
 
-def _governor(policies: Sequence[FrequencyPolicy]) -> Found:
+@finding(
+    "governor",
+    effect="clocks below the highest: latency in seconds is higher, bandwidth and IOPS are lower, and both change "
+    "with what ran before; values in cycles of the core hardly change",
+    touches=["memory", "storage"],
+    source="Linux, Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, amd-pstate.rst",
+)
+def _governor(seen: Look) -> Found:
+    policies = seen.known(seen.facts.cpu.policies or None, "the governor of the clock", "cpu.policies", "cpu.governor")
     judged = [(policy, verdict) for policy in policies if (verdict := _judged(policy)) is not None]
     if not judged:
         return
@@ -52,20 +50,15 @@ def _governor(policies: Sequence[FrequencyPolicy]) -> Found:
     cpus = [cpu for policy, _ in judged for cpu in policy.cpus]
     drivers = sorted({policy.driver for policy, _ in judged if policy.driver})
     chosen = [policy for policy, _ in judged]
-    yield scripted(
-        [
+    yield Seen(
+        title=f"governor {', '.join(names)}",
+        seen=f"CPU {format_cpulist(cpus)}: {', '.join(names)}" + (f" (driver {', '.join(drivers)})" if drivers else ""),
+        sure=sure,
+        why=why,
+        settings=[
             *_settings(chosen, "scaling_governor", "performance", lambda policy: policy.governor),
             *_settings(chosen, "energy_performance_preference", "performance", lambda policy: policy.energy_preference),
         ],
-        name="governor",
-        title=f"governor {', '.join(names)}",
-        seen=f"CPU {format_cpulist(cpus)}: {', '.join(names)}" + (f" (driver {', '.join(drivers)})" if drivers else ""),
-        effect="clocks below the highest: latency in seconds is higher, bandwidth and IOPS are lower, and both change "
-        "with what ran before; values in cycles of the core hardly change",
-        touches=["memory", "storage"],
-        sure=sure,
-        why=why,
-        source="Linux, Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, amd-pstate.rst",
     )
 
 
@@ -82,7 +75,14 @@ def _settings(
         yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=numbers)
 
 
-def _limit(policies: Sequence[FrequencyPolicy]) -> Found:
+@finding(
+    "clock-limit",
+    effect="the clock stays below what the CPU can do: latency in seconds is higher, bandwidth and IOPS are lower",
+    touches=["memory", "storage"],
+    source="Linux, Documentation/admin-guide/pm/cpufreq.rst",
+)
+def _limit(seen: Look) -> Found:
+    policies = seen.facts.cpu.policies
     held = [one for one in policies if one.max_hz and one.highest_hz and one.max_hz < one.highest_hz * _SLACK]
     if not held:
         return
@@ -92,16 +92,12 @@ def _limit(policies: Sequence[FrequencyPolicy]) -> Found:
     ]
     worst = min(held, key=lambda one: (one.max_hz or 0.0) / (one.highest_hz or 1.0))
     share = f"{_clock(worst.max_hz)} of {_clock(worst.highest_hz)}"
-    yield scripted(
-        settings,
-        name="clock-limit",
+    yield Seen(
         title=f"clock limited to {share}",
         seen=f"CPU {format_cpulist(cpu for one in held for cpu in one.cpus)}: at most {share}",
-        effect="the clock stays below what the CPU can do: latency in seconds is higher, bandwidth and IOPS are lower",
-        touches=["memory", "storage"],
         sure="certain",
         why="the kernel asks for no clock above scaling_max_freq; right where machines are compared at one clock",
-        source="Linux, Documentation/admin-guide/pm/cpufreq.rst",
+        settings=settings,
     )
 
 
@@ -121,25 +117,26 @@ def _clock(clock: float | None) -> str:
     return format_quantity(clock or 0.0, "Hz", 3)
 
 
-def _boost(seen: Look, cpu: Cpu) -> Found:
-    if cpu.boost is None:
-        yield from seen.unseen("boost", "cpu.boost")
-    if not cpu.boost:
+@finding(
+    "boost",
+    effect="the clock depends on heat, power and how many cores work: bandwidth, latency and IOPS differ from run "
+    "to run; without boost they repeat better, and are lower",
+    touches=["memory", "storage"],
+    source="Linux, Documentation/admin-guide/pm/cpufreq.rst (the boost file), intel_pstate.rst (no_turbo)",
+)
+def _boost(seen: Look) -> Found:
+    cpu = seen.facts.cpu
+    if not seen.known(cpu.boost, "boost", "cpu.boost"):
         return
     drivers = {policy.driver for policy in cpu.policies}
     intel = bool(drivers & set(_INTEL))
     setting = Setting(path="/sys/devices/system/cpu/cpufreq/boost", value="0", was="1")
     if intel:  # the other way round: 1 switches boost off
         setting = Setting(path="/sys/devices/system/cpu/intel_pstate/no_turbo", value="1", was="0")
-    yield scripted(
-        [setting],
-        name="boost",
+    yield Seen(
         title="boost on",
         seen="clocks above the nominal one may be used",
-        effect="the clock depends on heat, power and how many cores work: bandwidth, latency and IOPS differ from run "
-        "to run; without boost they repeat better, and are lower",
-        touches=["memory", "storage"],
         sure="possible",
         why="a well cooled machine may hold the higher clock all the time",
-        source="Linux, Documentation/admin-guide/pm/cpufreq.rst (the boost file), intel_pstate.rst (no_turbo)",
+        settings=[setting],
     )

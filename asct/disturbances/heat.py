@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances.build import Found, Look
-from asct.sdk.disturbance import Disturbance
+from asct.disturbances.build import Found, Look, Seen, finding
 
 _NEAR: Final = 10.0
 """Degrees below the critical temperature: hardware slows down before it is reached."""
 
 
-def look(seen: Look) -> Found:
-    """One finding on all that is hot."""
+@finding(
+    "heat",
+    effect="hot CPUs and drives lower their clock or pause: bandwidth and IOPS are lower, latency is higher, and "
+    "all get worse the longer it is measured",
+    touches=["*"],
+    source="Linux, Documentation/driver-api/thermal/sysfs-api.rst, drivers/thermal/intel/therm_throt.c",
+)
+def _hot(seen: Look) -> Found:
     sensors = seen.facts.thermal
     if not sensors:
         yield from seen.unseen("temperatures", "thermal")
@@ -25,17 +30,12 @@ def look(seen: Look) -> Found:
     if not hot and not slowed:
         return
     told = [f"heat slowed CPUs down {slowed} times within a second"] if slowed else []
-    yield Disturbance(
-        name="heat",
+    yield Seen(
         title="slowed down by heat" if slowed else "near the limit of heat",
         seen="; ".join([*told, *hot]),
-        effect="hot CPUs and drives lower their clock or pause: bandwidth and IOPS are lower, latency is higher, and "
-        "all get worse the longer it is measured",
-        touches=["*"],
         sure="certain" if slowed else "likely",
         why="the CPUs count it"
         if slowed
         else "what is measured heats further, and slowing down begins below the limit",
         advice="mend the cooling, or wait until it is cool and pause between measurements",
-        source="Linux, Documentation/driver-api/thermal/sysfs-api.rst, drivers/thermal/intel/therm_throt.c",
     )

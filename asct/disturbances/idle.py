@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances.build import Found, Look, scripted
+from asct.disturbances.build import Found, Look, Seen, finding
 from asct.sdk.disturbance import Setting
 from asct.values.cpulist import format_cpulist
 
@@ -12,13 +12,18 @@ LONG_US: Final = 10
 """A fast NVMe drive answers in some ten microseconds: from here on waking up is seen in its latency."""
 
 
-def look(seen: Look) -> Found:
-    """One finding on all states that wake slowly."""
+@finding(
+    "idle-states",
+    effect="a CPU that waits for a drive may sleep meanwhile: each request takes as much longer as it needs to wake, "
+    "seen most with few in flight, so latency is higher and IOPS are lower; programs that never wait are not hurt",
+    touches=["storage.latency", "storage.iops", "storage.bandwidth"],
+    source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
+)
+def _slow(seen: Look) -> Found:
     cpu = seen.facts.cpu
-    if not cpu.idle_states:
-        yield from seen.unseen("idle states", "cpu.idle_states", "cpu.idle_driver")
+    states = seen.known(cpu.idle_states or None, "idle states", "cpu.idle_states", "cpu.idle_driver")
     settings, named, longest = [], [], 0
-    for number, state in enumerate(cpu.idle_states):
+    for number, state in enumerate(states):
         free = sorted(set(cpu.online) - set(state.disabled_cpus))
         if state.latency_us is None or state.latency_us < LONG_US or not free:
             continue
@@ -29,16 +34,11 @@ def look(seen: Look) -> Found:
     if not settings:
         return
     mixed = len(cpu.kinds) > 1  # then states of one number differ from core to core, and the facts do not number them
-    yield scripted(
-        [] if mixed else settings,
-        name="idle-states",
+    yield Seen(
         title=f"idle states that take up to {longest} µs to wake from",
         seen="; ".join(named),
-        effect=f"a CPU that waits for a drive may sleep meanwhile: up to {longest} µs more for each request, seen most "
-        "with few requests in flight, so latency is higher and IOPS are lower; programs that never wait are not hurt",
-        touches=["storage.latency", "storage.iops", "storage.bandwidth"],
         sure="likely",
         why="the kernel chooses the state by how long it expects to sleep, and may be wrong",
         advice=f"cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E gives all states back" if mixed else "",
-        source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
+        settings=[] if mixed else settings,
     )

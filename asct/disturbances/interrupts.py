@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from asct.disturbances.build import Found, Look, scripted
-from asct.sdk.disturbance import Disturbance, Setting
+from asct.disturbances.build import Found, Look, Seen, finding
+from asct.sdk.disturbance import Setting
 from asct.values.cpulist import format_cpulist
 
 _MANY: Final = 1000.0
@@ -14,35 +14,33 @@ _MANY: Final = 1000.0
 _AFFINITY: Final = "Linux, Documentation/core-api/irq/irq-affinity.rst"
 
 
-def look(seen: Look) -> Found:
-    """Findings on interrupts."""
-    yield from _balanced(seen)
-    yield from _isolated(seen)
-    yield from _many(seen)
-
-
+@finding(
+    "irqbalance",
+    effect="every ten seconds the interrupts of drives and networks may go to other CPUs: latency and IOPS of "
+    "storage change in steps, and CPUs that memory is measured on take interrupts",
+    touches=["storage", "memory.latency"],
+    source=f"irqbalance(1); {_AFFINITY}",
+)
 def _balanced(seen: Look) -> Found:
-    moves = seen.facts.system.irqbalance
-    if moves is None:
-        yield from seen.unseen("irqbalance", "system.irqbalance")
-    if not moves:
+    if not seen.known(seen.facts.system.irqbalance, "irqbalance", "system.irqbalance"):
         return
-    yield Disturbance(
-        name="irqbalance",
+    yield Seen(
         title="irqbalance runs",
         seen="the daemon that moves interrupts between CPUs runs",
-        effect="every ten seconds the interrupts of drives and networks may go to other CPUs: latency and IOPS of "
-        "storage change in steps, and CPUs that memory is measured on take interrupts",
-        touches=["storage", "memory.latency"],
         sure="possible",
         why="only where the load of interrupts changes; NVMe drives have queues whose interrupts it cannot move",
         fix=["systemctl stop irqbalance"],
         undo=["systemctl start irqbalance"],
         scripted=True,
-        source=f"irqbalance(1); {_AFFINITY}",
     )
 
 
+@finding(
+    "irq-affinity",
+    effect="CPUs that were set aside to be quiet take interrupts: latency has outliers",
+    touches=["memory.latency", "storage.latency"],
+    source=_AFFINITY,
+)
 def _isolated(seen: Look) -> Found:
     """Interrupts that may go to CPUs which were set aside."""
     system, isolated = seen.facts.system, set(seen.facts.cpu.isolated)
@@ -51,16 +49,14 @@ def _isolated(seen: Look) -> Found:
     hit, rest = isolated & set(system.irq_default_affinity), set(system.irq_default_affinity) - isolated
     if not hit or not rest:
         return
-    yield scripted(
-        [Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))],
-        name="irq-affinity",
+    yield Seen(
         title="interrupts on isolated CPUs",
         seen=f"interrupts may go to CPU {format_cpulist(hit)}, which the kernel keeps free of other work",
-        effect="CPUs that were set aside to be quiet take interrupts: latency has outliers",
-        touches=["memory.latency", "storage.latency"],
         sure="likely",
         why="this is where an interrupt goes by default; those that exist already keep their own smp_affinity",
-        source=_AFFINITY,
+        settings=[
+            Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))
+        ],
     )
 
 
@@ -71,19 +67,21 @@ def mask(cpus: Collection[int]) -> str:
     return ",".join(reversed(groups))
 
 
+@finding(
+    "interrupts",
+    effect="each interrupt stops what runs on its CPU for some microseconds and takes lines of its caches: latency "
+    "has outliers, and its spread is wider",
+    touches=["memory", "storage"],
+    source=f"proc_interrupts(5); {_AFFINITY}",
+)
 def _many(seen: Look) -> Found:
     rates = {cpu: rate for cpu, rate in (seen.sample.interrupts if seen.sample else {}).items() if rate >= _MANY}
     if not rates:
         return
-    yield Disturbance(
-        name="interrupts",
+    yield Seen(
         title=f"up to {max(rates.values()):,.0f} interrupts a second",
         seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} interrupts of devices a second",
-        effect="each interrupt stops what runs on its CPU for some microseconds and takes lines of its caches: latency "
-        "has outliers, and its spread is wider",
-        touches=["memory", "storage"],
         sure="likely",
         why="devices are in use while nothing is measured",
         advice="end the traffic of networks and drives, or move it (/proc/irq/N/smp_affinity_list)",
-        source=f"proc_interrupts(5); {_AFFINITY}",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from asct.disturbances.build import Found, Look, scripted
-from asct.sdk.disturbance import CERTAINTIES, Certainty, Disturbance, Setting
+from asct.disturbances.build import Found, Look, Seen, finding
+from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting, Unseen
 from asct.values.cpulist import format_cpulist
 
 BUSY_PRESSURE: Final = 10.0
@@ -17,16 +17,8 @@ _STEAL: Final = 0.01
 """One percent of the time is more than the spread of a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
 """Percent of time that tasks waited: a machine at rest never waits for memory, and for drives now and then."""
+_BEFORE: Final = "it was so right before the measurement"
 _PSI: Final = "Linux, Documentation/accounting/psi.rst"
-
-
-def look(seen: Look) -> Found:
-    """Findings on who else is there."""
-    yield from _busy(seen)
-    yield from _steal(seen)
-    yield from _siblings(seen)
-    yield from _shortage(seen, "memory", seen.facts.load.memory_pressure_avg10)
-    yield from _shortage(seen, "io", seen.facts.load.io_pressure_avg10)
 
 
 def _competing(seen: Look) -> Iterator[tuple[Certainty, str]]:
@@ -45,6 +37,13 @@ def _competing(seen: Look) -> Iterator[tuple[Certainty, str]]:
         yield "certain", f"within a second CPU {format_cpulist(hot)} had other work{most}"
 
 
+@finding(
+    "busy",
+    effect="other work takes turns on the CPUs, fills caches and uses the memory: bandwidth and IOPS are lower, "
+    "latency is higher, above all in its upper percentiles, and intervals are wider",
+    touches=["*"],
+    source=f"{_PSI}; proc_loadavg(5), proc_stat(5)",
+)
 def _busy(seen: Look) -> Found:
     load = seen.facts.load
     if load.cpu_pressure_avg10 is None and load.load1 is None:
@@ -55,38 +54,42 @@ def _busy(seen: Look) -> Found:
     sure = min((sure for sure, _ in signs), key=CERTAINTIES.index)
     running = seen.sample.running if seen.sample else None
     more = f"; {running} task{'' if running == 1 else 's'} could run besides" if running else ""
-    yield Disturbance(
-        name="busy",
+    yield Seen(
         title="other work on the CPUs",
         seen="; ".join(sign for _, sign in signs) + more,
-        effect="other work takes turns on the CPUs, fills caches and uses the memory: bandwidth and IOPS are lower, "
-        "latency is higher, above all in its upper percentiles, and intervals are wider",
-        touches=["*"],
         sure=sure,
         why="other tasks had the CPUs right before" if sure == "certain" else "the load average lags behind",
         advice="end the other work, or measure when the machine is idle",
-        source=f"{_PSI}; proc_loadavg(5), proc_stat(5)",
     )
 
 
+@finding(
+    "steal",
+    effect="virtual CPUs stand still meanwhile: latency is higher, above all in its upper percentiles, bandwidth "
+    "and IOPS are lower, by about the share that was stolen and more where threads wait for one another",
+    touches=["*"],
+    source="proc_stat(5) (steal)",
+)
 def _steal(seen: Look) -> Found:
     share = seen.sample.steal_share if seen.sample else None
     if share is None or share < _STEAL:
         return
-    yield Disturbance(
-        name="steal",
+    yield Seen(
         title=f"{share * 100:.0f} % of the CPU time stolen",
         seen=f"within a second the hypervisor gave {share * 100:.1f} % of the time to others",
-        effect="virtual CPUs stand still meanwhile: latency is higher, above all in its upper percentiles, bandwidth "
-        "and IOPS are lower, by about the share that was stolen and more where threads wait for one another",
-        touches=["*"],
         sure="certain",
         why="the hypervisor itself counts this time",
         advice="ask for a machine with CPUs of its own, or measure when its neighbours are quiet",
-        source="proc_stat(5) (steal)",
     )
 
 
+@finding(
+    "smt-siblings",
+    effect="the two threads share the first caches and the units of the core: what is measured there has about "
+    "half a core; latency of caches is higher, bandwidth of a core is lower",
+    touches=["memory"],
+    source="Linux, Documentation/ABI/testing/sysfs-devices-system-cpu (smt/control)",
+)
 def _siblings(seen: Look) -> Found:
     """Cores of which one thread works while the others are idle: what is measured there shares the core."""
     cpu = seen.facts.cpu
@@ -105,38 +108,62 @@ def _siblings(seen: Look) -> Found:
     if not shared:
         return
     off = [Setting(path="/sys/devices/system/cpu/smt/control", value="off", was="on")] if cpu.smt == "on" else []
-    yield scripted(
-        off,
-        name="smt-siblings",
+    yield Seen(
         title="threads of the same cores busy",
         seen=f"idle, but on a core with a CPU that has other work: CPU {format_cpulist(shared)}",
-        effect="the two threads share the first caches and the units of the core: what is measured there has about "
-        "half a core; latency of caches is higher, bandwidth of a core is lower",
-        touches=["memory"],
         sure="likely",
         why="benchmarks choose idle CPUs, and these look idle",
         advice="" if off else "end the other work",
-        source="Linux, Documentation/ABI/testing/sysfs-devices-system-cpu (smt/control)",
+        settings=off,
     )
 
 
-def _shortage(seen: Look, what: str, waited: float | None) -> Found:
+@finding(
+    "memory-pressure",
+    effect="the kernel takes memory back while it is measured: latency is higher and its spread wider",
+    touches=["*"],
+    source=_PSI,
+)
+def _memory(seen: Look) -> Found:
+    for share in _shortage(seen, "memory", seen.facts.load.memory_pressure_avg10):
+        yield (
+            share
+            if isinstance(share, Unseen)
+            else Seen(
+                title="short of memory",
+                seen=f"tasks waited for memory in {share:.0f} % of the time",
+                sure="likely",
+                why=_BEFORE,
+                advice="end what uses the memory",
+            )
+        )
+
+
+@finding(
+    "io-pressure",
+    effect="other reads and writes share the drives: IOPS and bandwidth are lower, latency is higher",
+    touches=["storage"],
+    source=_PSI,
+)
+def _io(seen: Look) -> Found:
+    for share in _shortage(seen, "io", seen.facts.load.io_pressure_avg10):
+        yield (
+            share
+            if isinstance(share, Unseen)
+            else Seen(
+                title="drives in use by others",
+                seen=f"tasks waited for reads and writes in {share:.0f} % of the time",
+                sure="likely",
+                why=_BEFORE,
+                advice="end what reads and writes, or wait until it is done",
+            )
+        )
+
+
+def _shortage(seen: Look, what: str, waited: float | None) -> Iterator[Unseen | float]:
+    """The percent of time that tasks waited, where it is too much."""
     if waited is None:
         yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
     share = max(waited or 0.0, (seen.sample.pressure.get(what, 0.0) if seen.sample else 0.0) * 100)
-    if share < _SHORTAGE[what]:
-        return
-    memory = what == "memory"
-    yield Disturbance(
-        name=f"{what}-pressure",
-        title="short of memory" if memory else "drives in use by others",
-        seen=f"tasks waited for {'memory' if memory else 'reads and writes'} in {share:.0f} % of the time",
-        effect="the kernel takes memory back while it is measured: latency is higher and its spread wider"
-        if memory
-        else "other reads and writes share the drives: IOPS and bandwidth are lower, latency is higher",
-        touches=["*"] if memory else ["storage"],
-        sure="likely",
-        why="it was so right before the measurement",
-        advice="end what uses the memory" if memory else "end what reads and writes, or wait until it is done",
-        source=_PSI,
-    )
+    if share >= _SHORTAGE[what]:
+        yield share

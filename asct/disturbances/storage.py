@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from asct.disturbances.build import Found, Look, scripted
+from asct.disturbances.build import Found, Look, Seen, finding
 from asct.disturbances.drives import below, mount_of
-from asct.sdk.disturbance import Disturbance, Setting
-from asct.sdk.facts import BlockDevice, NvmeHealth
+from asct.sdk.disturbance import Setting
+from asct.sdk.facts import NvmeHealth
 from asct.values.quantity import format_quantity
 
 _DIRTY: Final = 64 << 20
@@ -22,18 +22,13 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
 """Of a block device: a path is made of it that root writes to."""
 
 
-def look(seen: Look) -> Found:
-    """Findings on storage."""
-    yield from _mounted(seen)
-    yield from _memory_file_system(seen)
-    yield from _dirty(seen)
-    yield from _io_uring(seen)
-    drives = below(seen)
-    yield from _scheduler(drives)
-    yield from _links(drives)
-    yield from _health(drives)
-
-
+@finding(
+    "mounted-target",
+    effect="the file system reads and writes the same drive: IOPS and bandwidth are lower, latency is higher; "
+    "asct does not write to such a device",
+    touches=_STORAGE,
+    source="mount(8)",
+)
 def _mounted(seen: Look) -> Found:
     """Devices that are to be opened and carry a mounted file system: one that is written is refused besides."""
     wanted = seen.wanted
@@ -42,22 +37,23 @@ def _mounted(seen: Look) -> Found:
         places = [place for one in parts for place in one.mounted_at]
         if not places:
             continue
-        yield Disturbance(
-            name="mounted-target",
+        yield Seen(
             title=f"{path} mounted",
             seen=f"{path} ({name}) carries {', '.join(places)}",
-            effect="the file system reads and writes the same drive: IOPS and bandwidth are lower, latency is higher; "
-            "asct does not write to such a device",
-            touches=_STORAGE,
             sure="likely",
             why="whoever uses the file system meanwhile",
             advice="take another drive: this one carries the system"
             if "/" in places
             else f"{shlex.join(['umount', *places])}, if nothing needs it, and mount it again afterwards",
-            source="mount(8)",
         )
 
 
+@finding(
+    "memory-file-system",
+    effect="files there are in memory: what is measured on them is memory and the kernel, no drive",
+    touches=_STORAGE,
+    source="tmpfs(5)",
+)
 def _memory_file_system(seen: Look) -> Found:
     kind = seen.facts.work_filesystem
     if kind is None:
@@ -70,66 +66,69 @@ def _memory_file_system(seen: Look) -> Found:
     held = [f"{place} ({kind})" for place, kind in kinds.items() if kind in _IN_MEMORY]
     if not held:
         return
-    yield Disturbance(
-        name="memory-file-system",
+    yield Seen(
         title="temporary files in memory",
         seen=f"in memory: {', '.join(held)}",
-        effect="files there are in memory: what is measured on them is memory and the kernel, no drive",
-        touches=_STORAGE,
         sure="certain",
         why="this kind of file system has no drive below it",
         advice="give the host a `workdir` on the drive that is meant, or name files on it",
-        source="tmpfs(5)",
     )
 
 
+@finding(
+    "dirty-pages",
+    effect="the kernel writes them to the drives while these are measured: IOPS and bandwidth are lower, latency "
+    "is higher",
+    touches=_STORAGE,
+    source="Linux, Documentation/admin-guide/sysctl/vm.rst (dirty_expire_centisecs)",
+)
 def _dirty(seen: Look) -> Found:
-    waiting = seen.facts.memory.dirty_bytes
-    if waiting is None:
-        yield from seen.unseen("pages to be written back", "memory.dirty_bytes")
-    if waiting is None or waiting < _DIRTY:
+    waiting = seen.known(seen.facts.memory.dirty_bytes, "pages to be written back", "memory.dirty_bytes")
+    if waiting < _DIRTY:
         return
-    yield Disturbance(
-        name="dirty-pages",
+    yield Seen(
         title=f"{format_quantity(waiting, 'B')} of dirty pages",
         seen=f"{format_quantity(waiting, 'B')} of the file cache are newer than the drives",
-        effect="the kernel writes them to the drives while these are measured: IOPS and bandwidth are lower, latency "
-        "is higher",
-        touches=_STORAGE,
         sure="likely",
         why="they are written within some thirty seconds, to whichever drive they belong",
         fix=["sync"],
         advice="there is nothing to undo",
         scripted=True,
-        source="Linux, Documentation/admin-guide/sysctl/vm.rst (dirty_expire_centisecs)",
     )
 
 
+@finding(
+    "io-uring",
+    effect="fio takes libaio where the plan leaves the choice (engine: auto): more CPU time for each request, so "
+    "IOPS of fast drives are lower and not to be compared with hosts that have it; `engine: io_uring` fails",
+    touches=["storage.iops", "storage.latency", "storage.cpu"],
+    source="Linux, Documentation/admin-guide/sysctl/kernel.rst (io_uring_disabled)",
+)
 def _io_uring(seen: Look) -> Found:
     facts = seen.facts
-    if facts.io_uring is None:
-        yield from seen.unseen("io_uring", "io_uring")
-    if facts.io_uring is not False:
+    if seen.known(facts.io_uring, "io_uring", "io_uring"):
         return
     limit = facts.io_uring_disabled
     setting = Setting(path="/proc/sys/kernel/io_uring_disabled", value="0", was=str(limit))
-    yield scripted(
-        [setting] if limit else [],
-        name="io-uring",
+    yield Seen(
         title="io_uring not allowed",
         seen=f"kernel.io_uring_disabled is {limit}" if limit else "an io_uring cannot be made by the account",
-        effect="fio takes libaio where the plan leaves the choice (engine: auto): more CPU time for each request, so "
-        "IOPS of fast drives are lower and not to be compared with hosts that have it; `engine: io_uring` fails",
-        touches=["storage.iops", "storage.latency", "storage.cpu"],
         sure="possible",
         why="only fast drives are limited by it; it may have been switched off for safety",
         advice="" if limit else "a filter of system calls (container, seccomp) or a kernel without it refuses",
-        source="Linux, Documentation/admin-guide/sysctl/kernel.rst (io_uring_disabled)",
+        settings=[setting] if limit else [],
     )
 
 
-def _scheduler(drives: list[BlockDevice]) -> Found:
-    slow = [one for one in drives if one.scheduler and one.scheduler not in _LIGHT and one.rotational is False]
+@finding(
+    "io-scheduler",
+    effect="the scheduler works on each request, one at a time for each drive: bfq some 2 µs on a CPU of 2011, "
+    "which is at most half a million requests a second; IOPS are lower, latency is higher",
+    touches=["storage.iops", "storage.latency", "storage.cpu"],
+    source="Linux, Documentation/block/bfq-iosched.rst (1.9 µs, i7-2760QM), switching-sched.rst",
+)
+def _scheduler(seen: Look) -> Found:
+    slow = [one for one in below(seen) if one.scheduler and one.scheduler not in _LIGHT and one.rotational is False]
     if not slow:
         return
     settings = [
@@ -137,52 +136,53 @@ def _scheduler(drives: list[BlockDevice]) -> Found:
         for one in slow
         if _NAME.fullmatch(one.name)
     ]
-    yield scripted(
-        settings,
-        name="io-scheduler",
+    yield Seen(
         title=f"scheduler {', '.join(sorted({one.scheduler or '' for one in slow}))}",
         seen=", ".join(f"{one.name}: {one.scheduler}" for one in slow),
-        effect="the scheduler works on each request, one at a time for each drive: bfq some 2 µs on a CPU of 2011, "
-        "which is at most half a million requests a second; IOPS are lower, latency is higher",
-        touches=["storage.iops", "storage.latency", "storage.cpu"],
         sure="likely",
         why="slow drives are not limited by it",
-        source="Linux, Documentation/block/bfq-iosched.rst (1.9 µs, i7-2760QM), switching-sched.rst",
+        settings=settings,
     )
 
 
-def _links(drives: list[BlockDevice]) -> Found:
-    slow = [one for one in drives if one.link and one.link_max and one.link != one.link_max]
+@finding(
+    "pcie-link",
+    effect="the link bounds the bandwidth of the drive: sequential reads and writes are lower",
+    touches=["storage.bandwidth", "storage.iops"],
+    source="Linux, Documentation/ABI/testing/sysfs-bus-pci (current_link_speed, max_link_speed)",
+)
+def _links(seen: Look) -> Found:
+    slow = [one for one in below(seen) if one.link and one.link_max and one.link != one.link_max]
     if not slow:
         return
-    yield Disturbance(
-        name="pcie-link",
+    yield Seen(
         title=f"slow link of {', '.join(one.name for one in slow)}",
         seen="; ".join(f"{one.name}: {one.link}, it could {one.link_max}" for one in slow),
-        effect="the link bounds the bandwidth of the drive: sequential reads and writes are lower",
-        touches=["storage.bandwidth", "storage.iops"],
         sure="likely",
         why="a link may also be slow to save power while the drive rests",
         advice="see whether the slot has the lanes and the generation, and whether the card sits well",
-        source="Linux, Documentation/ABI/testing/sysfs-bus-pci (current_link_speed, max_link_speed)",
     )
 
 
-def _health(drives: list[BlockDevice]) -> Found:
-    ill = [f"{one.name}: {', '.join(words)}" for one in drives if one.nvme and (words := list(_complaints(one.nvme)))]
+@finding(
+    "drive-health",
+    effect="a drive that is worn out, too warm or out of spare blocks works slower, or refuses writes: IOPS and "
+    "bandwidth are lower, latency has outliers",
+    touches=_STORAGE,
+    source="NVM Express Base Specification, SMART / Health Information log (02h)",
+)
+def _health(seen: Look) -> Found:
+    ill = [
+        f"{one.name}: {', '.join(words)}" for one in below(seen) if one.nvme and (words := list(_complaints(one.nvme)))
+    ]
     if not ill:
         return
-    yield Disturbance(
-        name="drive-health",
+    yield Seen(
         title="drives that are not well",
         seen="; ".join(ill),
-        effect="a drive that is worn out, too warm or out of spare blocks works slower, or refuses writes: IOPS and "
-        "bandwidth are lower, latency has outliers",
-        touches=_STORAGE,
         sure="likely",
         why="the drive says so itself",
         advice="cool it or replace it before its results are compared",
-        source="NVM Express Base Specification, SMART / Health Information log (02h)",
     )
 
 

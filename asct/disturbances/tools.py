@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances.build import Found, Look
-from asct.sdk.disturbance import Disturbance
+from asct.disturbances.build import Found, Look, Seen, finding
 
 PACKAGES: Final[dict[str, str]] = {
     "blkdiscard": "util-linux", "fio": "fio", "hdparm": "hdparm", "mpstat": "sysstat", "numactl": "numactl",
@@ -21,23 +20,21 @@ _USES: Final = {
 }
 
 
-def look(seen: Look) -> Found:
-    """A finding for each missing program: of those that are wanted, or else of the usual ones."""
+@finding("no-program", touches=["storage"], source="PATH; packages.debian.org")
+def _missing(seen: Look) -> Found:
     facts = seen.facts
     names = _USUAL if seen.wanted is None else seen.wanted.tools
     for name in names:
         if name in facts.tools or name not in PACKAGES:
             continue
-        yield Disturbance(
+        yield Seen(
+            effect=_USES.get(name, "what it adds to the results is missing"),
             name=f"no-{name.replace('_', '-')}",
             title=f"{name} missing",
             seen=f"there is no {name} on the PATH of the account",
-            effect=_USES.get(name, "what it adds to the results is missing"),
-            touches=["storage"],
             sure="certain",
             why="it was looked for",
             fix=[f"apt-get install {PACKAGES[name]}"],
             undo=[f"apt-get remove {PACKAGES[name]}"],
             advice="the command is Debian's; other systems have the package under this or a similar name",
-            source=f"Debian package {PACKAGES[name]}",
         )

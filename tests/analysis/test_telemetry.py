@@ -111,4 +111,5 @@ def test_headlines_tell_that_the_host_was_noisy(tmp_path: Path) -> None:
         body = json.loads(path.read_text())
         body["telemetry"] = {"state": "noisy", "reasons": []}
         path.write_text(json.dumps(body))
-    assert {item.label: item.doubt for item in build(open_view(root, Fakes())).headlines}["DRAM latency"] == "noisy host"
+    noisy = build(open_view(root, Fakes())).headlines
+    assert {item.label: item.doubt for item in noisy}["DRAM latency"] == "noisy host"
