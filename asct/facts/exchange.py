@@ -21,18 +21,20 @@ def script() -> str:
     """The script for `sh -s TOKEN WORK CACHE`. WORK is the folder of a session and CACHE the account's; without CACHE
     one only looks: WORK need not exist, and the script finds the cache by itself.
 
-    grep prints each line behind its path, so one process reads all files, and one of awk packs and bounds them. Asking
-    all programs what they are takes half a second, so their answers are kept in the account's cache, until the host is
-    started again or one of the programs is another file.
+    grep prints each line behind its path, so one process reads all files, and one of awk packs and bounds them and
+    whatever else is said. Asking all programs what they are takes half a second, so their answers are kept in the
+    account's cache, until the host is started again or one of the programs is another file. Each program that is
+    started here costs every host more than a millisecond: what one can do is not done by two.
     """
     lasting = _lasting()
     digest = hashlib.sha256(lasting.encode()).hexdigest()[:12]
     tools = " ".join(name for name, _ in TOOLS)
-    awk = _AWK % {"cpu": CPU, "lines": MOST_LINES, "bytes": MOST_BYTES}
+    awk = _AWK % {"cpu": CPU, "lines": MOST_LINES, "bytes": MOST_BYTES, "secret": SECRET_OPTION}
     return "\n".join(
         [
             _BEGIN,
             MOST,
+            f"program={_quoted(awk)}",
             *(_giver(number, folders) for number, folders in enumerate(FOLDERS)),
             "paths() {",
             f"printf '%s\\0' {' '.join(FILES)}",
@@ -41,10 +43,12 @@ def script() -> str:
                 for number, folders in enumerate(FOLDERS)
             ),
             "}",
+            "gather() {",
             *(f"excess {folders.field} {folders.most} {' '.join(folders.patterns)}" for folders in FOLDERS),
             'printf "%s files -\\n" "$token"',
-            f"paths | xargs -0 grep '' /dev/null 2>/dev/null | {_VEIL} | pack {_quoted(awk)}",
+            "paths | xargs -0 grep -s '' /dev/null",
             *_runs(COMMANDS),
+            "}",
             lasting,
             _KEPT % {"digest": digest, "tools": tools},
             'printf "%s over -\\n" "$token"',
@@ -87,15 +91,13 @@ def _quoted(text: str) -> str:
 
 
 MOST = """\
-most() {
-    if command -v awk >/dev/null; then
-        awk -v mark="$token left $1" -v most="$2" 'NR <= most; END { if (NR > most) print mark, NR - most }'
-    else cat; fi
-}"""
+most() { [ -z "$packed" ] || printf '%s most %s %s\\n' "$token" "$1" "$2"; }"""
 """The function of the shell that a command bounds its lines with."""
 
 _BEGIN = """\
-LC_ALL=C; export LC_ALL; umask 077; token=$1 work=$2 cache=$3 spare=$2
+LC_ALL=C; export LC_ALL; umask 077; token=$1 work=$2 cache=$3 spare=$2 packed=
+nl='
+'
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 if [ -z "$cache" ]; then
     case ${XDG_CACHE_HOME:-} in
@@ -149,16 +151,17 @@ lane() {
     cat
     printf '%s\\n' "$found"
 }
-pack() { if command -v awk >/dev/null; then awk -v token="$token" "$1"; else cat; fi; }"""
-
-# Mounts may name who they are for, with a password (ftp://user:password@server, a file system of FUSE): it never leaves
-# the host. The parser does the same with what comes from a copy of /proc (mounts.veiled).
-_VEIL = f"""\
-sed -E -e '/^\\/proc\\/self\\/mount/!b' -e 's/\\/\\/[^ ]*@/\\/\\/***@/g' \\
-    -e 's/{SECRET_OPTION}/\\1=***/g'"""
+if command -v awk >/dev/null; then packed=1; fi
+pack() {
+    if [ -n "$packed" ]; then awk -v token="$token" "$program" "$@"; else grep -v '^/proc/self/mount'; fi
+}"""
 
 # What many CPUs have in common is printed once, behind their numbers: of the files of each CPU, and of the blocks of
-# /proc/cpuinfo, where lines such as the flags are long.
+# /proc/cpuinfo, where lines such as the flags are long. What commands say passes through, bounded where they ask for
+# it; so do the answers that were kept, which get the token of this exchange.
+# Mounts may name who they are for, with a password (ftp://user:password@server, a file system of FUSE): it never leaves
+# the host, and without awk mounts do not. The parser does the same with what comes from a copy of /proc
+# (mounts.veiled).
 _AWK = """
 function run(key) { return from[key] == to[key] ? from[key] : from[key] "-" to[key] }
 function add(group, owner, line, key) {
@@ -174,14 +177,45 @@ function add(group, owner, line, key) {
     to[key] = owner
 }
 function tell(kind, group, i, key) {
+    if (!(group in lines)) return
     print token " " kind " " group
     for (i = 1; i <= lines[group]; i++) {
         key = group SUBSEP known[group, i]
         print runs[key] run(key) " " known[group, i]
     }
 }
+function veiled(text, done, found) {
+    gsub("//[^ ]*@", "//***@", text)
+    while (match(text, "%(secret)s")) {
+        found = substr(text, RSTART, RLENGTH)
+        done = done substr(text, 1, RSTART - 1) substr(found, 1, index(found, "=")) "***"
+        text = substr(text, RSTART + RLENGTH)
+    }
+    return done text
+}
 BEGIN { cpu = "%(cpu)s/cpu"; info = "/proc/cpuinfo"; block = 0 }
+kept {
+    if (FNR > 2) print (index($0, kept " ") == 1 ? token substr($0, length(kept) + 1) : $0)
+    next
+}
+index($0, token " ") == 1 {
+    if ($2 == "most") { field = $3; most = $4; taken = 0; next }
+    if ($2 == "end" && most) {
+        if (last == "") taken--
+        if (taken > most) print token " left " field " " (taken - most)
+        most = 0
+    }
+    if ($2 != "left") section = $2
+    print
+    next
+}
+section != "files" {
+    last = $0
+    if (!most || ++taken <= most) print
+    next
+}
 {
+    if (index($0, "/proc/self/mount") == 1) $0 = veiled($0)
     colon = index($0, ":")
     path = substr($0, 1, colon - 1)
     if (path == info) {
@@ -199,8 +233,9 @@ END {
     tell("numbered", cpu)
 }"""
 
-# The first line of the kept file says what its answers hold for, the second the token that they were marked with: it
-# goes into a command of sed, so that nothing else may stand there.
+# The first line of the kept file says what its answers hold for, the second the token that they were marked with, which
+# goes into a command of sed, so that nothing else may stand there, and whether a trial of io_uring is still to be made.
+# The numbers of name spaces are those of the files in /proc, whose times say nothing.
 _KEPT = """\
 boot= host= limit=
 [ ! -r /proc/sys/kernel/random/boot_id ] || read -r boot </proc/sys/kernel/random/boot_id
@@ -210,37 +245,51 @@ boot= host= limit=
 case $host in
 */*) boot= ;;
 esac
-set -f
-paths=$(for name in %(tools)s; do command -v "$name"; done)
-set -- %(digest)s "$boot" "$limit" "$(ulimit -l)" \\
-    $(readlink /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/ipc 2>/dev/null) \\
-    $([ -z "$paths" ] || ls -lniL $paths 2>/dev/null)
-key="$*" kept="$cache/facts-$host" known= marked= found=
-{ [ -f "$kept" ] && [ -r "$kept" ] && [ -O "$kept" ]; } && { IFS= read -r known; IFS= read -r marked; } <"$kept"
-case $marked in
-*[!A-Za-z0-9-]*) known= ;;
-esac
-if [ -n "$boot" ] && [ "$known" = "$key" ]; then
-    found=$(sed "1,2d; s/^$marked /$token /" "$kept")
-else
-    found=$(lasting)
-    known=
-fi
-printf '%%s\\n' "$found"
-case $found in
-*" end io_uring 0"*) ;;
-*" command fio-engines"*io_uring*)
-    if [ -n "$spare" ]; then
-        tried=$(trial)
-        printf '%%s\\n' "$tried"
-        case $tried in
-        *" end io_uring 0") found="$found
-$tried" known= ;;
+kept="$cache/facts-$host" key="%(digest)s $boot $limit" known= marked= state=
+judge() {
+    set -f
+    IFS=$nl
+    set -- $(for name in %(tools)s; do command -v "$name"; done)
+    for line in $(ulimit -l; ls -lniL /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/ipc "$@" 2>/dev/null); do
+        case $line in
+        */proc/self/ns/*) line=${line#"${line%%%%[! ]*}"}; line="${line%%%% *} ${line##*/}" ;;
         esac
-    fi ;;
+        key="$key $line"
+    done
+    unset IFS
+    set +f
+}
+judge
+if [ -f "$kept" ] && [ -r "$kept" ] && [ -O "$kept" ]; then
+    { IFS= read -r known; read -r marked state; } <"$kept"
+fi
+case $state/$marked in
+settled/*[!A-Za-z0-9-]* | open/*[!A-Za-z0-9-]* | */) known= ;;
+settled/* | open/*) [ -n "$boot" ] && [ "$known" = "$key" ] || known= ;;
+*) known= ;;
 esac
-if [ -z "$known" ] && [ -n "$boot" ]; then
-    part=$kept.$$
-    if { printf '%%s\\n' "$key" "$token" "$found" >"$part"; } 2>/dev/null; then mv -f -- "$part" "$kept"
-    else rm -f -- "$part"; fi
+if [ -n "$known" ] && [ -n "$packed" ] && [ "$state" = settled ]; then
+    gather | pack - kept="$marked" "$kept"
+else
+    gather | pack
+    if [ -n "$known" ]; then found=$(sed "1,2d; s/^$marked /$token /" "$kept"); else found=$(lasting | pack); fi
+    printf '%%s\\n' "$found"
+    state=settled
+    case $found in
+    *" end io_uring 0"*) ;;
+    *" command fio-engines"*io_uring*)
+        state=open
+        if [ -n "$spare" ]; then
+            tried=$(trial)
+            printf '%%s\\n' "$tried"
+            case $tried in
+            *" end io_uring 0") found=$found$nl$tried known= state=settled ;;
+            esac
+        fi ;;
+    esac
+    if [ -z "$known" ] && [ -n "$boot" ]; then
+        part=$kept.$$
+        if { printf '%%s\\n' "$key" "$token $state" "$found" >"$part"; } 2>/dev/null; then mv -f -- "$part" "$kept"
+        else rm -f -- "$part"; fi
+    fi
 fi"""

@@ -21,5 +21,5 @@ class Folders:
 
 
 Command = tuple[str, str]
-"""A name and the text for a shell, a constant. It bounds what it prints by itself: `| most FIELD 500` takes so many
-lines and counts the rest for the fact FIELD."""
+"""A name and the text for a shell, a constant. It bounds what it prints by itself: `most FIELD 500;` before it takes
+so many lines and counts the rest for the fact FIELD."""

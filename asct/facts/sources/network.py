@@ -44,7 +44,7 @@ if [ ! -e /proc/1/ns/net ]; then echo unreadable
 elif [ /proc/1/ns/net -ef /proc/self/ns/net ]; then echo first; else echo own; fi"""
 
 COMMANDS: tuple[Command, ...] = (
-    ("addresses", "ip -o addr 2>/dev/null | most network.addresses 1000"),
+    ("addresses", "most network.addresses 1000; ip -o addr 2>/dev/null || true"),
     ("routes", _ROUTES),
     ("network-namespace", _NAMESPACE),
 )

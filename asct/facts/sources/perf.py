@@ -38,8 +38,8 @@ COMMANDS: tuple[Command, ...] = ()
 LASTING: tuple[Command, ...] = (
     (
         "counters",
-        'dmesg 2>&1 | grep -E "not permitted|counters available|[.][.][.] generic (registers|counters|bitmap):"'
-        " | most perf.counters 20",
+        "most perf.counters 20; dmesg 2>&1 |"
+        ' grep -E "not permitted|counters available|[.][.][.] generic (registers|counters|bitmap):" || true',
     ),
     ("perf-features", "if command -v perf >/dev/null; then perf version --build-options 2>/dev/null; fi"),
 )

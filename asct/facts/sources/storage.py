@@ -91,13 +91,12 @@ done
 
 # /dev/mapper and disks that are not NVMe: serial numbers, full names and buses are only in the data base of udev.
 _UDEV = """\
-if [ -d /run/udev/data ]; then
-grep -E "^E:ID_(BUS|MODEL_ENC|REVISION|SERIAL_SHORT)=" /run/udev/data/b[0-9]* /dev/null |
-most block_devices.udev 4000; fi"""
+if [ -d /run/udev/data ]; then most block_devices.udev 4000
+grep -E "^E:ID_(BUS|MODEL_ENC|REVISION|SERIAL_SHORT)=" /run/udev/data/b[0-9]* /dev/null || true; fi"""
 
 # Of local file systems alone: one of the network whose server is away would hold everything up, and so would one of
 # FUSE whose process hangs, which only SIGKILL gets past.
-_SPACE = "timeout -s KILL 5 df -P -k -l 2>/dev/null | most mounts.size_bytes 1000"
+_SPACE = "most mounts.size_bytes 1000; timeout -s KILL 5 df -P -k -l 2>/dev/null || true"
 
 # Only root may ask a drive, and nvme-cli has to be there; the sensors of hwmon need neither.
 _HEALTH = """\
