@@ -2,6 +2,8 @@
 VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
+# Tests start asct hundreds of times: none of them has to compile its modules again, also where the environment says so.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: quickstart test lint unit test-machines chaos bench bench-memory bench-storage bench-hosts setup-run setup-test clean
 
@@ -17,7 +19,7 @@ lint: setup-test
 	$(BIN)/lint-imports --no-cache
 
 unit: setup-test
-	$(BIN)/pytest -n 2 tests
+	$(BIN)/pytest -n 5 tests
 
 test-machines: setup-test ## the tests on guests with several NUMA nodes alone
 	$(BIN)/pytest -n 0 tests/machines

@@ -1,7 +1,9 @@
-"""Tests that count what the whole machine shares have it for themselves; all others run side by side.
+"""Tests that count what the whole machine shares have it for themselves; all others run side by side. Of those that
+compute no more than two run at a time: more of them hurt each other where rates are measured.
 
-Two locks, since a lock of many readers is never free for long: who wants the machine alone keeps the door, and nobody
-enters the room any more.
+Two locks for the machine, since a lock of many readers is never free for long: who wants it alone keeps the door, and
+nobody enters the room any more. A turn is taken last and by nobody who then waits for the machine, so the two cannot
+wait for each other.
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+TURNS = 2
+"""Tests of a run that compute at a time."""
 _PLACES = ("door", "room")
+_LOOK_S = 0.005
 
 
 @contextmanager
@@ -30,3 +36,33 @@ def machine(folder: Path | None = None, *, alone: bool) -> Iterator[None]:
     finally:
         os.close(room)
         os.close(door)
+
+
+@contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """Within it at most `TURNS` tests compute, of those that share this folder."""
+    with ExitStack() as held:
+        with _locked(folder / "queue"):  # the first of those that wait looks for one, the others sleep
+            while not any(_taken(folder / f"turn{number}", held) for number in range(TURNS)):
+                time.sleep(_LOOK_S)
+        yield
+
+
+@contextmanager
+def _locked(path: Path, kind: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Raises BlockingIOError when others have it and `kind` says not to wait."""
+    file = os.open(path, os.O_CREAT | os.O_RDONLY)
+    try:
+        fcntl.flock(file, kind)
+        yield
+        fcntl.flock(file, fcntl.LOCK_UN)  # also where a process that a test left behind has it open
+    finally:
+        os.close(file)
+
+
+def _taken(path: Path, held: ExitStack) -> bool:
+    try:
+        held.enter_context(_locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True

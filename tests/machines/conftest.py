@@ -1,4 +1,5 @@
-"""Guests, started once for all tests of this folder: those with several nodes all at the same time, the lab apart."""
+"""Guests, started once for all tests of this folder and ended with them: those with several nodes all at the same time,
+the lab apart."""
 
 from __future__ import annotations
 
@@ -57,39 +58,39 @@ def running(machines: Sequence[Machine]) -> Iterator[dict[str, Guest]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def guests() -> Iterator[dict[str, Guest]]:
     """All machines with several nodes by name."""
     with running(MACHINES) as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab() -> Iterator[Guest]:
     """The machine with drives in all states."""
     with running([LAB_MACHINE]) as started:
         yield started["lab"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pair(guests: dict[str, Guest]) -> Guest:
     """x86-64, two nodes of a CPU each."""
     return guests["pair"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def three(guests: dict[str, Guest]) -> Guest:
     """x86-64, two nodes of two CPUs, and one of memory alone."""
     return guests["three"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def arm(guests: dict[str, Guest]) -> Guest:
     """aarch64 with SVE, two nodes of a CPU each."""
     return guests["arm"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def narrow(guests: dict[str, Guest]) -> Guest:
     """x86-64 with a plain account, little memory, no huge pages, CPU 1 offline and CPU 4 outside of the mask."""
     return guests["narrow"]
