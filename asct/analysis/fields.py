@@ -58,6 +58,21 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[str]]:
+    """The names of the entries of each list of parts (`block_devices`, `cpu.logical`) and of parts by name (`tools`),
+    by its path. Those inside of entries are not told: they belong to these."""
+    found: dict[str, list[str]] = {}
+    for key, value in document.items():
+        path = f"{above}.{key}" if above else str(key)
+        if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+            found[path] = _names(value)
+        elif isinstance(value, Mapping) and value and all(isinstance(item, Mapping) for item in value.values()):
+            found[path] = [str(name) for name in value]
+        elif isinstance(value, Mapping):
+            found |= collections(value, path)
+    return found
+
+
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
     """What entries are known by, their number where they have no name; one that another had before says so."""
     taken: Counter[str] = Counter()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from asct.analysis.fields import Difference, differences
+from asct.analysis.folding import Sides, folded, gathered, whole_line
 from asct.analysis.grid import plain
 from asct.cli.asked import ReportAsked
 from asct.cli.files import csv_text, write_texts
@@ -18,8 +18,6 @@ from asct.sdk.facts import HostFacts
 
 SCHEMA = "asct.facts_comparison/1"
 _COLUMNS = ("field", "base", "other", "moves")
-_MOST = 24
-"""Lines of one part (`cpu.logical`): machines of another size differ in each of their CPUs."""
 
 
 def publish(settings: Settings, asked: ReportAsked, base: HostFacts, other: HostFacts) -> None:
@@ -49,31 +47,23 @@ def _lines(base: HostFacts, other: HostFacts, found: Sequence[Difference], setti
     shown = [one for one in found if all_of_them or not one.moves]
     hidden = len(found) - len(shown)
     lines = wrapped(f"{_when(base)} -> {_when(other)}: {counted(len(shown), 'field')} differ", width, "")
-    for title, group in groupby(shown, key=lambda one: one.field.partition(".")[0]):
-        lines += ["", plain(title)]
-        for _, part in groupby(group, key=lambda one: one.field.split(".")[:2]):
-            lines += _part(list(part), width, len(title) + 1, all_of_them)
+    for title, texts in _each(shown) if all_of_them else folded(shown, _sides(base, other)):
+        lines += ["", plain(title), *(line for text in texts for line in wrapped(plain(text), width))]
     if hidden:
         note = f"{counted(hidden, 'field')} that move by themselves (temperatures, free memory) differ too: see -v"
         lines += ["", *wrapped(note, width, "")]
     return lines
 
 
-def _part(found: Sequence[Difference], width: int, title: int, all_of_them: bool) -> list[str]:
-    most = len(found) if all_of_them or len(found) <= _MOST else _MOST - 1
-    lines = []
-    for one in found[:most]:
-        name = one.field[title:] or one.field
-        lines += wrapped(plain(f"{name}: {_value(one.base)} -> {_value(one.other)}"), width)
-    if most < len(found):
-        lines += wrapped(f"and {len(found) - most} more like these: see -v", width)
-    return lines
+def _each(found: Sequence[Difference]) -> Iterator[tuple[str, list[str]]]:
+    for title, group in gathered(found, lambda one: one.field.partition(".")[0]):
+        yield title, [whole_line(one, title) for one in group]
 
 
-def _value(value: Any) -> str:
-    if value is None:
-        return "not known"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _sides(base: HostFacts, other: HostFacts) -> Sides:
+    documents = [facts.model_dump(mode="json", by_alias=True) for facts in (base, other)]
+    names = (base.host, other.host) if base.host != other.host else ("the first", "the second")
+    return Sides(names, *documents)
 
 
 def _when(facts: HostFacts) -> str:
