@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 from asct.analysis.disturbed import FindingCard, Findings, Mention, beside, findings_of
@@ -101,8 +102,9 @@ class Report:
     """When, what and with which asct: the line below the title and the appendix."""
 
 
+@lru_cache(maxsize=1)
 def build(view: RunView) -> Report:
-    """The content of a report on one run."""
+    """The content of a report on one run, made once for all formats of the same view."""
     run = view.run
     slugs = distinct(slug(name) for name in view.ids())
     findings = findings_of(view)

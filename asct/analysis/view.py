@@ -75,9 +75,10 @@ class JobView:
         return self.benchmark.title if self.benchmark else self.entry.benchmark
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """Everything that a report shows. `plan_text` has no control characters; `notes` says what could not be read."""
+    """Everything that a report shows, equal to itself only. `plan_text` has no control characters; `notes` says what
+    could not be read."""
 
     root: Path
     run: Run
