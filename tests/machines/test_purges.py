@@ -16,9 +16,11 @@ from tests.machines.test_drives import consent, entry, plan
 pytestmark = [pytest.mark.machines, pytest.mark.fio]
 
 SHORT: dict[str, Any] = {
-    "block_sizes": ["4K", "512"], "mixes": [0], "dependent": ["4K:0"], "round_time": "500ms", "window": 2,
-    "excursion": 100, "slope": 100, "steady_volume": 0, "numjobs": 1, "iodepth": 4, "precondition": 1,
+    "mixes": [0], "dependent": ["4K:0"], "round_time": "500ms", "window": 2, "excursion": 100, "slope": 100,
+    "steady_volume": 0, "numjobs": 1, "iodepth": 4, "precondition": 1, "active_range": "4M",
 }  # fmt: skip
+SIZES = {"good": ["4K", "512"], "large": ["4K", "512"]}
+"""Of blocks; the others have one of 4 KiB alone."""
 NVME = {"good": GOOD, "pair": PAIR, "large": LARGE_SECTORS}
 
 
@@ -26,8 +28,10 @@ NVME = {"good": GOOD, "pair": PAIR, "large": LARGE_SECTORS}
 def purged(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that purges by what each drive allows."""
     blank = scsi_disk("slow")
-    entries = [entry(name, drive.disk(), "storage-iops", **SHORT) for name, drive in NVME.items()]
-    entries.append(entry("scsi", blank, "storage-iops", **SHORT))
+    disks = {name: drive.disk() for name, drive in NVME.items()} | {"scsi": blank}
+    entries = [
+        entry(name, disk, "storage-iops", block_sizes=SIZES.get(name, ["4K"]), **SHORT) for name, disk in disks.items()
+    ]
     consents = [consent(drive.disk(), drive.serial) for drive in NVME.values()]
     consents.append(consent(blank, scsi_serial("slow")))
     lab.sh(f"printf asct | dd of={PAIR.disk(2)} bs=512 seek=100 conv=notrunc,fsync 2>/dev/null")
