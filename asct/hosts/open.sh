@@ -6,11 +6,23 @@ umask 077
 journal= live=1
 exec 4>&1
 
-# A folder of this account, made when missing; not a link, and nobody else may rename what lies in it.
+# Where kernels are kept when the account has a folder for such things.
+case ${XDG_CACHE_HOME:-} in
+/*) cache=$XDG_CACHE_HOME/asct ;;
+*) cache=${HOME:+$HOME/.cache/asct}; [ -d "${HOME:-}" ] || cache= ;;
+esac
+
+# A folder of this account, made when missing; not a link, and nobody else may rename what lies in it. One ls lists
+# those that are there before, as a rule all that is needed.
 usable() {
     [ -e "$1" ] || mkdir -p -- "$1" 2>/dev/null
     [ ! -h "$1" ] && [ -d "$1" ] && [ -O "$1" ] && [ -w "$1" ] || return 1
-    mode_of=$(ls -ld -- "$1")
+    case $listed in
+    *" $1$nl"*) ;;
+    *) listed=$(ls -ld -- "$1")$nl ;;
+    esac
+    mode_of=${listed%%" $1$nl"*}
+    mode_of=${mode_of##*"$nl"}
     case $mode_of in
     ?????w???[!tT]* | ????????w[!tT]*) return 1 ;;
     esac
@@ -21,6 +33,7 @@ while read -r name real uid rest; do
 done </proc/self/status
 boot=
 [ ! -r /proc/sys/kernel/random/boot_id ] || IFS= read -r boot </proc/sys/kernel/random/boot_id
+listed=$(ls -ld -- "$base" ${cache:+"$cache"} 2>/dev/null)$nl
 found=
 for place in "$base" "$base-$uid" "$base/asct-$uid"; do
     if usable "$place"; then
@@ -29,7 +42,8 @@ for place in "$base" "$base-$uid" "$base/asct-$uid"; do
     fi
 done
 [ -n "$found" ] || fail "no folder of this account can be made at $base"
-found=$(cd -P -- "$found" && pwd)
+cd -P -- "$found" || fail "cannot enter the folder $found"
+found=$PWD
 
 # What is left of others: a folder without a session whose connection (process, start time, boot) is gone, and one with
 # results that nobody came for in a week, or of another boot: power may have gone before all of them were on the disk.
@@ -71,12 +85,7 @@ else
     printf '%s' "$runner" 2>/dev/null >"$work/.runner" || unwritable
 fi
 
-cache=
-case ${XDG_CACHE_HOME:-} in
-/*) usable "$XDG_CACHE_HOME/asct" && cache=$XDG_CACHE_HOME/asct ;;
-*) [ -n "${HOME:-}" ] && [ -d "$HOME" ] && usable "$HOME/.cache/asct" && cache=$HOME/.cache/asct ;;
-esac
-if [ -z "$cache" ]; then
+if [ -z "$cache" ] || ! usable "$cache"; then
     cache=$found/cache
     usable "$cache" || fail "cannot make the folder $cache"
 fi
@@ -84,11 +93,11 @@ case $mode_of in
 ????------*) ;;
 *) chmod go= -- "$cache" || fail "cannot make the folder $cache private" ;;
 esac
-say "work $work"
-say "cache $(cd -P -- "$cache" && pwd)"
+cd -P -- "$cache" || fail "cannot enter the folder $cache"
+posix=
 case ${SHELL##*/} in
-sh | dash | ash | bash) say "shell posix" ;;
+sh | dash | ash | bash) posix="shell posix" ;;
 esac
-say "ready"
+printf 'asct:%s\n' "work $work" "cache $PWD" ${posix:+"$posix"} ready # in one write, for each is a message of ssh
 root=$work
 [ -z "$owner" ] || begin "$owner"

@@ -79,7 +79,8 @@ leads_group() {
 }
 
 # ---- the session
-# Nothing that leads to a task is started in the background: a shell lets such a program ignore SIGINT for good.
+# Nothing that leads to a task is started in the background: a shell lets such a program ignore SIGINT for good. So the
+# shell that hears is, and the first one watches the one that works.
 
 # begin OWNER, with $boot and $uid: the runner of this session, started unless it runs; this shell hands on to it what asct says.
 begin() {
@@ -105,7 +106,9 @@ hand_on() {
 }
 
 lock() {
-    leader=$(command -v setsid) && command -v flock >/dev/null || fail "flock and setsid are needed (util-linux)"
+    leader=/usr/bin/setsid
+    [ -x "$leader" ] || leader=$(command -v setsid) && command -v flock >/dev/null ||
+        fail "flock and setsid are needed (util-linux)"
     exec 6<"$root/.session"
     end_leftovers
     if [ ! -e "$LOCK" ]; then ( umask 0; set -C; : >"$LOCK" ) 2>/dev/null; fi
@@ -139,17 +142,14 @@ end_all() {
 # that waits for the end of the runner has descriptor 6 alone.
 strays() {
     strays=
-    IFS= read -r stat <"/proc/$$/stat"
-    set -- ${stat##*) }
-    session=$4
     for one in /proc/[0-9]*/fd/6; do
         [ "$one" -ef "$root/.session" ] || continue
         one=${one#/proc/}
         one=${one%%/*}
-        [ "/proc/$one/fd/9" -ef "$LOCK" ] || continue
+        [ "$one" != "$$" ] && [ "/proc/$one/fd/9" -ef "$LOCK" ] || continue
         { IFS= read -r stat <"/proc/$one/stat"; } 2>/dev/null || continue
         set -- ${stat##*) }
-        [ "$4" = "$session" ] || [ "$1" = Z ] || strays="$strays $one"
+        [ "$4" = "$$" ] || [ "$1" = Z ] || strays="$strays $one"
     done
 }
 
@@ -189,16 +189,29 @@ serve() {
     : >"$root/.told"
     note "$root/.pid" "$$"
     [ ! -e "$card" ] || rm -f -- "$card" 2>/dev/null
-    ( umask 022; set -C; printf '%s %s %s\n%s\n' "$$" "$start" "$boot" "$owner" >"$card" ) 2>/dev/null
+    umask 022
+    set -C
+    { printf '%s %s %s\n%s\n' "$$" "$start" "$boot" "$owner" >"$card"; } 2>/dev/null
+    set +C
+    umask 077
     reading=
     [ -z "$keep" ] || reading=$keep$nl/dev/null$nl$(eval "$find")
     while [ -e "$root/.queue/$((last + 1))" ]; do last=$((last + 1)); done
     next=$((last + 1))
     say "serving $next"
-    { ( work ); printf 'broken\n' >&3; } | hear
+    hear &
+    ( work )
+    trap '' INT TERM HUP PIPE
+    printf 'broken\n' >&3
+    wait
 }
 
-own_pid() { read -r me rest </proc/self/stat; }
+# own_pid: sets $me, also in a subshell; the working directory is / then
+own_pid() {
+    cd -P /proc/self
+    me=${PWD##*/}
+    cd /
+}
 
 # What asct says, and how it goes with the work. Each `go` is answered by an `idle`.
 hear() {

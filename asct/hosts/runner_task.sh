@@ -22,7 +22,7 @@ work_off() {
     while read -r mark one limit <&7; do
         [ ! -e "$root/.stop" ] || break
         case $mark in
-        +) ( eval "$one $limit" ) 7<&- ;;
+        +) eval "$one $limit" 7<&- ;;
         =) key=$one; run_task; keep_up ;;
         esac
     done 7<"$root/.queue/$next"

@@ -16,7 +16,10 @@ from asct.toolchain.compilers import Compiler
 from asct.toolchain.sources import Sources
 
 _TAKE_SUM = 'sha256sum -- "$1" 2>/dev/null || true'
-_VERIFY = f'cat -- "$1.sha256" && [ -x "$1" ] && {{ {_TAKE_SUM}; }}'
+_VERIFY = (
+    'read -r sum <"$1.sha256" && echo "$sum" && [ -x "$1" ] || exit 1;'
+    ' command -v sha256sum >/dev/null || exit 0; exec sha256sum -- "$1"'
+)
 _INSTALL = (
     'set -e; umask 077; mkdir -p -- "${2%/*}"; chmod 700 "$1"; part="$2.$$.part";'
     ' cp -- "$1" "$part"; mv -f -- "$part" "$2"'
