@@ -18,6 +18,8 @@ _NAMED_BY: Final = ("name", "target", "slot")
 
 def bounded(facts: HostFacts) -> HostFacts:
     """The facts with the beginning alone of texts that are too long; `unknown` names these by their field."""
+    if not _any_long(facts):
+        return facts
     long = {path: length for path, length in _long(facts, "") if not path.startswith("unknown.")}
     if not long:
         return facts
@@ -25,6 +27,23 @@ def bounded(facts: HostFacts) -> HostFacts:
     for path, length in long.items():
         made["unknown"][path] = f"{length - LONGEST} more characters were left out: it is too long"
     return HostFacts.model_validate(made)
+
+
+def _any_long(facts: HostFacts) -> bool:
+    """Whether there is such a text at all; mostly there is none, and then nobody need know where."""
+    left: list[Any] = [facts]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            if len(value) > LONGEST:
+                return True
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, BaseModel):
+            left += vars(value).values()
+    return False
 
 
 def _long(value: Any, path: str) -> Iterator[tuple[str, int]]:

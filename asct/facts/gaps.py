@@ -97,7 +97,7 @@ def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
     """The files below each folder of `above`, stripped, by the name of the folder and their path in it, in order."""
     made: dict[str, dict[str, str]] = {}
     prefix = f"{above}/"
-    for path in sorted(path for path in found.files if path.startswith(prefix)):
+    for path in found.beginning(prefix):
         name, slash, inner = path[len(prefix) :].partition("/")
         if slash:
             made.setdefault(name, {})[inner] = found.files[path].strip()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from asct.values.cpulist import parse_integers
 
@@ -53,22 +53,22 @@ class Snapshot:
     def matching(self, pattern: str) -> list[tuple[re.Match[str], str]]:
         """Files whose whole path fits the regular expression, in order of their path."""
         compiled = re.compile(pattern)
-        start = _literal_start(pattern)
-        found = []
-        for path in self._paths[bisect_left(self._paths, start) :]:
-            if not path.startswith(start):
-                break
-            if match := compiled.fullmatch(path):
-                found.append((match, self.files[path]))
-        return found
+        paths = self.beginning(_literal_start(pattern))
+        return [(match, self.files[path]) for path in paths if (match := compiled.fullmatch(path))]
+
+    def beginning(self, start: str) -> list[str]:
+        """The paths that begin with `start`, in order: a host has thousands, and a parser looks at a few."""
+        first = bisect_left(self._paths, start)
+        return self._paths[first : bisect_right(self._paths, start, first, key=lambda path: path[: len(start)])]
 
     @cached_property
     def _paths(self) -> list[str]:
         return sorted(self.files)
 
 
+@lru_cache(maxsize=256)
 def _literal_start(pattern: str) -> str:
-    """What every match of the pattern begins with: a host has thousands of paths, and a parser looks at a few."""
+    """What every match of the pattern begins with."""
     found = _LITERAL.match(pattern)
     start = found[0] if found else ""
     quantified = pattern[len(start) : len(start) + 1] in ("?", "*", "{")
