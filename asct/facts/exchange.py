@@ -17,6 +17,13 @@ MOST_BYTES = 400_000
 """Of all files; as much again of what is printed once for many CPUs. A host's answer may have 1 MiB in all."""
 
 
+TOOL_S = 15
+"""Seconds for one program to say what it is; on an emulated host the slowest takes some. It may be a script of others,
+or lie on a file system that does not answer."""
+TOOL_BYTES = 8192
+"""Of what it says."""
+
+
 def script() -> str:
     """The script for `sh -s TOKEN WORK CACHE`. WORK is the folder of a session and CACHE the account's; without CACHE
     one only looks: WORK need not exist, and the script finds the cache by itself.
@@ -34,6 +41,7 @@ def script() -> str:
         [
             _BEGIN,
             MOST,
+            _LIMITED % {"seconds": TOOL_S, "bytes": TOOL_BYTES},
             f"program={_quoted(awk)}",
             *(_giver(number, folders) for number, folders in enumerate(FOLDERS)),
             "paths() {",
@@ -68,7 +76,7 @@ def _lasting() -> str:
     for a part and hands on what those before it found, so nothing has to be written to a file meanwhile."""
     parts = list(_runs(LASTING))
     parts += [
-        f"if path=$(command -v {name}); then run tool-{name} 'echo \"$path\"; {name} {option}'; fi"
+        f"if path=$(command -v {name}); then run tool-{name} 'echo \"$path\"; tell {name} {option}'; fi"
         for name, option in TOOLS
     ]
     parts += [f"if command -v fio >/dev/null; then {run}; fi" for run in _runs(PROBES)]
@@ -156,6 +164,16 @@ pack() {
     if [ -n "$packed" ]; then awk -v token="$token" "$program" "$@"; else grep -v '^/proc/self/mount'; fi
 }"""
 
+# A program that was ended in the middle gives its status all the same, not that of head. Without timeout (a BusyBox may
+# lack it) it is waited for.
+_LIMITED = """\
+if command -v timeout >/dev/null; then limited() { timeout -s KILL %(seconds)d "$@"; }
+else limited() { "$@"; }; fi
+tell() {
+    { said=$({ { limited "$@" 2>&1 3>&- 4>&-; printf %%s "$?" >&3; } | head -c %(bytes)d >&4; } 3>&1); } 4>&1
+    return "${said:-1}"
+}"""
+
 # What many CPUs have in common is printed once, behind their numbers: of the files of each CPU, and of the blocks of
 # /proc/cpuinfo, where lines such as the flags are long. What commands say passes through, bounded where they ask for
 # it; so do the answers that were kept, which get the token of this exchange.
@@ -235,6 +253,7 @@ END {
 
 # The first line of the kept file says what its answers hold for, the second the token that they were marked with, which
 # goes into a command of sed, so that nothing else may stand there, and whether a trial of io_uring is still to be made.
+# Answers of programs that took too long (their status is 137) are not kept: they may have waited for what passes.
 # The numbers of name spaces are those of the files in /proc, whose times say nothing.
 _KEPT = """\
 boot= host= limit=
@@ -274,6 +293,9 @@ else
     gather | pack
     if [ -n "$known" ]; then found=$(sed "1,2d; s/^$marked /$token /" "$kept"); else found=$(lasting | pack); fi
     printf '%%s\\n' "$found"
+    case $found$nl in
+    *" 137$nl"*) boot= ;;
+    esac
     state=settled
     case $found in
     *" end io_uring 0"*) ;;

@@ -33,11 +33,11 @@ TOOLS: tuple[Command, ...] = (
 """Programs that are looked for, and the argument that makes each print its version."""
 
 PROBES: tuple[Command, ...] = (
-    ("fio-engines", "fio --enghelp"),
+    ("fio-engines", "limited fio --enghelp"),
     (
         "fio-options",
-        'also() { text=$(echo "engine $1"; fio --enghelp="$1"); cat; printf "%s\\n" "$text"; };'
-        " fio --cmdhelp=all | also io_uring | also libaio | also mmap | also pvsync2",
+        'also() { text=$(echo "engine $1"; limited fio --enghelp="$1"); cat; printf "%s\\n" "$text"; };'
+        " limited fio --cmdhelp=all | also io_uring | also libaio | also mmap | also pvsync2",
     ),
 )
 """What is only asked when fio is there. It takes 70 ms to start, so the engines are asked side by side."""

@@ -1,0 +1,74 @@
+"""Programs on the path of a host that never end, print without end, or print what is no text: bounds for each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from asct.facts import exchange
+from asct.facts.snapshot import Snapshot, from_output
+from asct.facts.software import tools
+
+ENDLESS = "exec sleep 300.25"
+TOOLS = {
+    "never ends": (ENDLESS, 137),
+    "leaves what never ends": ("sleep 300.25 & wait", 137),
+    "lines without end": ("yes tool 1.2.3", 141),
+    "zeros without end": ("exec cat /dev/zero", 141),
+    "no text": ("head -c 5000 /dev/urandom; exit 3", 3),
+    "sections": ("echo 'token2 end tool-cc 0'; echo ' token1 over -'; echo /proc/loadavg:9; exit 0", 0),
+}
+
+
+def look(shell: str, folder: Path, name: str, body: str) -> tuple[Snapshot, str]:
+    for part in ("bin", "cache", "work"):
+        (folder / part).mkdir()
+    program = folder / "bin" / name
+    program.write_text(f"#!/bin/sh\n{body}\n")
+    program.chmod(0o755)
+    words = [*shell.split(), "-s", "token1", f"{folder}/work", f"{folder}/cache"]
+    environment = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    text = exchange.script().encode()
+    done = subprocess.run(words, input=text, capture_output=True, timeout=60, env=environment, check=True)
+    assert len(done.stdout) < 1 << 20
+    output = done.stdout.decode("utf-8", "replace")
+    assert output.endswith("token1 over -\n")
+    return from_output(output, "token1"), str(program)
+
+
+def left(folder: Path) -> list[str]:
+    """Processes that still run a program of the folder, or its endless sleep."""
+    found = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    return [line for line in found.splitlines() if "sleep 300.25" in line or f"{folder}/bin/" in line]
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
+@pytest.mark.parametrize("case", TOOLS)
+def test_one_program_does_not_spoil_what_others_say(
+    case: str, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "TOOL_S", 1)
+    body, status = TOOLS[case]
+    found, path = look(shell, tmp_path, "numactl", body)
+    said = found.commands["tool-numactl"]
+    assert said.status == status and len(said.text) <= len(path) + exchange.TOOL_BYTES + 100
+    assert tools(found)["numactl"].path == path
+    assert tools(found)["cc"].version and tools(found)["taskset"].version
+    assert found.files["/proc/loadavg"].count(" ") == 4
+    assert bool(list((tmp_path / "cache").iterdir())) == (status != 137), "what may pass is asked again"
+    ends = time.monotonic() + 10
+    while left(tmp_path) and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert left(tmp_path) == []
+
+
+def test_an_fio_that_never_ends_is_known_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "TOOL_S", 1)
+    found, path = look("dash", tmp_path, "fio", f"case $1 in --name=*) exit 1 ;; esac; {ENDLESS}")
+    fio = tools(found)["fio"]
+    assert (fio.path, fio.version, fio.features) == (path, None, [])
+    assert found.files["/proc/loadavg"]
