@@ -22,7 +22,7 @@ DEEPEST = 8
 _TOPS = {"proc", "sys", COMMANDS_FOLDER}
 _STATUS = re.compile(r"\n?\[status (\d{1,3})\]\Z")
 _EXHAUSTED = "not all of it was read: it has too many names, or links that lead in circles or often to the same files"
-_WAY_OUT = "give a folder or a tar (gz, bz2, xz) with /proc and /sys of a machine, or the `snapshot.txt` of a run"
+_WAY_OUT = "give a folder or a tar (gz, bz2, xz) with /proc and /sys of a machine, a run, or its `snapshot.txt`"
 
 
 def load(place: Path) -> Snapshot:

@@ -1,4 +1,4 @@
-"""What control groups allow: CPUs (cpuset) and time on them (cpu.max, cpu.cfs_quota_us).
+"""What control groups allow: CPUs (cpuset), time on them (cpu.max, cpu.cfs_quota_us), memory.
 
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpusets.rst, cpuset(7).
 """
@@ -13,6 +13,9 @@ from asct.facts.gaps import Gaps, fields
 from asct.facts.snapshot import Snapshot
 
 _ROOT = "/sys/fs/cgroup"
+_UNLIMITED = "922337203685477"
+"""The beginning of what version 1 says where nothing is limited: the highest whole number of pages."""
+_CACHED = re.compile(r"^inactive_file ([0-9]{1,18})$", re.MULTILINE)
 _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
@@ -40,6 +43,32 @@ def quota(found: Snapshot, gaps: Gaps) -> float | None:
         gaps.note("cpu.quota", "the control groups of the account were not read")
     rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said or "")]
     return min((time / period for time, period in rows if period and time), default=None)
+
+
+def memory(found: Snapshot, gaps: Gaps) -> str:
+    """A line for each group of the account with a limit of memory, and those above: the limit, what is used, and of
+    that the inactive file cache, in bytes. As the command of sources.memory prints them; of a dump from the files."""
+    said = found.said("memory-groups")
+    if said is None and found.text("/proc/self/cgroup") is not None:
+        said = "\n".join(_memory_limits(found))
+    if said is None:
+        gaps.note("memory.limit_bytes", "the control groups of the account were not read")
+    return said or ""
+
+
+def _memory_limits(found: Snapshot) -> Iterator[str]:
+    for names, path in _groups(found):
+        if names and "memory" not in names.split(","):
+            continue
+        root, limit, used = (
+            (f"{_ROOT}/memory", "limit_in_bytes", "usage_in_bytes") if names else (_ROOT, "max", "current")
+        )
+        for above in _upwards(path):
+            at = f"{root}{above}/memory"
+            texts = [(found.text(f"{at}.{name}") or "").strip() for name in (limit, used)]
+            cached = _CACHED.search(found.text(f"{at}.stat") or "")
+            if not texts[0].startswith(_UNLIMITED):
+                yield " ".join([*texts, *([cached[1]] if cached else [])])
 
 
 def _limits(found: Snapshot) -> Iterator[str]:

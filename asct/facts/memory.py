@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from asct.facts import groups
 from asct.facts.gaps import Gaps, chosen, fields, whole
 from asct.facts.modules import described
 from asct.facts.snapshot import Snapshot
@@ -33,10 +34,10 @@ def memory(found: Snapshot, virtualization: str | None, gaps: Gaps) -> Memory:
     page = _kib(fields(found.said("page-size")).get("KernelPageSize"))
     if page is None:
         gaps.note("memory.page_bytes", "/proc/self/smaps does not say it")
-    groups = _groups(found)
+    limited = _groups(groups.memory(found, gaps))
     available, total = sizes["available_bytes"], sizes["total_bytes"]
-    limits = [limit for limit, _ in groups if total is None or limit < total]
-    sizes["available_bytes"] = None if available is None else min([available, *(room for _, room in groups)])
+    limits = [limit for limit, _ in limited if total is None or limit < total]
+    sizes["available_bytes"] = None if available is None else min([available, *(room for _, room in limited)])
     balancing = _sysctl(found, "numa_balancing", "/proc/sys/kernel/numa_balancing", gaps)
     return Memory(
         **sizes,
@@ -53,10 +54,10 @@ def memory(found: Snapshot, virtualization: str | None, gaps: Gaps) -> Memory:
     )
 
 
-def _groups(found: Snapshot) -> list[tuple[int, int]]:
+def _groups(said: str) -> list[tuple[int, int]]:
     """Of each control group of the account that has a limit: the limit in bytes, and how many it still allows (what is
     used counts, but not the file cache that goes first)."""
-    rows = _ROOM.findall(found.said("memory-groups") or "")
+    rows = _ROOM.findall(said)
     return [(int(limit), max(0, int(limit) - int(used) + int(cached or 0))) for limit, used, cached in rows]
 
 

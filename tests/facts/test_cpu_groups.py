@@ -10,6 +10,7 @@ import pytest
 from asct.facts import groups
 from asct.facts.dump import load
 from asct.facts.gaps import Gaps
+from asct.facts.memory import memory
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources import COMMANDS
 from tests.facts.made import written
@@ -97,3 +98,31 @@ def test_odd_groups_allow_everything(text: str) -> None:
     found = Snapshot({"/proc/self/cgroup": text, "/proc/self/cpuset": text})
     assert groups.quota(found, Gaps()) is None
     assert groups.allowed(found, Gaps()) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "root", "limit", "used"),
+    [("", "", "max", "current"), ("memory", "/memory", "limit_in_bytes", "usage_in_bytes")],
+)
+def test_a_limit_of_memory_in_a_dump(names: str, root: str, limit: str, used: str) -> None:
+    """The tightest of the groups upwards, and what is left below each: the inactive file cache goes first."""
+    above = f"/sys/fs/cgroup{root}/a"
+    files = {
+        "/proc/meminfo": "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB",
+        "/proc/self/cgroup": f"4:{names}:/a/b\n3:cpu,cpuacct:/" if names else "0::/a/b",
+        f"{above}/b/memory.{limit}": "9223372036854771712" if names else "max",
+        f"{above}/b/memory.{used}": "5",
+        f"{above}/memory.{limit}": "4000000000",
+        f"{above}/memory.{used}": "1500000000",
+        f"{above}/memory.stat": "anon 7\ninactive_file 500000000\nother 8",
+    }
+    gaps = Gaps()
+    made = memory(Snapshot(files), "none", gaps)
+    assert (made.limit_bytes, made.available_bytes) == (4_000_000_000, 3_000_000_000)
+    assert "memory.limit_bytes" not in gaps.reasons
+    free = memory(Snapshot({**files, f"{above}/memory.{limit}": "max"}), "none", gaps)
+    assert (free.limit_bytes, free.available_bytes) == (None, 6_000_000 << 10)
+    assert memory(Snapshot({"/proc/self/cgroup": files["/proc/self/cgroup"]}), "none", gaps).limit_bytes is None
+    assert "memory.limit_bytes" not in gaps.reasons
+    memory(Snapshot(), "none", gaps)
+    assert "control groups" in gaps.reasons["memory.limit_bytes"]

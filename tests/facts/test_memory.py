@@ -108,7 +108,7 @@ def test_what_the_kernel_lacks_is_noted() -> None:
     made = memory.memory(Snapshot(), None, gaps)
     noted = {name.removeprefix("memory.") for name in gaps.reasons}
     null = {name for name, value in made.model_dump().items() if value is None}
-    assert null - noted == {"limit_bytes", "numa_balancing_mode"}
+    assert null - noted == {"numa_balancing_mode"}
 
 
 def test_pools_and_performance_of_nodes() -> None:
