@@ -59,7 +59,7 @@ class AroundLog:
             self._turn(head[1], head[2])
         elif self._size < MOST_BYTES:
             self._lines.append(line)
-            self._size += len(line)
+            self._size += len(line) + 1
 
     def _turn(self, key: str, word: str) -> None:
         """A reading ends and the next one begins."""

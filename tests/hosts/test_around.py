@@ -93,6 +93,13 @@ def test_a_log_without_an_end_is_bounded() -> None:
     assert sum(map(len, vars_of(log))) < 3 * MOST_BYTES
 
 
+def test_empty_lines_without_an_end_are_bounded() -> None:
+    log = AroundLog()
+    for _ in range(64):
+        log.take(b"\n" * 4000)
+    assert len(log._lines) <= MOST_BYTES
+
+
 def vars_of(log: AroundLog) -> list[bytes | str]:
     return [log._rest, *log._lines]
 
