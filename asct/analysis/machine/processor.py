@@ -29,7 +29,8 @@ def processor(cpu: Cpu) -> str:
         return one
     if len(models) > 1:
         return ", ".join(f"{_cores(kind)} x {kind.model or kind.microarchitecture or 'unknown'}" for kind in cpu.kinds)
-    return f"{one} ({', '.join(f'{_cores(kind)} x {_core(kind)}' for kind in cpu.kinds)})".strip()
+    cores = ", ".join(f"{_cores(kind)} x {_core(kind)}" for kind in cpu.kinds)
+    return f"{one} ({cores})" if one else cores
 
 
 def _cores(kind: CoreKind) -> int:
