@@ -254,6 +254,7 @@ END {
 # The first line of the kept file says what its answers hold for, the second the token that they were marked with, which
 # goes into a command of sed, so that nothing else may stand there, and whether a trial of io_uring is still to be made.
 # Answers of programs that took too long (their status is 137) are not kept: they may have waited for what passes.
+# Many hosts may share the account's cache and put another file there meanwhile: all is read of the one that was opened.
 # The numbers of name spaces are those of the files in /proc, whose times say nothing.
 _KEPT = """\
 boot= host= limit=
@@ -279,19 +280,19 @@ judge() {
     set +f
 }
 judge
-if [ -f "$kept" ] && [ -r "$kept" ] && [ -O "$kept" ]; then
-    { IFS= read -r known; read -r marked state; } <"$kept"
-fi
+if [ -f "$kept" ] && [ -r "$kept" ] && [ -O "$kept" ] && command exec 7<"$kept"; then
+    { IFS= read -r known; read -r marked state; } <&7
+fi 2>/dev/null
 case $state/$marked in
 settled/*[!A-Za-z0-9-]* | open/*[!A-Za-z0-9-]* | */) known= ;;
 settled/* | open/*) [ -n "$boot" ] && [ "$known" = "$key" ] || known= ;;
 *) known= ;;
 esac
 if [ -n "$known" ] && [ -n "$packed" ] && [ "$state" = settled ]; then
-    gather | pack - kept="$marked" "$kept"
+    gather | pack - kept="$marked" /proc/self/fd/7
 else
     gather | pack
-    if [ -n "$known" ]; then found=$(sed "1,2d; s/^$marked /$token /" "$kept"); else found=$(lasting | pack); fi
+    if [ -n "$known" ]; then found=$(sed "1,2d; s/^$marked /$token /" /proc/self/fd/7); else found=$(lasting | pack); fi
     printf '%%s\\n' "$found"
     case $found$nl in
     *" 137$nl"*) boot= ;;

@@ -115,6 +115,19 @@ def test_a_torn_or_foreign_file_is_not_believed(machine: Machine) -> None:
         assert machine.asked() > 3
 
 
+def test_a_file_put_there_meanwhile_is_not_mixed_in(machine: Machine) -> None:
+    """As by another host with the same home folder, which marks its answers with a token of its own."""
+    first = machine.look()
+    [kept] = machine.kept
+    other = machine.fio.with_name("other")
+    other.write_text(kept.read_text().replace("token1", "token9"))
+    tool = machine.fio.with_name("ip")
+    tool.write_text(f"#!/bin/sh\nmv {other} {kept}\n")
+    tool.chmod(0o755)
+    assert lasting(machine.look()) == lasting(first)
+    assert not other.exists()
+
+
 def test_a_cache_that_cannot_be_written_does_no_harm(machine: Machine) -> None:
     cache = machine._folder / "cache"
     cache.rmdir()
