@@ -210,11 +210,22 @@
     return Plotly.react(plot, data, layout, config);
   }
   const pause = () => new Promise((resolve) => setTimeout(resolve, 0));
+  const folded = (plot) => plot.closest("details:not([open])") !== null;
+  async function drawOpened(event) {
+    if (!window.Plotly || !event.target.open) return;
+    for (const plot of event.target.querySelectorAll(".plot")) {
+      if (folded(plot)) continue;
+      await draw(plot, isDark());
+      await pause();
+    }
+  }
+  document.addEventListener("toggle", drawOpened, true); // it does not bubble
   async function drawAll() {
     if (!window.Plotly) return;
     const dark = isDark();
     root.dataset.figures = "drawing";
     for (const plot of plots) {
+      if (folded(plot)) continue; // drawn when it is opened
       await draw(plot, dark);
       await pause();
     }

@@ -223,3 +223,18 @@ def test_the_name_of_a_row_stays_in_sight(reports: Reports, opened: Any, width: 
         box, name = table.bounding_box(), table.locator("tbody th").first.bounding_box()
         assert table.evaluate("box => box.scrollLeft") == 600
         assert name["x"] >= box["x"]
+
+
+def test_many_hosts_are_folded_and_drawn_when_they_are_opened(reports: Reports, opened: Any) -> None:
+    hosts = tuple(f"n{number:02}" for number in range(30))
+    with opened(reports(hosts=hosts, repeats=1)) as (page, seen):
+        folded = page.locator("details:has(> .figures)")
+        plot = folded.locator(".plot").first
+        assert plot.locator(".main-svg").count() == 0
+        folded.locator("> summary").first.click()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+        part = page.locator("details.part").first
+        assert not part.locator("table").first.is_visible()
+        part.locator("> summary").click()
+        assert part.locator("table").first.is_visible()
+        assert seen.errors == []
