@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from asct.errors import HostLost, HostTimeout
 from asct.hosts import problems
 
-LOOK_S = 0.25
+LOOK_S = 1.0
+"""Each connection has such a clock, and those of a fleet are many; a limit is of many seconds."""
 
 
 class Watch:
