@@ -11,6 +11,8 @@ from asct.sdk.facts import CacheLevel, CoreKind, Cpu, FrequencyPolicy, HostFacts
 from asct.values.cpulist import format_cpulist
 
 _MOST_INSTANCES = 4
+_WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the kernel"}
+"""As /sys/devices/system/cpu/smt/control has it (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
 _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
@@ -59,7 +61,7 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "CPUs isolated", cpus(cpu.isolated)
     yield "CPUs without ticks", cpus(cpu.nohz_full)
     yield "CPU limit", f"{cpu.quota:g} CPUs by control groups" if cpu.quota is not None else ""
-    yield "SMT", listed(cpu.smt, None if cpu.smt_active is None else yes(cpu.smt_active, "active", "not active"))
+    yield "SMT", _smt(cpu)
     yield "Clock", clock(cpu.frequency_hz)
     yield "Clock before", _now(cpu)
     yield "Governor", cpu.governor or ""
@@ -83,10 +85,18 @@ def _now(cpu: Cpu) -> str:
     return "; ".join(told)
 
 
+def _smt(cpu: Cpu) -> str:
+    active = None if cpu.smt_active is None else yes(cpu.smt_active, "active", "not active")
+    if cpu.smt in _WITHOUT_SMT:
+        return _WITHOUT_SMT[cpu.smt]
+    return listed("off until the next start" if cpu.smt == "forceoff" else cpu.smt, active)
+
+
 def _idle(cpu: Cpu) -> str:
     names = ", ".join(state.name for state in cpu.idle_states)
-    by = listed(cpu.idle_driver, cpu.idle_governor)
-    return listed(names, f"({by})" if by else "", by=" ")
+    driver = f"driver {cpu.idle_driver}" if cpu.idle_driver else ""
+    governor = f"governor {cpu.idle_governor}" if cpu.idle_governor else ""
+    return listed(names, driver, governor, by="; ")
 
 
 def _cpu_details(cpu: Cpu) -> Iterator[Row]:
