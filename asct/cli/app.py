@@ -8,8 +8,11 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -20,6 +23,15 @@ from asct.errors import AsctError, Interrupted
 
 BROKEN_PIPE = 141
 """What a shell reports of a program ended by SIGPIPE."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does: on the way out everything is put in order."""
+
+
+def on_terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    """The handler of SIGTERM for a command that has none of its own."""
+    raise Terminated
 
 
 class Commands(click.Group):
@@ -91,9 +103,10 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except click.ClickException as problem:
         return _usage(problem, settings)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as problem:  # click makes its own of the first
         settings.console.line("interrupted")
-        return 130
+        terminated = isinstance(problem, Terminated) or isinstance(problem.__cause__, Terminated)
+        return 128 + (signal.SIGTERM if terminated else signal.SIGINT)
     except BrokenPipeError:
         return _closed_pipe()
     except SystemExit as end:  # click and rich answer a closed pipe with 1, which has another meaning here

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMPILERS, apply, asct, hiding, latest, lines, with_small_disk
+from tests.e2e.running import COMPILERS, apply, asct, environment, hiding, latest, lines, with_small_disk
 
 pytestmark = pytest.mark.e2e
 
@@ -200,3 +205,29 @@ def test_read_only_commands_create_nothing(tmp_path: Path) -> None:
         assert ended.code == 0, (arguments, ended.err)
         assert "\x1b" not in ended.out + ended.err
     assert [path.name for path in tmp_path.iterdir()] == ["plan.yaml"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_outside_of_a_measurement_ends_the_command_by_its_own_way_out(
+    tmp_path: Path, number: int, code: int
+) -> None:
+    plan = tmp_path / "plan.yaml"
+    os.mkfifo(plan)
+    command = [sys.executable, "-m", "asct", "check", str(plan)]
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        writer = _reader_of(plan)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        os.close(writer)
+    assert (process.returncode, err.strip()) == (code, "interrupted")
+
+
+def _reader_of(pipe: Path) -> int:
+    """The pipe opened for writing, once somebody reads it."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            assert error.errno == errno.ENXIO and time.monotonic() < until
+            time.sleep(0.05)
