@@ -52,15 +52,6 @@ class Fleet:
         places = [server.folder / "tmp" / "asct" for server in self.servers.values()]
         return sorted(str(path) for place in places for path in place.rglob("*") if path.is_file())
 
-    def cpu_s(self) -> float:
-        """Processor time of all servers and of what ran below them and has ended (proc(5), /proc/PID/stat)."""
-        ticks = 0
-        for server in self.servers.values():
-            if server.process is not None:
-                stat = Path(f"/proc/{server.process.pid}/stat").read_text()
-                ticks += sum(map(int, stat.rpartition(")")[2].split()[11:15]))
-        return ticks / os.sysconf("SC_CLK_TCK")
-
     def stop(self) -> None:
         """End all servers; a host that is down already stays so."""
         for server in self.servers.values():
