@@ -216,9 +216,12 @@ def test_a_signal_outside_of_a_measurement_ends_the_command_by_its_own_way_out(
     command = [sys.executable, "-m", "asct", "check", str(plan)]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process:
         writer = _reader_of(plan)
+        _asleep(process.pid)
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
-        os.close(writer)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            os.close(writer)  # it reads an end then, whatever it made of the signal
     assert (process.returncode, err.strip()) == (code, "interrupted")
 
 
@@ -231,3 +234,11 @@ def _reader_of(pipe: Path) -> int:
         except OSError as error:
             assert error.errno == errno.ENXIO and time.monotonic() < until
             time.sleep(0.05)
+
+
+def _asleep(pid: int) -> None:
+    """Once it waits for what it reads: a signal right before that is only handled behind it."""
+    until = time.monotonic() + 60
+    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+        assert time.monotonic() < until
+        time.sleep(0.01)
