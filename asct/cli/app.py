@@ -29,8 +29,9 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a command as Ctrl-C does: on the way out everything is put in order."""
 
 
-def on_terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    """The handler of SIGTERM for a command that has none of its own."""
+def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
+    """The handler of SIGTERM for a command that has none of its own; a second one does not cut the way out short."""
+    signal.signal(number, lambda *_: None)
     raise Terminated
 
 
