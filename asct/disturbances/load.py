@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from asct.disturbances.build import Found, Look, Seen, finding
-from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting, Unseen
+from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.values.cpulist import format_cpulist
 
 BUSY_PRESSURE: Final = 10.0
@@ -17,7 +17,6 @@ _STEAL: Final = 0.01
 """One percent of the time is more than the spread of a quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
 """Percent of time that tasks waited: a machine at rest never waits for memory, and for drives now and then."""
-_BEFORE: Final = "it was so right before the measurement"
 _PSI: Final = "Linux, Documentation/accounting/psi.rst"
 
 
@@ -125,18 +124,8 @@ def _siblings(seen: Look) -> Found:
     source=_PSI,
 )
 def _memory(seen: Look) -> Found:
-    for share in _shortage(seen, "memory", seen.facts.load.memory_pressure_avg10):
-        yield (
-            share
-            if isinstance(share, Unseen)
-            else Seen(
-                title="short of memory",
-                seen=f"tasks waited for memory in {share:.0f} % of the time",
-                sure="likely",
-                why=_BEFORE,
-                advice="end what uses the memory",
-            )
-        )
+    waited = seen.facts.load.memory_pressure_avg10
+    yield from _short(seen, "memory", waited, "short of memory", "memory", "end what uses the memory")
 
 
 @finding(
@@ -146,24 +135,20 @@ def _memory(seen: Look) -> Found:
     source=_PSI,
 )
 def _io(seen: Look) -> Found:
-    for share in _shortage(seen, "io", seen.facts.load.io_pressure_avg10):
-        yield (
-            share
-            if isinstance(share, Unseen)
-            else Seen(
-                title="drives in use by others",
-                seen=f"tasks waited for reads and writes in {share:.0f} % of the time",
-                sure="likely",
-                why=_BEFORE,
-                advice="end what reads and writes, or wait until it is done",
-            )
-        )
+    waited, advice = seen.facts.load.io_pressure_avg10, "end what reads and writes, or wait until it is done"
+    yield from _short(seen, "io", waited, "drives in use by others", "reads and writes", advice)
 
 
-def _shortage(seen: Look, what: str, waited: float | None) -> Iterator[Unseen | float]:
-    """The percent of time that tasks waited, where it is too much."""
+def _short(seen: Look, what: str, waited: float | None, title: str, on: str, advice: str) -> Found:
+    """Where tasks waited too much of the time; `waited` is the percent of it that the kernel tells."""
     if waited is None:
         yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
     share = max(waited or 0.0, (seen.sample.pressure.get(what, 0.0) if seen.sample else 0.0) * 100)
     if share >= _SHORTAGE[what]:
-        yield share
+        yield Seen(
+            title=title,
+            seen=f"tasks waited for {on} in {share:.0f} % of the time",
+            sure="likely",
+            why="it was so right before the measurement",
+            advice=advice,
+        )
