@@ -145,6 +145,11 @@ class Throttle:
         (self.folder.parent / "cgroup.procs").write_text(str(os.getpid()))
 
 
+def kept(rate: float, limit: float) -> bool:
+    """Whether a rate is what a limit lets through: no more, and less only on a machine that others hold up."""
+    return limit / 2 <= rate <= 1.1 * limit
+
+
 @contextmanager
 def throttle(loop: Loop, **rules: int) -> Iterator[Throttle]:
     """The calling process and all that it starts from now on are limited on `loop`."""

@@ -22,7 +22,7 @@ from asct.sdk.guard import Consent
 from tests.disks.loop import Loop, Throttle, loop_device, throttle
 from tests.fio.running import facts_here, records_of, run_points
 
-pytestmark = [pytest.mark.fio, pytest.mark.disks]
+pytestmark = [pytest.mark.fio, pytest.mark.disks, pytest.mark.rates]
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def loop(folder: Path) -> Iterator[Loop]:
-    with loop_device(folder, 32) as found:
+def loop(memory: Path) -> Iterator[Loop]:
+    with loop_device(memory, 32) as found:
         yield found
 
 

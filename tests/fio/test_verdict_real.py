@@ -20,7 +20,7 @@ from asct.sdk.watch import Refused
 from tests.disks.loop import Loop, loop_device, throttle
 from tests.fio.running import facts_here, run_step
 
-pytestmark = [pytest.mark.fio, pytest.mark.disks]
+pytestmark = [pytest.mark.fio, pytest.mark.disks, pytest.mark.rates]
 LIMIT = 2000
 DOUBTS = {"host-limited"}
 """Other programs of the machine may keep its CPUs busy."""
@@ -34,8 +34,8 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def loop(folder: Path) -> Iterator[Loop]:
-    with loop_device(folder, 32) as found, throttle(found, riops=LIMIT, wiops=LIMIT):
+def loop(memory: Path) -> Iterator[Loop]:
+    with loop_device(memory, 32) as found, throttle(found, riops=LIMIT, wiops=LIMIT):
         yield found
 
 
@@ -72,8 +72,8 @@ def test_a_point_that_holds(changes: dict[str, Any], loop: Loop, folder: Path) -
     assert point.watch.before[0].scalar("kind") == "block"
 
 
-def test_sections_and_targets_have_values_of_their_own(loop: Loop, folder: Path) -> None:
-    with loop_device(folder, 16, name="second.img") as second, throttle(second, riops=LIMIT // 4):
+def test_sections_and_targets_have_values_of_their_own(loop: Loop, folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16, name="second.img") as second, throttle(second, riops=LIMIT // 4):
         text = "[small]\nrw=randread\n[large]\nrw=randread\nbs=16k\nnumjobs=1\n"
         point = measured(settings(loop, file_names=[str(loop.path), str(second.path)], job_file=text), folder)
     found = {(one.metric, *one.coords.values()): one.value for one in part_values(point)}

@@ -182,8 +182,9 @@ def test_the_counters_add_up_to_what_fio_says(guard: Guard, tmp_path: Path) -> N
 
 
 @pytest.mark.disks
-def test_a_volume_ends_the_program(guard: Guard, tmp_path: Path) -> None:
-    with loop_device(tmp_path, 32) as loop, throttle(loop, wbps=16 << 20):
+@pytest.mark.rates
+def test_a_volume_ends_the_program(guard: Guard, memory: Path) -> None:
+    with loop_device(memory, 32) as loop, throttle(loop, wbps=16 << 20):
         copy = "dd if=/dev/zero of=/proc/self/fd/100 bs=1M count=32 oflag=direct conv=notrunc"
         write = f"while :; do {copy} 2>/dev/null; done"
         watch = guard.run([owned(loop)], "sh", "-c", write, max_write_bytes=4 << 20).watch
@@ -205,10 +206,11 @@ def test_a_volume_that_cannot_be_watched_is_refused(guard: Guard) -> None:
 
 @pytest.mark.disks
 @pytest.mark.fio
-def test_a_rate_that_has_settled_ends_the_program(guard: Guard, tmp_path: Path) -> None:
+@pytest.mark.rates
+def test_a_rate_that_has_settled_ends_the_program(guard: Guard, memory: Path) -> None:
     read = ("--name=x", "--filename=/proc/self/fd/100", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio")
     more = ("--iodepth=4", "--time_based", "--runtime=60", "--output-format=json", "--output=fio.json", "--readonly")
-    with loop_device(tmp_path, 16) as loop, throttle(loop, riops=500):
+    with loop_device(memory, 16) as loop, throttle(loop, riops=500):
         rule = StopRule(interval=0.1, min_s=2.0, min_ios=1500)
         watch = guard.run([Target(str(loop.path), "read")], "fio", *read, *more, stop=rule).watch
         assert watch.stopped == "interval" and watch.status == 128

@@ -17,10 +17,10 @@ from asct.benchmarks.storage_write_saturation import BENCHMARK as SATURATION
 from asct.sdk.fio.process import JOB_FILE
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
-from tests.disks.loop import loop_device, throttle
+from tests.disks.loop import kept, loop_device, throttle
 from tests.qualification.test_disks import run, sectors_written
 
-pytestmark = [pytest.mark.disks, pytest.mark.fio]
+pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.rates]
 MIB = 2**20
 SHORT: dict[str, Any] = {"round_time": 0.5, "window": 2, "numjobs": 1, "iodepth": 4, "purge": "none"}
 
@@ -48,10 +48,11 @@ def option(output: Output, name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def test_the_cliff_is_found_at_its_volume(folder: Path) -> None:
-    with loop_device(folder, 16) as loop, throttle(loop, wiops=800) as group:
+def test_the_cliff_is_found_at_its_volume(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16) as loop, throttle(loop, wiops=800) as group:
+        deep = {"iodepth": 32}  # the kernel has requests left to let through while fio waits for a processor
         params = SATURATION.params_model(
-            file_names=str(loop.path), volume_factor=0.55, histogram_time=0, **SHORT | {"round_time": 1.0}
+            file_names=str(loop.path), volume_factor=0.55, histogram_time=0, **SHORT | {"round_time": 1.0} | deep
         )
 
         def fall(name: str) -> None:
@@ -63,20 +64,20 @@ def test_the_cliff_is_found_at_its_volume(folder: Path) -> None:
     assert value(measured, "cliff_written").value == pytest.approx(written[1], rel=0.1), (
         "at the end of the second round"
     )
-    assert value(measured, "burst_iops").value == pytest.approx(800, rel=0.1)
-    assert value(measured, "cliff_ratio").value == pytest.approx(8, rel=0.15)
-    assert value(measured, "iops").value == pytest.approx(100, rel=0.1)
+    assert kept(value(measured, "burst_iops").value, 800)
+    assert 4 < value(measured, "cliff_ratio").value < 12, "800 to 100"
+    assert kept(value(measured, "iops").value, 100)
     assert value(measured, "rounds").coords["ended_by"] == "volume"
     assert value(measured, "written").value >= 0.55 * 16 * MIB
     assert "not-purged" in value(measured, "iops").flags
 
 
-def test_saturation_ends_at_its_time_without_a_cliff(folder: Path) -> None:
-    with loop_device(folder, 16) as loop, throttle(loop, wiops=200):
+def test_saturation_ends_at_its_time_without_a_cliff(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16) as loop, throttle(loop, wiops=200):
         params = SATURATION.params_model(file_names=str(loop.path), time_cap=2, histogram_time=1, **SHORT)
         outputs, measured = run(SATURATION, params, folder / "work", loop)
     assert value(measured, "rounds").coords["ended_by"] == "time"
-    assert value(measured, "load_time").value == pytest.approx(2.0, abs=0.6)
+    assert 1.5 < value(measured, "load_time").value < 4
     assert value(measured, "cliffs").value == 0.0
     assert [one for one in measured if one.metric == "cliff_written"] == []
     assert outputs[-1].step.name == "histogram"
@@ -84,8 +85,8 @@ def test_saturation_ends_at_its_time_without_a_cliff(folder: Path) -> None:
     assert sum(shares) == pytest.approx(100.0)
 
 
-def test_short_bursts_after_pauses_are_faster_than_a_lasting_load(folder: Path) -> None:
-    with loop_device(folder, 16) as loop, throttle(loop, wiops=200) as group:
+def test_short_bursts_after_pauses_are_faster_than_a_lasting_load(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16) as loop, throttle(loop, wiops=200) as group:
         params = RECOVERY.params_model(
             file_names=str(loop.path), test="idle", profile="fast", waits="1s", bursts=4, burst_time=0.5,
             baseline_time=3, precondition=0, steady_volume=0, **SHORT,
@@ -93,8 +94,9 @@ def test_short_bursts_after_pauses_are_faster_than_a_lasting_load(folder: Path) 
         outputs, measured = run(
             RECOVERY, params, folder / "work", loop, lambda name: group.limit(wiops=800 if "burst" in name else 200)
         )
-    assert value(measured, "baseline_iops", wait=1.0).value == pytest.approx(200, rel=0.1)
-    assert value(measured, "idle_gain", wait=1.0).value == pytest.approx(4, rel=0.3)
+    baseline, recovered = (value(measured, name, wait=1.0).value for name in ("baseline_iops", "recovered_iops"))
+    assert kept(baseline, 200) and kept(recovered, 800)
+    assert value(measured, "idle_gain", wait=1.0).value == pytest.approx(recovered / baseline)
     pauses = value(measured, "idle_time", wait=1.0)
     assert pauses.value >= 1.0 - 0.2
     delays = [option(one, "startdelay") for one in outputs if "burst" in one.step.name]
@@ -103,8 +105,8 @@ def test_short_bursts_after_pauses_are_faster_than_a_lasting_load(folder: Path) 
     assert all("fast" in one.flags for one in measured if one.metric.startswith(("idle", "burst", "recovered")))
 
 
-def test_a_stream_recovers_after_random_writes(folder: Path) -> None:
-    with loop_device(folder, 256) as loop, throttle(loop, wbps=60 * MIB) as group:
+def test_a_stream_recovers_after_random_writes(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 256) as loop, throttle(loop, wbps=60 * MIB) as group:
         params = RECOVERY.params_model(
             file_names=str(loop.path), test="stimulus", profile="fast", sequential_time=5, random_time=1,
             recovered_within=25, **SHORT | {"round_time": 1.0},
@@ -125,8 +127,8 @@ def test_a_stream_recovers_after_random_writes(folder: Path) -> None:
     assert value(measured, "recovery_time").value == pytest.approx(first_round, abs=0.01), "the second round is back"
 
 
-def test_operating_points_keep_the_bound_of_latency(folder: Path) -> None:
-    with loop_device(folder, 16) as loop, throttle(loop, wiops=200, riops=200):
+def test_operating_points_keep_the_bound_of_latency(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16) as loop, throttle(loop, wiops=200, riops=200):
         params = RECOVERY.params_model(
             file_names=str(loop.path), test="demand", profile="fast", threads="1,2", depths="1,8", prewrite_time=0.3,
             settle_time=0.3, histogram_time=1, latency_bound="30ms", precondition=0, steady_volume=0, **SHORT,
@@ -142,8 +144,8 @@ def test_operating_points_keep_the_bound_of_latency(folder: Path) -> None:
     assert {"histogram-max", "histogram-mid", "histogram-min"} < {one.step.name for one in outputs}
 
 
-def test_each_block_size_has_a_steady_state_of_its_own(folder: Path) -> None:
-    with loop_device(folder, 16) as loop, throttle(loop, wbps=20 * MIB, rbps=40 * MIB):
+def test_each_block_size_has_a_steady_state_of_its_own(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16) as loop, throttle(loop, wbps=20 * MIB, rbps=40 * MIB):
         params = THROUGHPUT.params_model(
             file_names=str(loop.path), block_sizes="64K,16K", precondition=1, **SHORT | {"round_time": 1.0}
         )
@@ -156,15 +158,14 @@ def test_each_block_size_has_a_steady_state_of_its_own(folder: Path) -> None:
     for size in (65536, 16384):
         writing = value(measured, "bandwidth", block_size=size, rwmixread=0)
         reading = value(measured, "bandwidth", block_size=size, rwmixread=100)
-        assert writing.value == pytest.approx(20 * MIB, rel=0.15)
-        assert reading.value == pytest.approx(40 * MIB, rel=0.15)
+        assert kept(writing.value, 20 * MIB) and kept(reading.value, 40 * MIB)
     passes = next(one for one in outputs if one.step.name == "16k-precondition-1")
     assert option(passes, "bs") == 16384
     assert [one.value for one in measured if one.metric == "steady"] == [1.0, 1.0]
 
 
-def test_zones_show_where_the_disk_is_slow(folder: Path) -> None:
-    with loop_device(folder, 16) as loop, throttle(loop, riops=400) as group:
+def test_zones_show_where_the_disk_is_slow(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16) as loop, throttle(loop, riops=400) as group:
         params = HDD.params_model(
             file_names=str(loop.path), zones=8, duration=0.4, test="throughput", sequential_block_sizes="64K",
             write=False, iodepth=2,
@@ -179,12 +180,14 @@ def test_zones_show_where_the_disk_is_slow(folder: Path) -> None:
         assert sectors_written(loop) == before, "nothing is written without write"
     assert len(outputs) == 1 + 8
     assert all("--readonly" in one.step.arguments for one in outputs[1:])
-    assert value(measured, "outer_to_inner").value == pytest.approx(400 / 225, rel=0.15)
+    rates = [one.value for one in measured if one.metric == "zone_bandwidth"]
+    assert all(kept(rate, (400 - 25 * zone) * 64 * 1024) for zone, rate in enumerate(rates)) and len(rates) == 8
+    assert value(measured, "outer_to_inner").value == pytest.approx(rates[0] / rates[-1])
     assert [one.value for one in measured if one.metric == "zone_offset"] == [index * 2 * MIB for index in range(8)]
 
 
-def test_a_disk_with_blocks_of_four_kib_has_zones_of_the_right_size(folder: Path) -> None:
-    with loop_device(folder, 16, sector=4096) as loop, throttle(loop, riops=1000):
+def test_a_disk_with_blocks_of_four_kib_has_zones_of_the_right_size(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16, sector=4096) as loop, throttle(loop, riops=1000):
         params = HDD.params_model(
             file_names=str(loop.path),
             zones=4,

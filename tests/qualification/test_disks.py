@@ -19,10 +19,10 @@ from asct.sdk.facts import HostFacts, ToolFact
 from asct.sdk.guard import Consent
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output
-from tests.disks.loop import Loop, loop_device, throttle
+from tests.disks.loop import Loop, kept, loop_device, throttle
 from tests.fio.running import facts_here, records_of, run_step
 
-pytestmark = [pytest.mark.disks, pytest.mark.fio]
+pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.rates]
 MIB = 2**20
 ONE_CELL: dict[str, Any] = {"block_sizes": "4K", "mixes": "0", "dependent": "4K:0", "numjobs": 1, "iodepth": 8}
 Found = dict[tuple[str, Any, Any], Measurement]
@@ -78,9 +78,9 @@ def sectors_written(loop: Loop) -> int:
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
-def test_preconditioning_writes_the_range_exactly_twice(jobs: int, folder: Path) -> None:
+def test_preconditioning_writes_the_range_exactly_twice(jobs: int, folder: Path, memory: Path) -> None:
     """Whatever the number of jobs; two that walked the same offsets would write it four times."""
-    with loop_device(folder, 24) as loop:
+    with loop_device(memory, 24) as loop:
         counts: dict[str, int] = {}
 
         def count(name: str) -> None:
@@ -97,9 +97,9 @@ def test_preconditioning_writes_the_range_exactly_twice(jobs: int, folder: Path)
         assert loop.backing.stat().st_size == 24 * MIB
 
 
-def test_the_plateau_of_a_burst_is_left_behind(folder: Path) -> None:
+def test_the_plateau_of_a_burst_is_left_behind(folder: Path, memory: Path) -> None:
     """8,000 requests a second fall to 1,000 in the middle of a round."""
-    with loop_device(folder, 48) as loop, throttle(loop, wiops=8000) as limit:
+    with loop_device(memory, 48) as loop, throttle(loop, wiops=8000) as limit:
         timers = []
 
         def fall(name: str) -> None:
@@ -111,19 +111,19 @@ def test_the_plateau_of_a_burst_is_left_behind(folder: Path) -> None:
         params = IOPS.params_model(file_names=str(loop.path), **settings)
         _, found = run(IOPS, params, folder, loop, fall)
         values = by_cell(found)
-        assert values["iops", 4096, 0].value == pytest.approx(1000, rel=0.02)
+        assert kept(values["iops", 4096, 0].value, 1000)
         assert values["steady", None, None].value == 1.0
         assert values["iops", 4096, 0].flags[0] == "not-purged"
         first = [one.value for one in found if one.metric == "round_iops" and int(one.coords["round"]) < 4]
         assert min(first) > 2000  # a busy machine does not reach the limit
 
 
-def test_fast_gives_what_pts_gives(folder: Path) -> None:
+def test_fast_gives_what_pts_gives(folder: Path, memory: Path) -> None:
     settings: dict[str, Any] = {
         "block_sizes": "4K", "mixes": "100,0", "dependent": "4K:0", "numjobs": 1, "iodepth": 8,
         "window": 2, "steady_volume": 0, "round_time": 1.2, "precondition": 1,
     }  # fmt: skip
-    with loop_device(folder, 32) as loop, throttle(loop, wiops=1000, riops=2000):
+    with loop_device(memory, 32) as loop, throttle(loop, wiops=1000, riops=2000):
         values = []
         for profile in ("pts", "fast"):
             params = IOPS.params_model(file_names=str(loop.path), profile=profile, **settings)
@@ -133,8 +133,7 @@ def test_fast_gives_what_pts_gives(folder: Path) -> None:
             values.append(by_cell(found))
         pts, fast = values
         for reads, limit in ((100, 2000), (0, 1000)):
-            assert pts["iops", 4096, reads].value == pytest.approx(limit, rel=0.05)
-            assert fast["iops", 4096, reads].value == pytest.approx(pts["iops", 4096, reads].value, rel=0.05)
+            assert kept(pts["iops", 4096, reads].value, limit) and kept(fast["iops", 4096, reads].value, limit)
             assert "fast" in fast["iops", 4096, reads].flags
             assert "fast" not in pts["iops", 4096, reads].flags
         tables = IOPS.tables(records_of(IOPS, [({}, found)]))
@@ -142,8 +141,8 @@ def test_fast_gives_what_pts_gives(folder: Path) -> None:
         assert any("1.2s" in note for note in tables[0].notes)
 
 
-def test_blocks_of_4_kib_leave_out_smaller_requests(folder: Path) -> None:
-    with loop_device(folder, 16, sector=4096) as loop:
+def test_blocks_of_4_kib_leave_out_smaller_requests(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16, sector=4096) as loop:
         params = LATENCY.params_model(
             file_names=str(loop.path), round_time=0.3, window=2, excursion=100, slope=100, response_time=0.5,
             block_sizes="4K,512", mixes="0",
@@ -172,8 +171,8 @@ def test_a_file_is_not_purged_and_that_is_said(folder: Path) -> None:
     assert any("NOT purged" in note for note in IOPS.tables(records_of(IOPS, [({}, found)]))[0].notes)
 
 
-def test_a_write_cache_in_another_state_is_refused(folder: Path) -> None:
-    with loop_device(folder, 16) as loop:
+def test_a_write_cache_in_another_state_is_refused(folder: Path, memory: Path) -> None:
+    with loop_device(memory, 16) as loop:
         params = IOPS.params_model(file_names=str(loop.path), **ONE_CELL, write_cache="off")
         with pytest.raises(ValueError, match=r"write cache of /dev/loop\d+ is write back, and write_cache asks for"):
             run(IOPS, params, folder, loop)
