@@ -15,7 +15,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from pathlib import Path
 import pytest
 
 from asct.plan.model import HostSpec
+from tests.awaiting import PATIENCE_S, until
 
 SSHD = "/usr/sbin/sshd"
 ACCOUNT = "asct-bench"
@@ -80,6 +80,7 @@ class Sshd:
             identity_file=str(self.identity),
             known_hosts=str(self.known_hosts),
             workdir=str(self.folder / "account" / "work"),
+            options={"connect_timeout": PATIENCE_S},
         )
         return replace(spec, **changes)  # type: ignore[arg-type]
 
@@ -91,23 +92,26 @@ class Sshd:
                 stdin=subprocess.DEVNULL,
                 stderr=log,
             )
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                break
-            try:
-                socket.create_connection((self.address, self.port), 1).close()
-            except OSError:
-                time.sleep(0.02)
-            else:
-                return
-        raise RuntimeError(f"sshd did not start: {self.log.read_text()[-2000:]}")
+        until(lambda: self.accepts() or self._ended(), f"sshd at port {self.port} accepts no connections")
+        if self._ended():
+            raise RuntimeError(f"sshd did not start: {self.log.read_text()[-2000:]}")
+
+    def accepts(self) -> bool:
+        """Whether somebody listens there."""
+        try:
+            socket.create_connection((self.address, self.port), 10).close()
+        except OSError:
+            return False
+        return True
+
+    def _ended(self) -> bool:
+        return self.process is None or self.process.poll() is not None
 
     def stop(self) -> None:
         """End it; its sessions end with their connections."""
         if self.process is not None:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(PATIENCE_S)
             self.process = None
 
 

@@ -153,16 +153,16 @@ strays() {
     done
 }
 
-# end_strays SECONDS: some have things to put back, huge pages for one, and get so long for it
+# end_strays SECONDS: some have things to put back, huge pages for one, and get so long for it. One that is killed is gone
+# only once it got a processor: it holds the host until then, and is waited for.
 end_strays() {
     left=$1
     strays
-    while [ -n "$strays" ] && [ "$left" -gt 0 ]; do
+    while [ -n "$strays" ] && [ "$left" -gt -20 ]; do
+        if [ "$left" -gt 0 ]; then sleep 1; else kill -s KILL $strays 2>/dev/null; sleep 0.1; fi
         left=$((left - 1))
-        sleep 1
         strays
     done
-    [ -z "$strays" ] || kill -s KILL $strays 2>/dev/null
 }
 
 locked() {
@@ -242,10 +242,14 @@ linger() {
         ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
 }
 
-# over_and_out PATH: what goes with the runner: its note, or the whole folder of the session
+# over_and_out PATH: what goes with the runner: its note, or the whole folder of the session. The host's lock goes before
+# asct hears so, not only with the last of these shells: another run may come at once. One that cannot be ended keeps it.
 over_and_out() {
     end_strays 10
-    if rm -rf -- "$card" "$1"; then [ -z "$leaving" ] || say left; fi
+    if rm -rf -- "$card" "$1"; then
+        [ -n "$strays" ] || flock -u 9
+        [ -z "$leaving" ] || say left
+    fi
     kill -s KILL 0
 }
 

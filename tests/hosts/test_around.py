@@ -18,6 +18,7 @@ from asct.errors import HostError
 from asct.hosts.around import MOST_BYTES, AroundLog, read_files
 from asct.hosts.base import Around, Finished, Process, Session, Task
 from asct.hosts.opening import make_host
+from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import READING, SESSION, Bench
 from tests.sshd import Sshd
 
@@ -161,7 +162,7 @@ def test_brief_tasks_in_a_row_are_read_about_together(sshd: Sshd, tmp_path: Path
 
 @pytest.mark.ssh
 def test_tasks_are_read_around_while_nobody_is_there(own_sshd: Sshd, tmp_path: Path) -> None:
-    host = make_host(own_sshd.spec(options={"reconnect_timeout": 20}))
+    host = make_host(own_sshd.spec(options={"reconnect_timeout": PATIENCE_S}))
     host.open(SESSION)
     try:
         tasks = [
@@ -185,13 +186,9 @@ def test_a_log_that_was_taken_away_costs_no_result(own_sshd: Sshd, tmp_path: Pat
     try:
         first = Task(Process(("sh", "-c", "sleep 0.1; echo 1"), f"{host.work}/t1"), tmp_path / "1", key="k1")
         host.ahead([first])
-        until = time.monotonic() + 20
-        while "= k1 over" not in (
-            Path(host.work, ".around").read_text() if Path(host.work, ".around").exists() else ""
-        ):
-            assert time.monotonic() < until
-            time.sleep(0.02)
-        Path(host.work, ".around").unlink()
+        log = Path(host.work, ".around")
+        until(lambda: log.exists() and "= k1 over" in log.read_text())
+        log.unlink()
         done = host.run(first)
         assert (done.status, done.around) == (0, Around())
         assert (tmp_path / "1" / "stdout").read_text() == "1\n"

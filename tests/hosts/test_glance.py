@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from asct.facts.batch import glance
 from asct.hosts import local
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
+from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import KINDS, spec_of
 from tests.sshd import Sshd
 
@@ -46,12 +46,8 @@ def test_bounds(kind: str, request: pytest.FixtureRequest, tmp_path: Path, monke
     nap = f"60.125{len(kind)}"  # both may run at the same time
     with pytest.raises(HostTimeout):
         host.glance(f"sleep {nap} & exec sleep {nap}", [], timeout_s=0.5)
-    for _ in range(50):
-        if nap not in host.glance("cat /proc/[0-9]*/cmdline 2>/dev/null", []).stdout:
-            break
-        time.sleep(0.2)
-    else:
-        pytest.fail("what it started still runs")
+    listing = "cat /proc/[0-9]*/cmdline 2>/dev/null"
+    until(lambda: nap not in host.glance(listing, []).stdout, "what it started still runs")
     monkeypatch.setattr(local, "GRACE_S", 0.2)
     with pytest.raises(HostError, match="more than"):
         host.glance("yes", [])
@@ -70,7 +66,7 @@ def test_interrupted_from_another_thread(kind: str, request: pytest.FixtureReque
     thread.start()
     try:
         with pytest.raises(HostLost, match="the run ends"):
-            host.glance("sleep 30", [], timeout_s=25)
+            host.glance(f"sleep {2 * PATIENCE_S}", [], timeout_s=PATIENCE_S)
     finally:
         again.set()
         thread.join()

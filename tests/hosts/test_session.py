@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from asct.hosts import conversation
 from asct.hosts.base import Host, Process, Session, Task
 from asct.hosts.opening import make_host
 from asct.hosts.remote import RemoteHost
+from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd
 
 pytestmark = pytest.mark.ssh
@@ -33,7 +34,7 @@ def noted(host: Host, name: str) -> int:
 
 
 def opened(server: Sshd, session: Session = SESSION) -> RemoteHost:
-    host = make_host(server.spec(options={"reconnect_timeout": 20}))
+    host = make_host(server.spec(options={"reconnect_timeout": PATIENCE_S}))
     host.open(session)
     assert isinstance(host, RemoteHost)
     return host
@@ -48,31 +49,46 @@ def host(own_sshd: Sshd) -> Iterator[RemoteHost]:
         found.close()
 
 
-def counting(host: Host, into: Path, number: int, seconds: float = 0.0) -> Task:
-    """A task that leaves a line in a file of the session each time it is run."""
+def counting(host: Host, into: Path, number: int, seconds: float = 0.0, after: Path | None = None) -> Task:
+    """A task that leaves a line in a file of the session each time it is run, and ends not before `after` is there."""
     log = f"{host.work}/log"
-    script = f"echo {number} >>{log}; sleep {seconds}; echo {number}"
+    gate = f"until [ -e {after} ]; do sleep 0.05; done; " if after else ""
+    script = f"echo {number} >>{log}; {gate}sleep {seconds}; echo {number}"
     return Task(Process(("sh", "-c", script), f"{host.work}/t{number}"), into / str(number), key=f"k{number}")
 
 
 def runs(host: Host) -> list[str]:
-    return Path(host.work, "log").read_text().split()
+    log = Path(host.work, "log")
+    return log.read_text().split() if log.exists() else []
+
+
+def meanwhile(holds: Callable[[], object], act: Callable[[], object]) -> threading.Thread:
+    """`act` in another thread, once something holds."""
+
+    def wait() -> None:
+        until(holds)
+        act()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
 
 
 def said(into: Path, number: int) -> str:
     return (into / str(number) / "stdout").read_text()
 
 
+def ended(pid: int) -> bool:
+    """Whether a process is over, be it that nobody has asked for its status yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "Z"
+    except OSError:
+        return True
+
+
 def gone(pid: int) -> bool:
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
+    until(lambda: ended(pid), f"process {pid} goes on")
+    return True
 
 
 def test_announced_tasks_are_run_once_and_in_order(host: RemoteHost, tmp_path: Path) -> None:
@@ -93,10 +109,17 @@ def test_what_was_not_announced_comes_last(host: RemoteHost, tmp_path: Path) -> 
 
 
 def test_the_connection_breaks_and_the_host_goes_on(host: RemoteHost, tmp_path: Path) -> None:
-    tasks = [counting(host, tmp_path, number, 0.4) for number in range(4)]
+    broken, connection = Path(host.work, "broken"), session_of(host)
+    tasks = [counting(host, tmp_path, number, 0.2, broken if number == 1 else None) for number in range(4)]
+
+    def break_it() -> None:
+        os.kill(connection, signal.SIGKILL)
+        broken.touch()
+
     host.ahead(tasks)
-    threading.Timer(0.6, os.kill, (session_of(host), signal.SIGKILL)).start()
+    breaker = meanwhile(lambda: len(runs(host)) == 2, break_it)
     assert [host.run(task).status for task in tasks] == [0] * 4
+    breaker.join()
     assert runs(host) == ["0", "1", "2", "3"]
     assert host.adopted
 
@@ -104,9 +127,11 @@ def test_the_connection_breaks_and_the_host_goes_on(host: RemoteHost, tmp_path: 
 def test_what_waits_is_known_after_a_break_though_the_journal_does_not_name_it(
     host: RemoteHost, tmp_path: Path
 ) -> None:
-    tasks = [counting(host, tmp_path, number, 1.5 if number == 0 else 0.4) for number in range(3)]
+    broken, connection = Path(host.work, "broken"), session_of(host)
+    tasks = [counting(host, tmp_path, number, 0.4, broken) for number in range(3)]
     host.ahead(tasks)
-    os.kill(session_of(host), signal.SIGKILL)
+    os.kill(connection, signal.SIGKILL)
+    broken.touch()
     assert host.run(tasks[0]).status == 0
     assert host._talk.place_of("k2") == ("k2", True)
     assert [host.run(task).status for task in tasks[1:]] == [0] * 2
@@ -125,8 +150,11 @@ def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkey
     assert runs(host) == ["1"]
 
 
-def test_a_connection_that_takes_nothing_holds_nothing_up(host: RemoteHost, tmp_path: Path) -> None:
+def test_a_connection_that_takes_nothing_holds_nothing_up(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More words than fit into what leads to a stopped server: the host goes on, and all is known in the end."""
+    monkeypatch.setattr(conversation, "PONG_S", PATIENCE_S)
     number = 500
     tasks = [
         Task(Process(("sh", "-c", f"echo {one} >>{host.work}/log"), f"{host.work}/t"), tmp_path / "t", key=f"k{one}",
@@ -135,35 +163,45 @@ def test_a_connection_that_takes_nothing_holds_nothing_up(host: RemoteHost, tmp_
     ]  # fmt: skip
     stopped = session_of(host)
     host.ahead(tasks)
-    until = time.monotonic() + 120
-    while not Path(host.work, "log").exists():
-        time.sleep(0.02)
+    until(lambda: runs(host))
     os.kill(stopped, signal.SIGSTOP)
     try:
-        while len(runs(host)) < number:
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        until(lambda: len(runs(host)) == number)
     finally:
         os.kill(stopped, signal.SIGCONT)
     assert [host.run(task).status for task in tasks] == [0] * number
     assert not host.adopted and len(runs(host)) == number
 
 
-def test_steps_after_a_broken_connection_are_heard_of_soon(host: RemoteHost, tmp_path: Path) -> None:
-    """Nothing is told through the new connection: the journal is looked at often while words come."""
+def test_steps_after_a_broken_connection_are_heard_of_soon(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is told through the new connection: after a word the journal is looked at soon again, and then more and
+    more seldom."""
     os.kill(session_of(host), signal.SIGKILL)
     assert host.run(counting(host, tmp_path, 0)).status == 0 and host.adopted
-    looks = 0
-    look = host._link.files.tail
+    enough, course = Path(host.work, "enough"), list[float | str]()
+    look, wait = host._link.files.tail, host._talk._wake.wait
 
-    def counted(path: str, offset: int) -> bytes:
-        nonlocal looks
-        looks += 1
-        return look(path, offset)
+    def looked(path: str, offset: int) -> bytes:
+        data = look(path, offset)
+        if data and path.endswith("/.journal"):
+            course.append("word")
+        return data
 
-    host._link.files.tail = counted  # type: ignore[method-assign]
-    host.run(counting(host, tmp_path, 1, 1.0))
-    assert looks > 1.5 / conversation.LOOK_S
+    def paused(seconds: float) -> bool:
+        course.append(seconds)
+        if course.count(conversation.LOOK_S) == 2:
+            enough.touch()
+        return wait(seconds)
+
+    monkeypatch.setattr(host._link.files, "tail", looked)
+    monkeypatch.setattr(host._talk._wake, "wait", paused)
+    assert host.run(counting(host, tmp_path, 1, after=enough)).status == 0
+    assert "word" in course[:-1], "it is told that it began, and later that it ended"
+    for one, next_one in pairwise(course):
+        expected = conversation.FIRST_LOOK_S if isinstance(one, str) else min(conversation.LOOK_S, 2 * one)
+        assert next_one in ("word", expected), course
 
 
 @pytest.mark.parametrize("who", [".pid", ".hear", ".work"])
@@ -186,9 +224,7 @@ def test_a_task_that_was_killed_is_told(host: RemoteHost, tmp_path: Path, who: s
     """The program with its group, or the shell that would tell of it: then its program goes as well."""
     tasks = [counting(host, tmp_path, number, 60.0 * (number == 0)) for number in range(2)]
     host.ahead(tasks)
-    until = time.monotonic() + 20
-    while not Path(host.work, "log").exists() and time.monotonic() < until:
-        time.sleep(0.02)
+    until(lambda: runs(host))
     program = noted(host, ".task")
     shell = int(Path(f"/proc/{program}/stat").read_text().rpartition(") ")[2].split()[1])
     if who == "program":
@@ -233,10 +269,7 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
     first = opened(own_sshd)
     work = first.work
     first.ahead([counting(first, tmp_path, 1, 120.0)])
-    until = time.monotonic() + 60
-    while not Path(work, "log").exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(lambda: runs(first))
     first._link.cut()
     left = noted(first, ".task")
     os.killpg(noted(first, ".pid"), signal.SIGKILL)
@@ -314,9 +347,10 @@ def test_a_host_that_was_started_anew_is_told(host: RemoteHost, tmp_path: Path) 
         os.kill(connection, signal.SIGKILL)
 
     connection = session_of(host)
-    threading.Timer(0.5, reboot).start()
+    rebooting = meanwhile(lambda: runs(host), reboot)
     with pytest.raises(HostLost) as error:
-        host.run(counting(host, tmp_path, 1, 3.0))
+        host.run(counting(host, tmp_path, 1, 2 * PATIENCE_S))
+    rebooting.join()
     assert error.value.diagnostics[0].code == "E335"
 
 
@@ -324,33 +358,24 @@ def alone(host: Host, into: Path, script: str) -> tuple[Task, Path]:
     """A task that leaves a process in a session of its own, and the file with its number."""
     note = Path(host.work, "stray")
     stray = f"setsid sh -c 'echo $$ >{note}; exec sleep 300' </dev/null >/dev/null 2>&1 &"
-    text = f"{stray} while [ ! -s {note} ]; do :; done; {script}"
+    text = f"{stray} while [ ! -s {note} ]; do sleep 0.02; done; {script}"
     return Task(Process(("sh", "-c", text), f"{host.work}/t"), into / "t", key="k"), note
-
-
-def is_over(note: Path) -> bool:
-    """Whether the process noted there has ended, be it that nobody has asked for its status yet."""
-    try:
-        return Path("/proc", note.read_text().strip(), "stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 def test_what_a_killed_program_left_in_a_session_of_its_own_is_ended(host: RemoteHost, tmp_path: Path) -> None:
     task, note = alone(host, tmp_path, "kill -KILL $$")
     assert host.run(task).status == -signal.SIGKILL
     assert host.run(counting(host, tmp_path, 1)).status == 0
-    assert is_over(note)
+    assert ended(int(note.read_text()))
 
 
 def test_what_a_program_left_behind_does_not_keep_the_host(host: RemoteHost, own_sshd: Sshd, tmp_path: Path) -> None:
     task, note = alone(host, tmp_path, "exit 0")
     assert host.run(task).status == 0
-    noted, work = Path(tmp_path, "noted"), Path(host.work)
-    noted.write_text(note.read_text())
-    assert not is_over(noted)
+    stray, work = int(note.read_text()), Path(host.work)
+    assert not ended(stray)
     host.close()
-    assert is_over(noted) and not work.exists()
+    assert ended(stray) and not work.exists()
     opened(own_sshd).close()
 
 
@@ -394,9 +419,9 @@ def test_this_machine_and_ssh_to_it_share_the_lock(host: RemoteHost, tmp_path: P
 
 
 def test_cancel_ends_what_runs_and_forgets_the_rest(host: RemoteHost, tmp_path: Path) -> None:
-    tasks = [counting(host, tmp_path, number, 30) for number in range(3)]
+    tasks = [counting(host, tmp_path, number, PATIENCE_S) for number in range(3)]
     host.ahead(tasks)
-    time.sleep(0.5)
+    until(lambda: runs(host))
     host.cancel()
     assert runs(host) == ["0"]
     assert host.run(counting(host, tmp_path, 9)).status == 0

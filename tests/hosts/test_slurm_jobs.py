@@ -19,6 +19,7 @@ from asct.hosts.slurm_memory import Memory
 from asct.hosts.slurm_process import environment, said
 from asct.hosts.slurm_queue import Queue, Seen, read_rows
 from asct.plan.model import HostSpec
+from tests.awaiting import PATIENCE_S, until
 
 SPEC = HostSpec(
     "lab", "slurm", options={"partition": "p", "account": 7, "constraint": "a&b", "options": ["--qos=high", "-t9"]}
@@ -132,7 +133,7 @@ def test_one_call_for_all_jobs_and_none_when_nobody_waits() -> None:
     assert cluster.asked[-1] in ([1, 2, 3], [1, 2])  # one that is over is not asked for again
     for job in (1, 2, 3):
         queue.forget(job)
-    _until(lambda: not [one for one in threading.enumerate() if one is queue._thread])
+    until(lambda: not [one for one in threading.enumerate() if one is queue._thread])
     count = len(cluster.asked)
     time.sleep(2 * slurm_queue.SOONEST_S)
     assert len(cluster.asked) == count
@@ -145,7 +146,7 @@ def test_a_wait_ends_when_the_job_changes() -> None:
     queue.follow(1)
     known = queue.fresh("lab", 1)
     threading.Timer(0.3, lambda: cluster.jobs.update({1: Seen("RUNNING", "n1")})).start()
-    assert queue.change("lab", 1, known, 30) == Seen("RUNNING", "n1")
+    assert queue.change("lab", 1, known, PATIENCE_S) == Seen("RUNNING", "n1")
     assert queue.change("lab", 1, Seen("RUNNING", "n1"), 0.1) == Seen("RUNNING", "n1")
     queue.forget(1)
 
@@ -158,20 +159,13 @@ def test_a_silent_slurm_is_borne_for_a_while(monkeypatch: pytest.MonkeyPatch) ->
     known = queue.fresh("lab", 1)
     cluster.silent = True
     queue.hurry()
-    _until(lambda: queue._silent_since is not None)
+    until(lambda: queue._silent_since is not None)
     assert queue.change("lab", 1, known, 0.2) == known
     monkeypatch.setattr(slurm_queue, "SILENCE_S", 0.0)
     with pytest.raises(HostLost) as caught:
         queue.fresh("lab", 1)
     assert (_code(caught.value), "unable to contact" in str(caught.value)) == ("E354", True)
     queue.forget(1)
-
-
-def _until(holds: object) -> None:
-    until = time.monotonic() + 30
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def _code(error: HostError) -> str:

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from asct.hosts import script
 from asct.hosts.base import Process, Session, Task
 from asct.hosts.opening import make_host, open_host
 from asct.plan.model import HostSpec
+from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd, free_port, keygen
 
 pytestmark = pytest.mark.ssh
@@ -120,10 +120,9 @@ def test_agent(sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     sock = tmp_path / "a"
     agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(sock)], stdout=subprocess.DEVNULL)
     try:
-        while not sock.exists():
-            time.sleep(0.01)
         monkeypatch.setenv("SSH_AUTH_SOCK", str(sock))
-        subprocess.run(["ssh-add", "-q", str(sshd.identity)], check=True)
+        add = ["ssh-add", "-q", str(sshd.identity)]
+        until(lambda: subprocess.run(add, capture_output=True, check=False).returncode == 0, "the agent takes no key")
         open_host(sshd.spec(identity_file=None)).close()
     finally:
         agent.terminate()
@@ -265,7 +264,7 @@ def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
         command = script.runner_command(said["work"], posix_login=False)
         leave = subprocess.run(
             ["sh", "-c", command], input="leave\n", capture_output=True, text=True, env=environment,
-            start_new_session=True, timeout=50, check=False,
+            start_new_session=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         assert "asct:done" in leave.stdout, leave.stderr
         assert not Path(said["work"]).exists()
