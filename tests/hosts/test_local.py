@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from asct.hosts import local
 from asct.hosts.base import Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
+from tests.awaiting import PATIENCE_S
 from tests.hosts.conftest import Bench
 
 
@@ -32,7 +34,10 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_program_that_is_still_held_open_is_waited_for(here: Bench, program: Path) -> None:
+def test_a_program_that_is_still_held_open_is_waited_for(
+    here: Bench, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "BUSY_S", PATIENCE_S)
     holder = program.open("r+b")
     timer = threading.Timer(0.2, holder.close)
     timer.start()
@@ -40,7 +45,8 @@ def test_a_program_that_is_still_held_open_is_waited_for(here: Bench, program: P
     timer.join()
 
 
-def test_a_program_that_stays_open_is_told(here: Bench, program: Path) -> None:
+def test_a_program_that_stays_open_is_told(here: Bench, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "BUSY_S", 0.2)
     with program.open("r+b"):
         assert here.run(str(program)).status == 126
     assert "Text file busy" in here.text("stderr")
