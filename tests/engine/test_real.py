@@ -14,6 +14,7 @@ from asct.engine.ports import default_collaborators
 from asct.plan.model import HostSpec
 from asct.planner.model import Point
 from asct.store.verify import verify
+from tests.awaiting import until
 from tests.engine import plant
 from tests.engine.conftest import Lab
 from tests.engine.test_trouble import when
@@ -56,8 +57,8 @@ def test_a_signal_leaves_nothing_on_the_other_side_of_ssh(lab: Lab, sshd: Sshd) 
     listener = when(events.PointStarted, lambda: os.kill(os.getpid(), signal.SIGINT))
     done = plant.run(lab.results, resolved, listeners=[listener])
     assert (done.code, done.stored.run.counts) == (130, {"interrupted": 1, "skipped": 1})
-    running = subprocess.run(["pgrep", "-f", f"^{mark}"], capture_output=True, text=True, check=False)
-    assert running.stdout == ""
+    pgrep = ["pgrep", "-f", f"^{mark}"]
+    until(lambda: subprocess.run(pgrep, capture_output=True, check=False).stdout == b"", "it goes on")
     command = next(iter(Path(done.stored.layout.root).glob("jobs/peer/a/*/r1/command.json")))
     work = done.stored.command(command.parent)
     assert work is not None
