@@ -96,11 +96,18 @@
     return rows.map((row) => Array.from(row.cells, cellText));
   }
   function toCsv(rows) {
-    const field = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    // a cell that a spreadsheet would take for a formula goes behind an apostrophe, as in the CSV report
+    const tame = (text) => (/^(?:[=@＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?$).)/.test(text) ? `'${text}` : text);
+    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const field = (text) => quoted(tame(text));
     return rows.map((row) => row.map(field).join(",")).join("\n") + "\n";
   }
   function toMarkdown(rows) {
-    const line = (row) => `| ${row.map((text) => text.replace(/([\\|`*_<>\[\]])/g, "\\$1")).join(" | ")} |`;
+    // as the Markdown report escapes: also no mention, number of an issue or address becomes a link
+    const cell = (text) => text.replace(/([\\`*_{}[\]<>#|~!$@&])/g, "\\$1")
+      .replace(/\\@(?=[\p{L}\p{N}_])|(?:\\#|\bGH-)(?=\d)/giu, "$&<!-- -->")
+      .replace(/\bwww\./gi, "www\\.").replace(/\b(https?|ftp):\/\//gi, "$1:\\/\\/");
+    const line = (row) => `| ${row.map(cell).join(" | ")} |`;
     return [line(rows[0]), line(rows[0].map(() => "---")), ...rows.slice(1).map(line)].join("\n") + "\n";
   }
   async function copy(text) {

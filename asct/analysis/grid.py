@@ -110,19 +110,21 @@ def shown(value: Any) -> str:
 
 def plain(text: str, keep_lines: bool = False) -> str:
     """`text` without control and direction-changing characters, which could forge what a terminal or page shows."""
-    if text.isprintable():
-        return text
-    kept = []
-    for mark in text:
-        if keep_lines and mark in "\n\t":
-            kept.append(mark)
-        elif mark in "\n\r\t":
-            kept.append(" ")
-        elif unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            kept.append("�")
-        else:
-            kept.append(mark)
-    return "".join(kept)
+    return text if text.isprintable() else text.translate(_IN_LINES if keep_lines else _ON_A_LINE)
+
+
+class _Plain(dict[int, str]):
+    """What each character becomes, found out when it is first met: a plan may be megabytes long."""
+
+    def __missing__(self, code: int) -> str:
+        mark = chr(code)
+        odd = unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        self[code] = " " if mark in "\n\r\t" else "�" if odd else mark
+        return self[code]
+
+
+_ON_A_LINE = _Plain()
+_IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 
 def place_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
@@ -140,9 +142,9 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 
-def distinct(slugs: Iterable[str]) -> list[str]:
-    """The same slugs made unique in order: the second `a` becomes `a-2`."""
-    taken: set[str] = set()
+def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
+    """The same slugs made unique in order: the second `a` becomes `a-2`; `others` are taken before."""
+    taken = set(others)
     result = []
     for name in slugs:
         number, candidate = 1, name

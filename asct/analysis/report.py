@@ -29,6 +29,14 @@ MOST_FAILURES = 20
 MOST_REMARKS = 12
 _DISTURBED = "E432"
 """Counts the findings on a host, which a report tells one by one."""
+_OWN = frozenset(
+    {
+        "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
+        "hosts-title", "findings", "findings-title", "appendix", "appendix-title", "announce", "run-data",
+        "page-data-gzip", "plotly-gzip",
+    }
+)  # fmt: skip
+"""Places of the HTML page; an entry of the plan may have such a name."""
 _MOST_NAMED = 6
 """Hosts that a warning names; the others are counted."""
 
@@ -106,7 +114,7 @@ class Report:
 def build(view: RunView) -> Report:
     """The content of a report on one run, made once for all formats of the same view."""
     run = view.run
-    slugs = distinct(slug(name) for name in view.ids())
+    slugs = distinct((slug(name) for name in view.ids()), _OWN)
     findings = findings_of(view)
     sections = [_section(view, name, unique, findings) for name, unique in zip(view.ids(), slugs, strict=True)]
     found = [item for job in view.jobs for item in headlines(job)]

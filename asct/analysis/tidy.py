@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from asct.sdk.record import Record, Scalar
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What json.dumps leaves as it is: DEL and C1, marks that turn the direction of text, halves of UTF-16 pairs."""
 FIRST = ("run", "plan", "host", "id", "benchmark", "version", "point_id", "repeat")
 LAST = (
     "metric", "value", "unit", "better", "n", "median", "mad", "ci95_low", "ci95_high", "min", "max", "flags", "raw",
@@ -92,6 +95,11 @@ def scaled(value: Scalar | None, scale: float) -> Scalar | None:
     if scale == 1.0:
         return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
     return float(f"{value / scale:.10g}")
+
+
+def visible(document: str) -> str:
+    """A JSON document that means the same, in which nothing steers a terminal and everything can be UTF-8."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def compact(records: Sequence[Record]) -> dict[str, Any]:

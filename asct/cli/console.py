@@ -23,14 +23,33 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 """What would steer a terminal: control characters but tab and line feed, and marks that turn the direction of text."""
 
 
+_ORDER = re.compile(r"(?m)(^[^\S\n]*):(?=:[A-Za-z-]+[ :])|#(?=#\[)")
+"""How commands for GitHub's runner begin: `::name` at the start of a line, behind spaces too, and `##[name` anywhere
+(actions/runner, ActionCommand.cs). It reads both output streams, and obeys."""
+
+
 def harmless(text: str | Text) -> str | Text:
-    """`text` without what would steer a terminal: names in a results tree and words of a host are not asct's own."""
+    """`text` without what would steer a terminal, or the runner of a workflow: names in a results tree and words of a
+    host are not asct's own."""
     if isinstance(text, str):
-        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-    if _CONTROL.search(text.plain):
+        return _tamed(text)
+    plain = _tamed(text.plain)
+    if plain != text.plain:  # as long as it was: styles keep their places
         text = text.copy()
-        text.plain = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.plain)
+        text.plain = plain
     return text
+
+
+def _tamed(text: str) -> str:
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    if not os.environ.get("GITHUB_ACTIONS"):
+        return text
+    return _ORDER.sub(lambda found: (found[1] or "") + "\N{REPLACEMENT CHARACTER}", text)
+
+
+def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
+    """A line or a document for stdout; no text in it is a command for GitHub's runner."""
+    return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 
 def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -89,14 +108,18 @@ class Console:
         """What was asked for, to stdout."""
         self.out.print(harmless(text))
 
+    def annotations(self, lines: str) -> None:
+        """Commands for GitHub's runner of asct's own, to stdout; what stands in them is escaped already."""
+        self.out.print(lines)
+
     def document(self, document: Mapping[str, Any]) -> None:
         """One JSON document to stdout; `schema` comes first."""
         ordered = {"schema": document["schema"], **document} if "schema" in document else dict(document)
-        sys.stdout.write(json.dumps(ordered, indent=2, allow_nan=False, default=str) + "\n")
+        sys.stdout.write(_json(ordered, indent=2))
 
     def json_line(self, document: Mapping[str, Any]) -> None:
         """One line of JSON Lines to stdout, at once."""
-        sys.stdout.write(json.dumps(document, allow_nan=False, default=str) + "\n")
+        sys.stdout.write(_json(document))
         sys.stdout.flush()
 
     def line(self, text: str | Text = "", style: str = "") -> None:
@@ -126,7 +149,7 @@ class Console:
 
         for item in in_order(chosen):
             text = render(item, self.files, width=self.err.width, colour=not self.err.no_color)
-            self.err.print(Text.from_ansi(text))
+            self.err.print(harmless(Text.from_ansi(text)))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
         """Columns two spaces apart, left-aligned, or right-aligned where `right` says so."""

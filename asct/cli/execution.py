@@ -142,7 +142,7 @@ def _tell_ci(settings: Settings, layout: RunLayout) -> None:
     from asct.registry import installed
 
     lines = render(open_view(layout.root, installed()), "github")
-    settings.console.result(str(lines).rstrip("\n"))
+    settings.console.annotations(str(lines).rstrip("\n"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and layout.markdown.exists():
         with open(summary, "a", encoding="utf-8") as target:  # noqa: PTH123 - a name given by the runner

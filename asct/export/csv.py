@@ -16,7 +16,7 @@ from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Table
 from asct.store.files import write_atomic
 
-_FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", re.ASCII | re.DOTALL)
+_FORMULA = re.compile(r"[=@\t\n＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", re.ASCII | re.DOTALL)
 NAME = "csv"
 SUFFIX = ".csv"
 FILE = "<benchmark>.csv"
@@ -74,14 +74,15 @@ def _text(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     if header is not None:
-        writer.writerow(header)
+        writer.writerow(map(harmless, header))
     writer.writerows([harmless(value) for value in row] for row in rows)
     return stream.getvalue()
 
 
 def harmless(value: Any) -> Any:
     """A text for a cell: without what would steer a terminal, and behind an apostrophe where a spreadsheet would take
-    it for a formula (OWASP, CSV Injection). Words of a host are not asct's own."""
+    it for a formula, the wide signs of Japanese keyboards included (OWASP, CSV Injection). Words of a host are not
+    asct's own."""
     if not isinstance(value, str):
         return value
     text = plain(value, keep_lines=True)

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from asct.analysis.grid import plain
 from asct.analysis.outcomes import short_names
 from asct.analysis.overlay import figure_grid
 from asct.analysis.report import Report, build
-from asct.analysis.tidy import compact
+from asct.analysis.tidy import compact, visible
 from asct.analysis.view import RunView
 from asct.figures.heat import square
 from asct.figures.render import plotly_javascript, render_figure
@@ -83,8 +84,8 @@ def write(view: RunView, folder: Path) -> list[Path]:
 
 def script_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in, nor open a comment there."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for mark in "<>&\u2028\u2029":
+    text = visible(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return text
 
@@ -132,6 +133,12 @@ def _raw_link(path: str) -> str:
     return quote(path, safe="/")
 
 
+def _shown(value: Any) -> Any:
+    """What the page is handed: words that turn the direction of text would change how others read, wherever they are.
+    What is HTML already (`Markup`, a text as well) stays as it is."""
+    return plain(value, keep_lines=True) if type(value) is str else value
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -139,6 +146,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(resource("templates")),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

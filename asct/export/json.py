@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from asct.analysis.tidy import document
+from asct.analysis.tidy import document, visible
 from asct.analysis.view import RunView
 
 NAME = "json"
@@ -15,4 +15,4 @@ SUMMARY = "run, facts, tables, verdicts and records as one document"
 
 def render(view: RunView) -> str:
     """`asct.report/1`; no NaN, keys in the order of the models."""
-    return json.dumps(document(view), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return visible(json.dumps(document(view), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asct.analysis.tidy import visible
 from asct.analysis.view import RunView
 
 NAME = "jsonl"
@@ -12,4 +13,4 @@ SUMMARY = "one record (asct.record/1) a line"
 
 def render(view: RunView) -> str:
     """All records in the order of measuring."""
-    return "".join(record.model_dump_json(by_alias=True) + "\n" for record in view.records)
+    return "".join(visible(record.model_dump_json(by_alias=True)) + "\n" for record in view.records)

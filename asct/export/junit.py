@@ -18,7 +18,8 @@ SUFFIX = ".xml"
 FILE = "junit.xml"
 SUMMARY = "a case per point and per expectation, for CI servers"
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = re.compile("[\ufffe\uffff]")
+"""Of what `plain` leaves."""
 _MOST_PROPERTIES = 100
 
 
@@ -39,8 +40,8 @@ def render(view: RunView) -> str:
 
 
 def _clean(text: object) -> str:
-    """Text that XML 1.0 can hold (section 2.2)."""
-    return _FORBIDDEN.sub("�", str(text))
+    """Text that XML 1.0 can hold (section 2.2), without what would steer a terminal or turn the direction of text."""
+    return _FORBIDDEN.sub("�", plain(str(text), keep_lines=True))
 
 
 def _job_suite(root: ET.Element, job: JobView) -> None:
@@ -94,7 +95,7 @@ def _properties(case: ET.Element, job: JobView, point_id: str) -> None:
 def _verdict_case(suite: ET.Element, verdict: Verdict) -> None:
     at = place_text(verdict.at)
     name = f"{verdict.id}.{verdict.metric}" + (f" at {at}" if at else "")
-    case = _case(suite, plain(name), f"expectations.{verdict.host}" if verdict.host else "expectations", 0.0)
+    case = _case(suite, name, f"expectations.{verdict.host}" if verdict.host else "expectations", 0.0)
     if verdict.file:
         case.set("file", _clean(verdict.file))
     if verdict.line:

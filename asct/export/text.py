@@ -191,5 +191,7 @@ def _padded(text: str, size: int, head: Head) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:
-    lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent or "  ", break_on_hyphens=False)
-    return "\n".join(lines)
+    rest = indent or "  "
+    return "\n".join(
+        textwrap.wrap(plain(text), width, initial_indent=indent, subsequent_indent=rest, break_on_hyphens=False)
+    )

@@ -58,7 +58,7 @@ class StoredRun:
         """Facts by host, of the hosts that gave some."""
         found = {}
         for host in self.run.hosts:
-            path = self.layout.facts(safe_host(host.name))
+            path = self.layout.facts(_safe(host.name))
             if path.exists():
                 found[host.name] = load(HostFacts, "facts", self.inside(path))
         return found
@@ -67,7 +67,7 @@ class StoredRun:
         """What disturbed each host from the start; runs of before this was looked at have none."""
         found = {}
         for host in self.run.hosts:
-            path = self.layout.disturbances(safe_host(host.name))
+            path = self.layout.disturbances(_safe(host.name))
             if path.exists():
                 found[host.name] = load(Disturbances, "disturbances", self.inside(path))
         return found
@@ -121,7 +121,7 @@ class StoredRun:
             self.notes.append(note)
 
 
-def safe_host(name: str) -> str:
+def _safe(name: str) -> str:
     """`name` if it can be a folder of the tree; raises StoreError (E510) for one that came from elsewhere."""
     try:
         return safe_name(name)
@@ -155,7 +155,11 @@ def read_run(root: Path) -> StoredRun:
         raise store_error("E505", f"{root}: there is no such folder", "`asct results list` shows the runs")
     if not layout.run.exists():
         raise store_error("E505", f"{root}: is not the folder of a run: it has no run.json")
-    return StoredRun(layout, load(Run, "run", inside(root, "run.json")))
+    run = load(Run, "run", inside(root, "run.json"))
+    for job in run.jobs:
+        for name in (job.host, job.id, job.benchmark):  # folders of the tree, files of reports
+            _safe(name)
+    return StoredRun(layout, run)
 
 
 def readable(root: Path) -> tuple[StoredRun | None, tuple[Diagnostic, ...]]:

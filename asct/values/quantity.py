@@ -151,10 +151,13 @@ _SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
 
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
-    """For people: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `4 cycles`, `85%`; `digits` significant ones."""
+    """For people: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `4 cycles`, `85%`; `digits` significant ones.
+
+    A unit that asct does not know stands behind the number as it is.
+    """
     if not math.isfinite(value):
         return f"{value}"
-    scales = _SHOWN[unit]
+    scales = _SHOWN.get(unit) or ((1.0, f" {unit}"),)
     magnitude = abs(value)
     index = next((i for i, (factor, _) in enumerate(scales) if magnitude >= factor), len(scales) - 1)
     text = _significant(value / scales[index][0], digits)

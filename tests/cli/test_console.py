@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.text import Text
 
-from asct.cli.console import harmless, wants_colour, width
+from asct.cli.console import Console, harmless, wants_colour, width
+from asct.cli.look import Look
 from asct.cli.words import counted
 
 
@@ -57,3 +59,16 @@ def test_styled_text_keeps_its_style() -> None:
     shown = harmless(text)
     assert isinstance(shown, Text)
     assert (shown.plain, shown.spans) == ("a�b", text.spans)
+
+
+def test_words_of_others_command_no_workflow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "  ::add-mask::e\n::1 is an address\nx ##[group]y"
+    assert harmless(words) == words
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert harmless(words) == "  �:add-mask::e\n::1 is an address\nx �#[group]y"
+    Console(Look()).document({"words": words})
+    shown = capsys.readouterr().out
+    assert "##[" not in shown
+    assert json.loads(shown) == {"words": words}

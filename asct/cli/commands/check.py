@@ -46,7 +46,7 @@ def _show(settings: Settings, findings: Sequence[Diagnostic], sizes: dict[str, t
         return
     if form == "github":
         for item in findings:
-            settings.console.result(github_line(item))
+            settings.console.annotations(github_line(item))
         return
     settings.console.diagnostics(findings)
     for name, (jobs, points) in sizes.items():
