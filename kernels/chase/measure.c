@@ -12,7 +12,8 @@
 #define WARM_LOADS 1024   /* before each batch: getrusage and the reading of the clock displace lines of a first-level cache */
 #define LOOK_EVERY 7       /* batches between two looks at the interval */
 #define CYCLE_REACH 2      /* batches before and after whose adds count for one */
-#define CAP_FACTOR 20     /* a machine too busy for the least number of batches is given up after so many caps */
+#define CAP_FACTOR 20     /* a machine too busy for the least number of batches is given up after so many caps; */
+#define BUSY_NS 5000000000u /* with no batch at all, after so long at least */
 #define TRIALS 8          /* batches thrown away to find their length, */
 #define TRIALS_UP 3       /* the first of them free to lengthen it */
 #define JUMP_FACTOR 4     /* a batch so many times the median ... */
@@ -134,7 +135,10 @@ static bool settled(struct measured *measured, const struct timer *timer, double
 static bool spent(const struct measured *measured, const struct effort *effort, uint64_t elapsed_ns)
 {
     bool enough = measured->count >= MEASURE_BATCHES_MIN && elapsed_ns > effort->cap_ns;
-    return enough || measured->count == MEASURE_BATCHES_MAX || elapsed_ns > CAP_FACTOR * effort->cap_ns;
+    uint64_t busy_ns = CAP_FACTOR * effort->cap_ns;
+    if (measured->count == 0)
+        return elapsed_ns > (busy_ns > BUSY_NS ? busy_ns : BUSY_NS);
+    return enough || measured->count == MEASURE_BATCHES_MAX || elapsed_ns > busy_ns;
 }
 
 /* Takes batches until the size is settled or the time is over. Returns the ticks of the fastest. */

@@ -11,7 +11,7 @@ from tests.kernels.building import compile_sources, sources_of
 HERE = Path(__file__).parent
 CPUS = sorted(os.sched_getaffinity(0))
 BOTH = ",".join(map(str, CPUS[:2]))
-QUICK = ("--turns", "20", "--batches", "24", "--addresses", "2", "--time-cap-ms", "200")
+QUICK = ("--turns", "20", "--batches", "24", "--addresses", "2", "--time-cap-ms", "200", "--patience-ms", "60000")
 
 
 def pretending(cpus: int, folder: Path, flags: Sequence[str] = ("-static",)) -> Path:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.kernels.building import Builds
 from tests.kernels.test_hugepool import ENDLESS, lacking, pool
-from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers, until
+from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers
 
 pytestmark = [pytest.mark.kernels, as_root]
 
@@ -62,7 +63,7 @@ def guarding(place: Path, *arguments: str, prefix: Sequence[str] = ()) -> subpro
 def test_a_signal_ends_what_runs_as_root_and_keeps_its_words(place: Path, number: int) -> None:
     process = guarding(place)
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert out.splitlines()[-1] == '{"t":"end","ok":true}'
     assert (place / "work" / "program.stdout").read_text() == "0\n"
@@ -72,7 +73,7 @@ def test_a_signal_ends_what_runs_as_root_and_keeps_its_words(place: Path, number
 def test_the_death_of_the_accounts_process_ends_root(place: Path) -> None:
     process = guarding(place)
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     until(lambda: not of_root(str(place)))
 
 
@@ -80,7 +81,7 @@ def test_the_death_of_who_started_it_ends_root(place: Path) -> None:
     """A parent that is killed takes the account's process with it, and that what root runs."""
     process = guarding(place, prefix=("/bin/sh", "-c", '"$@"; exit "$?"', "sh"))
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     until(lambda: not of_root(str(place)))
 
 
@@ -93,7 +94,7 @@ def test_pages_of_a_pool_are_given_back(place: Path, number: int) -> None:
     assert '"pages":"2m"' in process.stdout.readline()
     assert pool() > before
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     until(lambda: pool() == before and not of_root(str(place)))
 
 
@@ -101,7 +102,7 @@ def test_what_root_wrote_is_the_accounts(place: Path) -> None:
     process = guarding(place)
     assert process.poll() is None
     process.terminate()
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     found = {path.name: path.stat() for path in (place / "work").iterdir() if path.name not in ("data", "targets")}
     assert set(found) == {"told.json", "program.stdout"}  # a file that was never written is not there
     assert {status.st_uid for status in found.values()} != {0}
@@ -112,7 +113,7 @@ def test_what_is_not_granted_is_refused_at_once(place: Path) -> None:
     for lines in ([], [f"{ACCOUNT} ALL=(root) {place}/guard"]):  # nothing at all; only with a password
         grant(*lines)
         process = start(place, "noop", "--sudo", "", "--samples", "1")
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
         assert process.returncode == 1 and out == ""
         assert err.startswith("sudo: ")
 
@@ -121,18 +122,18 @@ def test_a_digest_grants_one_file_only(place: Path) -> None:
     digest = subprocess.run(["sha256sum", place / "noop"], check=True, capture_output=True, text=True).stdout.split()[0]
     grant(f"{ACCOUNT} ALL=(root) NOPASSWD: sha256:{digest} {place}/noop")
     process = start(place, "noop", "--sudo", "", "--samples", "2")
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert len(out.splitlines()) == 5
     shutil.copy(place / "guard", place / "noop")
     process = start(place, "noop", "--sudo", "", "--describe")
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 1 and err.startswith("sudo: ")
 
 
 def test_exit_statuses_are_those_of_the_kernel(place: Path) -> None:
     process = start(place, "noop", "--sudo", "", "--samples", "none")
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 2
     assert err.startswith("noop: --samples: not an integer")
 
@@ -148,7 +149,7 @@ def test_exit_statuses_are_those_of_the_kernel(place: Path) -> None:
 )
 def test_wrong_use(place: Path, arguments: list[str], status: int, message: str) -> None:
     process = start(place, "noop", *arguments)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (status, "")
     assert err.startswith(message)
 
@@ -167,7 +168,7 @@ def test_a_lifeline_that_has_ended_already(place: Path) -> None:
 def test_no_sudo_on_the_host(place: Path) -> None:
     ran = subprocess.run(
         [place / "noop", "--sudo", ""],
-        env={**os.environ, "PATH": str(place)}, capture_output=True, text=True, check=False, timeout=20,
+        env={**os.environ, "PATH": str(place)}, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert ran.returncode == 3
     assert ran.stderr == "noop: sudo cannot be run: No such file or directory\n"

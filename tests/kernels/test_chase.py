@@ -8,6 +8,7 @@ import os
 import signal
 import statistics
 import subprocess
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -216,9 +217,27 @@ def test_a_killed_run_leaves_whole_lines_and_no_end(number: signal.Signals, chas
         lines = [process.stdout.readline() for _ in range(2)]
         process.send_signal(number)
         lines += process.stdout.readlines()
-        assert process.wait(timeout=5) == -number
+        assert process.wait(timeout=60) == -number
     kinds = [json.loads(line)["t"] for line in lines]
     assert kinds[0] == "meta" and "end" not in kinds
+
+
+def test_a_cpu_that_leaves_hardly_a_batch_alone_is_waited_for(chase: Path) -> None:
+    """Stopped again and again after a part of a millisecond, each time for longer than all sizes may take."""
+    command = [str(chase), "--max-size", "1048576", "--refine-to", "0", "--time-cap-ms", "1", "--patience-ms", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert [json.loads(process.stdout.readline())["t"] for _ in range(2)] == ["meta", "ready"]
+        for count in range(100):
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.025)
+            process.send_signal(signal.SIGCONT)
+            until = time.perf_counter() + 0.0001 * (count % 5 + 1)
+            while time.perf_counter() < until:
+                pass
+        lines, err = process.stdout.readlines(), process.stderr.read()
+    assert (process.returncode, err) == (0, "")
+    assert json.loads(lines[-1])["ok"] is True
 
 
 def test_a_full_disk_ends_with_3(chase: Path) -> None:

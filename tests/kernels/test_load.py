@@ -130,8 +130,8 @@ def test_a_target_within_reach_is_searched_by_the_delay(load: Path) -> None:
         off = abs(target["median_bps"] / target["target_bps"] - 1)
         assert target["reached"] is (off <= 0.02) or abs(off - 0.02) < 1e-6
     fast, slow = ran.of("sample")[1:]
-    if not fast["capped"] and not slow["capped"]:
-        assert 0 < fast["delay"] < slow["delay"]
+    if fast["reached"] and slow["reached"]:
+        assert fast["delay"] < slow["delay"]
 
 
 def test_bandwidth_alone_needs_one_cpu(load: Path) -> None:
@@ -161,13 +161,13 @@ def test_a_workload_dies_with_a_killed_kernel(number: signal.Signals, load: Path
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(2)]
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not (children := sleepers(process.pid)):
             assert time.monotonic() < deadline, "no workload"
             time.sleep(0.01)
         process.send_signal(number)
         lines += process.stdout.readlines()
-        assert process.wait(timeout=20) == -number
+        assert process.wait(timeout=60) == -number
     assert "end" not in [json.loads(line)["t"] for line in lines]
     while any(alive(child) for child in children):
         assert time.monotonic() < deadline, "the workload lives on"
@@ -188,17 +188,21 @@ def test_what_a_workload_leaves_behind_ends_with_it(load: Path, tmp_path: Path) 
 
 def sleepers(parent: int) -> list[int]:
     """Descendants that sleep."""
-    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-    children = [int(word) for word in text.split()]
-    found = [child for child in children if Path(f"/proc/{child}/comm").read_text() == "sleep\n"]
+    children = [int(word) for word in of_process(parent, f"task/{parent}/children").split()]
+    found = [child for child in children if of_process(child, "comm") == "sleep\n"]
     return found + [one for child in children for one in sleepers(child)]
 
 
-def alive(process: int) -> bool:
+def of_process(process: int, name: str) -> str:
+    """A file of a process; nothing of one that has ended."""
     try:
-        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+        return Path(f"/proc/{process}/{name}").read_text()
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return ""
+
+
+def alive(process: int) -> bool:
+    return of_process(process, "stat") != "" and ") Z " not in of_process(process, "stat")
 
 
 def test_memory_is_bound_to_the_nodes_asked_for(load: Path) -> None:

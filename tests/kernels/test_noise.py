@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,10 +36,17 @@ def spinning(cpu: int) -> Iterator[None]:
     """Another program that wants the CPU all the time."""
     process = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
     try:
+        while not used_ticks(process.pid):
+            time.sleep(0.01)
         yield
     finally:
         process.kill()
         process.wait()
+
+
+def used_ticks(process: int) -> int:
+    """Of processor time in user mode."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11])
 
 
 def test_times_and_clock_belong_together(chase: Path) -> None:

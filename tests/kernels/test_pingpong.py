@@ -27,7 +27,7 @@ def pingpong(built: Builds) -> Path:
 @pytest.fixture(scope="module")
 def measured(pingpong: Path) -> Ran:
     """One pair, all methods."""
-    ran = run(pingpong, "--cpus", BOTH, "--seed", "7", "--addresses", "4", "--batches", "256")
+    ran = run(pingpong, "--cpus", BOTH, "--seed", "7", "--addresses", "4", "--batches", "256", "--time-cap-ms", "1000")
     assert ran.status == 0, ran.stderr
     return ran
 
@@ -66,7 +66,7 @@ def test_the_chain_is_measured_in_both_directions(measured: Ran) -> None:
 
 
 def test_statistics_are_those_of_the_batches(pingpong: Path) -> None:
-    ran = run(pingpong, "--cpus", BOTH, "--batches", "48", "--addresses", "2", "--time-cap-ms", "500")
+    ran = run(pingpong, "--cpus", BOTH, "--batches", "48", "--addresses", "2", "--time-cap-ms", "1000")
     assert ran.status == 0, ran.stderr
     for sample in ran.of("sample"):
         assert sample["order"] == "time" and len(sample["ns"]) == sample["batches"] <= 48

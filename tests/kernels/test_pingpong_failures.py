@@ -7,9 +7,8 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,7 +48,7 @@ def started(program: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[s
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=120)
     return process.returncode, stderr
 
 
@@ -58,33 +57,48 @@ def thread_on(process: subprocess.Popen[str], cpu: int) -> int:
     for task in Path(f"/proc/{process.pid}/task").iterdir():
         if int(task.name) != process.pid and os.sched_getaffinity(int(task.name)) == {cpu}:
             return int(task.name)
-    raise AssertionError(f"no thread on CPU {cpu}")
+    raise LookupError(f"no thread on CPU {cpu}")
+
+
+def harmed(program: Path, harm: Callable[[subprocess.Popen[str]], None], *arguments: str) -> tuple[int, int, str]:
+    """How a run of one method ended that was done harm while it measured, behind the ms that it had: more of them when
+    it was over before."""
+    for cap in (500, 2000, 8000):
+        with started(program, "--time-cap-ms", str(cap), *arguments) as (process, _):
+            with suppress(LookupError, OSError):
+                harm(process)
+            code, stderr = ended(process)
+        if code != 0:
+            break
+    return cap, code, stderr
 
 
 def ptrace(request: int, thread: int) -> None:
     LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    assert LIBC.ptrace(request, thread, None, None) == 0, os.strerror(ctypes.get_errno())
+    if LIBC.ptrace(request, thread, None, None) != 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
 
 
 def test_a_thread_that_never_answers_ends_the_run_with_3(pingpong: Path) -> None:
-    arguments = ("--time-cap-ms", "500", "--methods", "token", "--patience-ms", "200")  # half a second to stop it
-    with started(pingpong, *arguments) as (process, _):
+    def stand_still(process: subprocess.Popen[str]) -> None:
         thread = thread_on(process, CPUS[1])
         ptrace(PTRACE_SEIZE, thread)
         ptrace(PTRACE_INTERRUPT, thread)
-        began = time.monotonic()
         os.waitpid(thread, WALL)  # it stands still
         os.waitpid(thread, WALL)  # it was killed with the others
-        code, stderr = ended(process)
-    assert code == 3 and time.monotonic() - began < 20
-    assert f"cpu {CPUS[0]} and cpu {CPUS[1]} are not done after 4200 ms (2 threads are not): was a CPU taken" in stderr
+
+    cap, code, stderr = harmed(pingpong, stand_still, "--methods", "token", "--patience-ms", "200")
+    waited = f"not done after {8 * cap + 200} ms (2 threads are not): was a CPU taken"
+    assert code == 3 and f"cpu {CPUS[0]} and cpu {CPUS[1]} are {waited}" in stderr
 
 
 def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
     first, second = CPUS[:2]
-    with started(pingpong, "--time-cap-ms", "600", "--methods", "cas") as (process, _):
+
+    def move(process: subprocess.Popen[str]) -> None:
         os.sched_setaffinity(thread_on(process, second), {first})
-        code, stderr = ended(process)
+
+    _, code, stderr = harmed(pingpong, move, "--methods", "cas")
     message = f"cpu {second} was taken away while it was measured: its thread is on cpu {first} now"
     assert (code, stderr) == (3, f"pingpong: {message}\n")
 
@@ -140,7 +154,7 @@ def test_a_killed_run_leaves_whole_lines_and_no_end(number: signal.Signals, ping
     with started(pingpong, "--time-cap-ms", "5000") as (process, _):
         process.send_signal(number)
         lines = out_of(process).readlines()
-        assert process.wait(timeout=10) == -number
+        assert process.wait(timeout=60) == -number
     assert "end" not in [json.loads(line)["t"] for line in lines]
 
 
