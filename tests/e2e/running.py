@@ -33,7 +33,7 @@ class Ended:
 
 
 def asct(
-    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (), timeout: float = 240
+    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (), timeout: float = 280
 ) -> Ended:
     """Run `python -m asct` in `cwd`, without a terminal; `prefix` is a command that runs it."""
     done = subprocess.run(

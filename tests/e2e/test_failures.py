@@ -9,11 +9,11 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.awaiting import PATIENCE_S, until
 from tests.e2e.running import COMPILERS, apply, asct, environment, hiding, latest, lines, with_small_disk
 
 pytestmark = pytest.mark.e2e
@@ -219,7 +219,7 @@ def test_a_signal_outside_of_a_measurement_ends_the_command_by_its_own_way_out(
         _asleep(process.pid)
         process.send_signal(number)
         try:
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=PATIENCE_S)
         finally:
             os.close(writer)  # it reads an end then, whatever it made of the signal
     assert (process.returncode, err.strip()) == (code, "interrupted")
@@ -227,18 +227,21 @@ def test_a_signal_outside_of_a_measurement_ends_the_command_by_its_own_way_out(
 
 def _reader_of(pipe: Path) -> int:
     """The pipe opened for writing, once somebody reads it."""
-    until = time.monotonic() + 60
-    while True:
+    opened = list[int]()
+
+    def is_read() -> bool:
         try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            opened.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
         except OSError as error:
-            assert error.errno == errno.ENXIO and time.monotonic() < until
-            time.sleep(0.05)
+            assert error.errno == errno.ENXIO
+            return False
+        return True
+
+    until(is_read, "nobody reads the plan")
+    return opened[0]
 
 
 def _asleep(pid: int) -> None:
     """Once it waits for what it reads: a signal right before that is only handled behind it."""
-    until = time.monotonic() + 60
-    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    stat = Path(f"/proc/{pid}/stat")
+    until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S", "it does not wait")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.awaiting import PATIENCE_S, until
 from tests.e2e.running import COMPILERS, apply, asct, environment, hiding, latest, lines
 from tests.sshd import Sshd, keygen
 
@@ -28,6 +29,7 @@ def hosts(server: Sshd, **changes: object) -> str:
         "identity_file": str(server.identity),
         "known_hosts": str(server.known_hosts),
         "workdir": str(server.folder / "account" / "work"),
+        "connect_timeout": f"{PATIENCE_S}s",
     }
     return f"hosts: {json.dumps({'server': {**spec, **changes}})}\n"
 
@@ -114,20 +116,17 @@ def test_an_unreachable_host_leaves_the_others_alone(sshd: Sshd, tmp_path: Path)
 def test_an_interrupt_leaves_nothing_on_either_side(own_sshd: Sshd, tmp_path: Path, number: int, code: int) -> None:
     plan = (
         "plan: 1\nname: quick\nbenchmarks:\n  - noop\n"
-        "  - {uses: storage-fio, id: long, config: {duration: 60s, filesize: 16M, numjobs: 1}}\n"
+        "  - {uses: storage-fio, id: long, config: {duration: 10m, filesize: 16M, numjobs: 1}}\n"
     )
     (tmp_path / "plan.yaml").write_text(plan + hosts(own_sshd))
     process = subprocess.Popen(
         [sys.executable, "-m", "asct", "apply", "plan.yaml"],
         cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not any("fio" in text and "job.fio" in text for text in running_from(own_sshd)):
-        assert time.monotonic() < deadline, "fio was not started"
-        time.sleep(0.1)
+    until(lambda: any("fio" in text and "job.fio" in text for text in running_from(own_sshd)), "fio was not started")
     time.sleep(1)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == code, err
     assert running_from(own_sshd) == []
     assert leftovers(own_sshd) == []

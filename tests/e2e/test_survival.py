@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -14,12 +13,13 @@ import yaml
 
 from asct.hosts.base import Session
 from asct.hosts.opening import make_host
+from tests.awaiting import until
 from tests.e2e.running import apply, asct, environment, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from
 from tests.sshd import Sshd
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels]
-CONFIG = "{duration: 1s, filesize: 16M, numjobs: 1, rw: randread}"
+CONFIG = "{duration: 2s, filesize: 16M, numjobs: 1, rw: randread}"
 PLAN = f"""plan: 1
 name: quick
 benchmarks:
@@ -29,12 +29,10 @@ benchmarks:
 """
 
 
-def ended_points(folder: Path, job: str) -> int:
-    """How many points of a job the run's journal tells the end of."""
+def points_of(folder: Path, job: str, told: str) -> int:
+    """How many points of a job the run's journal tells `told` of: `point-started` or `point-ended`."""
     try:
-        return sum(
-            event["t"] == "point-ended" and event["id"] == job for event in lines(latest(folder) / "journal.jsonl")
-        )
+        return sum(event["t"] == told and event["id"] == job for event in lines(latest(folder) / "journal.jsonl"))
     except (OSError, ValueError, IndexError):
         return 0
 
@@ -45,11 +43,11 @@ def killed_after(folder: Path, points: int) -> None:
         [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
         cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    deadline = time.monotonic() + 120
-    while ended_points(folder, "read") < points:
-        assert process.poll() is None and time.monotonic() < deadline, "it did not get so far"
-        time.sleep(0.05)
-    time.sleep(0.3)
+    until(
+        lambda: points_of(folder, "read", "point-started") > points or process.poll() is not None,
+        "it did not get so far",
+    )
+    assert process.poll() is None
     process.kill()
     process.wait()
 
@@ -78,11 +76,9 @@ def test_the_host_measures_what_it_was_given_while_nobody_is_there(own_sshd: Ssh
     (tmp_path / "plan.yaml").write_text(PLAN + hosts(own_sshd))
     killed_after(tmp_path, 1)
     (journal,) = (path for path in leftovers(own_sshd) if path.endswith("/.journal"))
-    deadline = time.monotonic() + 60
-    while Path(journal).read_text().count("asct:done") < 7:  # three of before, the layout of the file, three of read
-        assert time.monotonic() < deadline, Path(journal).read_text()
-        time.sleep(0.1)
-    assert ended_points(tmp_path, "read") < 3
+    told = Path(journal)  # three of before, the layout of the file, three of read
+    until(lambda: told.read_text().count("asct:done") >= 7, "the host has not done all of it")
+    assert points_of(tmp_path, "read", "point-ended") < 3
     assert asct("resume", cwd=tmp_path).code == 0
     found = [json.loads(path.read_text()) for path in latest(tmp_path).glob("jobs/*/read/*/r1/telemetry.json")]
     assert len(found) == 3, "one of each repeat"
