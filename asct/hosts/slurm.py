@@ -18,7 +18,7 @@ from asct.hosts.remote import RemoteHost
 from asct.hosts.slurm_job import LOOK_S, After, Allocation, Request, arguments, cancel, job_name, order, submit
 from asct.hosts.slurm_link import SlurmLink
 from asct.hosts.slurm_memory import Memory
-from asct.hosts.slurm_queue import QUEUE, Queue, Seen
+from asct.hosts.slurm_queue import QUEUE, Queue, Seen, look
 from asct.plan.model import HostSpec
 
 GLANCE_S = 1.0
@@ -97,12 +97,13 @@ class SlurmHost(RemoteHost):
         self._jobs_name = f"{run}-{secrets.token_hex(4)}"
         self._over.clear()
         if session is not None:
-            self._file = slurm_memory.place(run)
+            self._file = slurm_memory.place(session.run, self.name)
             self._memory = slurm_memory.recall(self._file) or Memory(work=session.work)
             session = replace(session, work=self._memory.work)
             self._notice = session.notice
         try:
             self._take_up()
+            self._memory.names.append(self._jobs_name)
             if self._memory.held is None:
                 self._find_node()
             super().open(session)
@@ -118,9 +119,13 @@ class SlurmHost(RemoteHost):
     def _take_up(self) -> None:
         """Of the jobs of an earlier part, the one that holds the node is taken up; the others are planned anew."""
         memory = self._memory
-        cancel(self.name, memory.waiting)
+        known = [*memory.waiting, *([memory.held.job] if memory.held else [])]
+        ours = look(known, memory.names) if known and memory.names else {}
+        live = {job for job, seen in ours.items() if not seen.over}
+        cancel(self.name, [job for job in memory.waiting if job in live])
         memory.waiting = []
-        if memory.held is None:
+        if memory.held is None or memory.held.job not in live:
+            memory.held = None
             return
         self._queue.follow(memory.held.job)
         seen = self._queue.fresh(self.name, memory.held.job)

@@ -52,7 +52,9 @@ tick() {
     flock -x -n "$door/alive" true || { idle=0; return; }
     idle=$((idle + 5))
     [ "$idle" -ge "$patience" ] || return 0
-    scancel --quiet --state=PENDING --user="$(id -un)" --name="$SLURM_JOB_NAME" 2>/dev/null
+    case $SLURM_JOB_NAME in # which a cluster may change
+    asct-*) scancel --quiet --state=PENDING --user="$(id -un)" --name="$SLURM_JOB_NAME" 2>/dev/null ;;
+    esac
     exit 1
 }
 

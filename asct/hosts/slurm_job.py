@@ -16,6 +16,8 @@ from asct.plan.model import HostSpec
 
 BATCH = Path(__file__).with_name("slurm.sh")
 STEP = Path(__file__).with_name("slurm_step.sh")
+ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
+"""Only into a folder of this account: when the job is over, others could make one of that name."""
 PATIENCE_S = 180
 """A job in which nothing of asct lives for so long ends by itself."""
 SPARE, SPARE_S = 1.5, 300.0
@@ -25,6 +27,7 @@ LOOK_S = 1200.0
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
 """What a job gets of this environment; other variables are none of its business."""
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_NUMBER = re.compile("[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ def submit(host: str, argv: Sequence[str]) -> Allocation:
     token = secrets.token_hex(16)
     done = command(host, argv, batch_text(token))
     number = done.stdout.strip().partition(";")[0]
-    if done.returncode or not number.isdigit():
+    if done.returncode or not _NUMBER.fullmatch(number):
         raise HostError(host, problems.refused(host, said(done)))
     return Allocation(int(number), token)
 
@@ -127,7 +130,8 @@ def cancel(host: str, jobs: Sequence[int]) -> None:
 
 def order(host: str, allocation: Allocation, words: str) -> None:
     """Tell the batch script something; a job that is over meanwhile does not hear it."""
-    command(host, [*_srun(allocation), "sh", "-c", 'printf "%s\n" "$2" >"$1/orders"', "sh", _door(allocation), words])
+    argv = [*_srun(allocation), "--output=none", "--error=none", "sh", "-c", ORDER, "sh", _door(allocation), words]
+    command(host, argv)
 
 
 def _door(allocation: Allocation) -> str:

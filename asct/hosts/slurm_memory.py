@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from asct.hosts.slurm_job import Allocation
+from asct.hosts.slurm_job import Allocation, job_name
 
 
 @dataclass(slots=True)
@@ -22,10 +23,13 @@ class Memory:
     waiting: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each job may take."""
+    names: list[str] = field(default_factory=list)
+    """What the jobs are called: numbers of jobs are used again, by whomever."""
 
 
-def place(name: str) -> Path:
-    """The file for the jobs of that name."""
+def place(run: str, host: str) -> Path:
+    """The file for the jobs of a host in a run. Names of jobs are cut and made plain, so that two may be alike."""
+    name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
     return folder / "asct" / "slurm" / f"{name}.json"

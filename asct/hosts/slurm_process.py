@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import subprocess
@@ -15,6 +16,9 @@ COMMAND_S = 60.0
 CLOSE_S = 5.0
 """How long a step may take to end by itself once it is given up."""
 _BYTES = 1 << 16
+_BLOCKS = 16
+_LONGEST = 1000
+"""Characters of what Slurm says that a message has room for."""
 _NOISE = b"srun: "
 """How lines of srun itself begin on the standard error that it shares with the command."""
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
@@ -52,7 +56,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
     """What a command that failed says, in a line."""
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     words = [line.partition(": ")[2].removeprefix("error: ") or line for line in lines]
-    return "; ".join(words) or "no reason is given"
+    return "; ".join(words)[:_LONGEST] or "no reason is given"
 
 
 class StepChannel:
@@ -71,6 +75,8 @@ class StepChannel:
             )
         except FileNotFoundError as error:
             raise HostError(host, problems.not_here(host, argv[0])) from error
+        except OSError as error:  # no process or memory left here, or a command line that is too long
+            raise HostError(host, problems.silent(host, f"`{argv[0]}`: {error.strerror}", 0.0)) from error
         process = self._process
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self._in, self._out, self._err = process.stdin, process.stdout, process.stderr
@@ -91,7 +97,9 @@ class StepChannel:
     def receive(self, timeout_s: float) -> bytes:
         if self._out.closed:
             return b""
-        if not select.select([self._out], [], [], timeout_s)[0]:
+        ready = select.poll()  # select() knows no descriptor beyond 1023: some hundred hosts
+        ready.register(self._out, select.POLLIN)
+        if not ready.poll(math.ceil(timeout_s * 1000)):
             raise TimeoutError
         data = os.read(self._out.fileno(), _BYTES)
         if not data:
@@ -101,7 +109,7 @@ class StepChannel:
     def receive_error(self) -> bytes:
         self._take_error()
         *lines, half = self._told.splitlines(keepends=True) or [b""]
-        if self._err.closed or half.endswith(b"\n"):
+        if self._err.closed or half.endswith(b"\n") or len(half) > _BYTES:
             lines, half = [*lines, half], b""
         self._told = half
         return b"".join(line for line in lines if not line.startswith(_NOISE))
@@ -109,14 +117,17 @@ class StepChannel:
     def _take_error(self) -> None:
         if not self._err.closed:
             with contextlib.suppress(BlockingIOError):
-                while block := os.read(self._err.fileno(), _BYTES):
+                for _ in range(_BLOCKS):  # who writes faster than this reads would never let it go
+                    block = os.read(self._err.fileno(), _BYTES)
+                    if not block:
+                        break
                     self._told += block
 
     def trouble(self) -> str:
         """What srun itself says, for a channel that did not come about."""
         self._take_error()
         lines = self._told.decode("utf-8", "replace").splitlines()
-        return "; ".join(line.removeprefix("srun: ").removeprefix("error: ") for line in lines)
+        return "; ".join(line.removeprefix("srun: ").removeprefix("error: ") for line in lines)[:_LONGEST]
 
     def status(self) -> int:
         status = self._process.wait()

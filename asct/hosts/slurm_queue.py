@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ OVER = frozenset(
     }
 )  # fmt: skip
 _UNKNOWN = "Invalid job id"
+_NUMBER = re.compile("[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,17 @@ def read_rows(text: str) -> dict[int, Seen]:
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|", 3)
-        if number.isdigit() and len(rest) == 3:
+        if _NUMBER.fullmatch(number) and len(rest) == 3:
             found[int(number)] = Seen(rest[0], rest[1], rest[2])
     return found
 
 
-def look(jobs: Sequence[int]) -> dict[int, Seen]:
-    """The state of jobs now; one that Slurm does not know any more is GONE. Raises HostError when Slurm is silent."""
+def look(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Seen]:
+    """The state of jobs now; one that Slurm does not know any more is GONE, and with `names` one that has another name.
+    Raises HostError when Slurm is silent."""
     ids = ",".join(map(str, jobs))
     argv = ["squeue", "--noheader", "--states=all", f"--jobs={ids}", "--format=%A|%T|%N|%r"]
+    argv += [f"--name={','.join(names)}"] if names else []
     done = command("slurm", argv)
     if done.returncode and _UNKNOWN not in done.stderr:
         raise HostError("slurm", problems.silent("slurm", said(done), 0.0))

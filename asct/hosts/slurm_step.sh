@@ -11,6 +11,8 @@ until [ -p "$1/orders" ]; do
     if [ "$left" = 0 ]; then echo "asct: the batch script of the job did not start" >&2; exit 125; fi
     sleep 0.1
 done
+# The name is seen in lists of processes: a folder of that name that somebody else made is not the job's.
+if [ -z "$(find "$1" -prune -type d -user "$(id -u)")" ]; then echo "asct: $1 belongs to another account" >&2; exit 125; fi
 mkdir -- "$spot" && mkfifo "$spot/in" "$spot/out" "$spot/err" && printf '%s' "$3" >"$spot/command" || exit 125
 exec 3<&0
 cat <&3 >"$spot/in" 2>/dev/null &

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -33,7 +33,10 @@ _BREAKING: Final = {
     "gid": "", "clusters": "M", "cluster": "", "batch": "", "ignore-pbs": "",
 }  # fmt: skip
 """What changes what a job is, or what sbatch prints."""
+_READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
+"""What makes sbatch read a file of this machine; so does a slash in a list of nodes."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
+_READS: Final = "it would read a file of the machine that asct runs on"
 _HINT: Final = "one whole option an item, such as `--qos=high` or `--reservation=lab`"
 
 
@@ -70,22 +73,38 @@ def option_problem(option: str) -> str:
     if not option.isprintable() or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z].*", name):
         return "it is not an option of sbatch"
     long = name.removeprefix("--") if name.startswith("--") else None
-    for known, letter in (_TAKEN | _BREAKING).items():
-        if known.startswith(long) if long else name[1] == letter:
+    for known, letter in (_TAKEN | _BREAKING | _READING).items():
+        if _means(known, long) if long else name[1] == letter:
             if known in _OWN_KEYS:
                 return f"it has a key of its own, `{known}`"
+            if known in _READING:
+                return _READS
             return "asct says it itself" if known in _TAKEN else "a job of asct would not work with it"
-    if name == "--exclusive" and option != name:
+    if "/" in option and (_means("exclude", long) if long else name[1] == "x"):
+        return _READS
+    if long and _means("exclusive", long) and option != "--exclusive":
         return "a job of asct has its node for itself"
     return ""
 
 
-def check_options(node: Node, findings: Findings) -> None:
-    """Findings for the items of `options` that cannot be handed to sbatch."""
-    for item in node.value if isinstance(node.value, list) else [node]:
-        problem = option_problem(item.value) if isinstance(item.value, str) else ""
+def _means(known: str, long: str) -> bool:
+    """Whether sbatch may take `long` for the option `known`; `--bb` is one of its own."""
+    return known.startswith(long) and not (known == "bbf" and long == "bb")
+
+
+def check_request(body: Mapping[str, Node], scope: Scope, findings: Findings) -> None:
+    """Findings for what cannot be handed to sbatch, as it is written and as it is meant."""
+    options = body.get("options")
+    for item in () if options is None else options.value if isinstance(options.value, list) else [options]:
+        told = [value for value in (item.value, _settled(item, scope)) if isinstance(value, str)]
+        problem, value = next(((why, text) for text in told if (why := option_problem(text))), ("", ""))
         if problem:
-            findings.error("E112", f"`{shown(item.value)}` cannot be in `options`: {problem}", item.span, _HINT)
+            findings.error("E112", f"`{shown(value)}` cannot be in `options`: {problem}", item.span, _HINT)
+    for key in ("partition", "account", "constraint"):
+        node = body.get(key)
+        text = None if node is None else _settled(node, scope)
+        if node is not None and isinstance(text, str) and not text.isprintable():
+            findings.error("E112", f"`{shown(text)}` cannot be `{key}`: it has control characters", node.span)
 
 
 def spread(hosts: HostMaps, groups: Node | None, desk: Desk) -> tuple[HostMaps, Node | None]:
@@ -119,12 +138,11 @@ def _members(name: str, body: Node, desk: Desk) -> Iterator[tuple[str, Node]]:
     """The hosts that a host of several nodes stands for; none for any other."""
     if not isinstance(body.value, dict):
         return
-    transport, options = body.value.get("transport"), body.value.get("options")
+    transport = body.value.get("transport")
     if transport is None or transport.value != "slurm":
         return
-    if options is not None:
-        check_options(options, desk.findings)
     own = replace(desk.scope, host=HostSpec(name))
+    check_request(body.value, own, desk.findings)
     told = {key: _settled(body.value.get(key), own) for key in ("nodelist", "nodes")}
     try:
         members = _names(told["nodelist"], told["nodes"])

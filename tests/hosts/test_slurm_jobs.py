@@ -174,7 +174,7 @@ def _code(error: HostError) -> str:
 
 def test_what_is_remembered_of_a_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    file = slurm_memory.place("asct-r-h")
+    file = slurm_memory.place("r", "h")
     assert slurm_memory.recall(file) is None
     memory = Memory("n1", "/w/run", "sweep", Allocation(12, "ab"), [13, 14], {"sweep": 3.5})
     slurm_memory.remember(file, memory)

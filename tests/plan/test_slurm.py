@@ -59,6 +59,11 @@ def test_a_host_of_several_nodes_is_several_hosts_and_a_group() -> None:
         ("nodelist: '${vars.none}'", "", "E121", "vars.none"),
         ("nodes: 2", "groups: {lab: [lab-1]}\n", "E113", "a group and a host"),
         ("options: [--array=1-4]", "", "E112", "would not work"),
+        ("options: ['--exclude=${vars.file}']", "vars: {file: /etc/passwd}\n", "E112", "would read a file"),
+        ("options: ['--qos=${vars.odd}']", 'vars: {odd: "a\\0b"}\n', "E112", "not an option"),
+        (r'partition: "a\0b"', "", "E112", "control characters"),
+        (r'account: "a\nb"', "", "E112", "control characters"),
+        ("constraint: '${vars.odd}'", 'vars: {odd: "a\\eb"}\n', "E112", "control characters"),
     ],
 )
 def test_what_cannot_be_a_slurm_host(host: str, groups: str, code: str, text: str) -> None:
@@ -69,7 +74,18 @@ def test_what_cannot_be_a_slurm_host(host: str, groups: str, code: str, text: st
 
 
 @pytest.mark.parametrize(
-    "option", ["--qos=high", "--reservation=lab", "--time=30", "-t30", "--exclusive", "--exclude=n3", "--gres=gpu:1"]
+    "option",
+    [
+        "--qos=high",
+        "--reservation=lab",
+        "--time=30",
+        "-t30",
+        "--exclusive",
+        "--exclude=n3",
+        "--gres=gpu:1",
+        "--bb=pool",
+        "-xn3",
+    ],
 )
 def test_options_for_sbatch(option: str) -> None:
     assert option_problem(option) == ""
@@ -81,6 +97,8 @@ def test_options_for_sbatch(option: str) -> None:
         "--array=1", "--arr=1", "-a1", "--wrap=reboot", "--output=/tmp/x", "-o/tmp/x", "--parsable", "--hold", "-H",
         "--partition=p", "-pp", "--nodes=2", "-N2", "--dependency=singleton", "--exclusive=user", "script.sh", "--",
         "-", "", ":", "--qos high", "--qos=a\nb", "--n=1", "--clusters=other", "-Mother", "--uid=0",
+        "--exclude=/etc/passwd", "--exclud=a/b", "-x/etc/passwd", "--nodefile=/etc/passwd", "-F/etc/passwd", "--bbf=/x",
+        "--burst-buffer-file=/x", "--exclus=user", "--qos=a\0b",
     ],
 )  # fmt: skip
 def test_options_that_a_job_cannot_have(option: str) -> None:
