@@ -328,7 +328,7 @@ two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs tw
 @pytest.mark.kernels
 @two_cpus
 def test_the_real_kernel_gives_all_methods() -> None:
-    chosen = params(time_cap="10ms", target_interval="5 %")
+    chosen = params(time_cap="200ms", target_interval="5 %")
     outputs = run_all(BENCHMARK, chosen, facts_here())
     found = BENCHMARK.parse(chosen, outputs, facts_here())
     methods = {item.coords.get("method") for item in found}
@@ -342,8 +342,8 @@ def test_the_real_kernel_gives_all_methods() -> None:
 @pytest.mark.kernels
 @two_cpus
 def test_the_real_kernel_without_single_batches() -> None:
-    chosen = params(time_cap="5ms", target_interval="10 %")
-    (step,) = steps(facts_here(), time_cap="5ms", target_interval="10 %")
+    chosen = params(time_cap="200ms", target_interval="10 %")
+    (step,) = steps(facts_here(), time_cap="200ms", target_interval="10 %")
     output = run_step(Step(step.name, step.program, (*step.arguments, "--list-batches", "0")))
     found = BENCHMARK.parse(chosen, [output], facts_here())
     pairs = [item for item in found if "cpu_b" in item.coords]

@@ -79,14 +79,14 @@ def attached(backing: Path, *, sector: int = 512, flags: int = 0) -> Iterator[Pa
         socket.send_fds(sent, [b"0"], [device])
         os.close(device)
         yield path
-    _await_detached(path)
+    _await_detached(path, backing)
 
 
 def _configured(backing: Path, sector: int, flags: int) -> int:
     """An open loop device that was free. Tests side by side find the same one, and the second is refused."""
     info = struct.pack(_INFO, *(0,) * 8, flags, b"", b"", b"", 0, 0)
     with Path("/dev/loop-control").open("rb") as control, backing.open("r+b") as file:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while True:
             device = os.open(f"/dev/loop{fcntl.ioctl(control, _GET_FREE)}", os.O_RDWR)
             try:
@@ -100,13 +100,21 @@ def _configured(backing: Path, sector: int, flags: int) -> int:
                 return device
 
 
-def _await_detached(path: Path) -> None:
+def _await_detached(path: Path, backing: Path) -> None:
     """A program that was just killed may hold the device a moment longer."""
-    deadline = time.monotonic() + 30
-    while Path(f"/sys/block/{path.name}/loop/backing_file").exists():
+    deadline = time.monotonic() + 60
+    while behind(path) == str(backing.resolve()):
         if time.monotonic() > deadline:
             raise RuntimeError(f"{path} is still held by somebody")
         time.sleep(0.05)
+
+
+def behind(path: Path) -> str:
+    """The file that a loop device is made of now; empty without one. Others may have the device next."""
+    try:
+        return Path(f"/sys/block/{path.name}/loop/backing_file").read_text().strip()
+    except OSError:
+        return ""
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class Applying:
         """The pid of the first one with a job of fio, as soon as it is there."""
         return int(until(lambda: self.below(name, JOB), f"{name} was not started")[0])
 
-    def ended(self, seconds: float = 120) -> Ended:
+    def ended(self, seconds: float = 240) -> Ended:
         """How it ended."""
         code = self.process.wait(seconds)
         return Ended(code, *((self.cwd / name).read_text() for name in ("out", "err")))
@@ -61,7 +61,7 @@ def applying(plan: str, cwd: Path, env: Mapping[str, str] | None = None) -> Iter
         process.wait(60)
 
 
-def until(probe: Callable[[], Any], otherwise: str, seconds: float = 60) -> Any:
+def until(probe: Callable[[], Any], otherwise: str, seconds: float = 120) -> Any:
     """What the probe finds, once it finds something."""
     deadline = time.monotonic() + seconds
     while not (found := probe()):
@@ -100,7 +100,7 @@ def _ancestors(one: Running, found: Mapping[int, Running]) -> Iterator[int]:
 def left(work: Path) -> list[str]:
     """What a run that worked in `work` left: programs that still have something open below it or stand in it, control
     groups, files. Programs get a moment to end."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while (found := [*_users(work), *_groups(), *_files(work)]) and time.monotonic() < deadline:
         time.sleep(0.1)
     return found

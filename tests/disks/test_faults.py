@@ -25,7 +25,8 @@ from tests.e2e.running import Ended, apply, latest, lines
 pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.e2e]
 
 MIB = 1 << 20
-LONG = {"duration": "30s", "iodepth": 4}
+LONG = {"duration": "120s", "iodepth": 4}
+"""So long that what is done to it comes in time also where the test waits for a processor."""
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_a_read_only_device_is_refused(disk: Path, tmp_path: Path) -> None:
 def test_a_target_that_shrinks_while_it_is_read_makes_no_valid_figure(disk: Path, tmp_path: Path) -> None:
     """fio counts reads behind the end as requests and ends well."""
     path = target(disk)
-    config = {"file_names": str(path), "duration": "6s", "iodepth": 4}
+    config = {"file_names": str(path), "duration": "12s", "iodepth": 4}
     with applying(plan_of(disk / "work", config, more="strict: true"), tmp_path) as running:
         working(running)
         os.truncate(path, 4096)
@@ -187,7 +188,10 @@ def working(running: Applying, counter: str = "read_bytes") -> None:
     """Until fio has begun: the counter of its process, or of one that it started, has moved."""
 
     def moved() -> bool:
-        texts = [Path(f"/proc/{pid}/io").read_text() for pid in running.below("fio", JOB)]
+        texts = []
+        for pid in running.below("fio", JOB):
+            with suppress(OSError):  # it has ended meanwhile
+                texts.append(Path(f"/proc/{pid}/io").read_text())
         return any(int(value) > 0 for text in texts for value in re.findall(rf"^{counter}: (\d+)$", text, re.MULTILINE))
 
     running.first("fio")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.disks.loop import kept, loop_device, throttle
+from tests.disks.loop import behind, kept, loop_device, throttle
 
 pytestmark = [pytest.mark.disks, pytest.mark.fio]
 
@@ -65,11 +65,11 @@ def test_a_device_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", KEEPING, str(tmp_path)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
         assert process.stdout is not None
-        behind = Path("/sys/block") / Path(process.stdout.readline().strip()).name / "loop" / "backing_file"
-        assert behind.read_text().startswith(str(tmp_path))
+        path = Path(process.stdout.readline().strip())
+        assert behind(path).startswith(str(tmp_path))
         process.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while behind.exists() and behind.read_text().startswith(str(tmp_path)):  # others may have it next
+    deadline = time.monotonic() + 60
+    while behind(path).startswith(str(tmp_path)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +28,12 @@ from asct.hosts import local
 from asct.hosts.base import Host, Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
+from tests.awaiting import until
 from tests.doctor.mesh_stub import cat, meshy, ports, sample, text_of
 from tests.facts.cmn.machine import FORMATS, machine, mesh_map, pmu
 from tests.facts.cmn.shapes import SHAPES
 from tests.sshd import Sshd
-from tests.sudo import grant, of_root, sudoers, until
+from tests.sudo import grant, of_root, sudoers
 
 Glance = Callable[[Host, str], Snapshot]
 SOME = text_of([sample(0, 0), sample(1, 0), sample(2, 1)])
@@ -100,7 +100,7 @@ def test_a_detection_over_ssh_is_stopped_with_what_is_known(
     body = cat(SOME.rpartition('{"t": "end"')[0]) + "exec sleep 300\n"
 
     def end() -> None:
-        heard.wait(60)
+        heard.wait(200)
         stop.on_signal(signal.SIGTERM, None)
 
     def progress(done: int, total: int, ports: int) -> None:
@@ -110,10 +110,9 @@ def test_a_detection_over_ssh_is_stopped_with_what_is_known(
 
     stopper = threading.Thread(target=end)
     stopper.start()
-    began = time.monotonic()
     seen = look(sshd.spec(), ports({"cmnwatch": body}), tmp_path, Asked(detect=True), progress, stop)
     stopper.join()
-    assert heard.is_set() and time.monotonic() - began < 200
+    assert heard.is_set()
     assert seen.detection is not None and (seen.detection.found, seen.detection.stopped) == (3, True)
     assert "stopped after 3 of 8 CPUs" in seen.report.meshes[0].unknown["cpus"]
 

@@ -99,6 +99,6 @@ def test_only_a_file_of_the_account_is_believed(kind: str, shell: str, tmp_path:
     text = f"cache=$1; {dict(COMMANDS)['cmn-cpus']}"
     write(tmp_path / f"cmn-cpus-{name}.json", kind)
     words = [*shell.split(), "-c", text, "sh", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert bool(done.stdout) == (kind == "its own")
