@@ -84,7 +84,7 @@ def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool 
         perf=perf.perf(found, machine.kernel_options, gaps),
         thermal=thermal.thermal(found, gaps),
         load=load.load(found, gaps),
-        tools=software.tools(found),
+        tools=software.tools(found, gaps),
         io_uring=software.io_uring(found, gaps),
         io_uring_disabled=whole(found.text("/proc/sys/kernel/io_uring_disabled")),
         work_free_bytes=free,

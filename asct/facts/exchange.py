@@ -18,8 +18,8 @@ MOST_BYTES = 400_000
 
 
 TOOL_S = 15
-"""Seconds for one program to say what it is; on an emulated host the slowest takes some. It may be a script of others,
-or lie on a file system that does not answer."""
+"""Seconds for one program; on an emulated host the slowest takes some to say what it is. It may be a script of others,
+or wait for a file system or a drive that does not answer."""
 TOOL_BYTES = 8192
 """Of what it says."""
 
@@ -40,8 +40,7 @@ def script() -> str:
     return "\n".join(
         [
             _BEGIN,
-            MOST,
-            _LIMITED % {"seconds": TOOL_S, "bytes": TOOL_BYTES},
+            bounds(),
             f"program={_quoted(awk)}",
             *(_giver(number, folders) for number, folders in enumerate(FOLDERS)),
             "paths() {",
@@ -63,6 +62,12 @@ def script() -> str:
             "",
         ]
     )
+
+
+def bounds() -> str:
+    """The functions of the shell that bound commands: `most FIELD LINES`, and before a program `limited` (its time) or
+    `tell` (its time and its words). One that took too long has the status of one that was killed."""
+    return f"{_MOST}\n{_LIMITED % {'seconds': TOOL_S, 'bytes': TOOL_BYTES}}"
 
 
 def _giver(number: int, folders: Folders) -> str:
@@ -98,9 +103,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-MOST = """\
+_MOST = """\
 most() { [ -z "$packed" ] || printf '%s most %s %s\\n' "$token" "$1" "$2"; }"""
-"""The function of the shell that a command bounds its lines with."""
 
 _BEGIN = """\
 LC_ALL=C; export LC_ALL; umask 077; token=$1 work=$2 cache=$3 spare=$2 packed=

@@ -10,6 +10,9 @@ from asct.values.cpulist import MAX_CPU, parse_cpulist
 NEEDS_ROOT = "needs root"
 """The reason of every field that an account without privileges cannot read: one wording, to gather them by."""
 
+LATE = "took too long and was ended"
+"""Behind the name of a program that did not answer: the reason of what it was asked for."""
+
 _LONGEST_REASON = 1000
 """Characters: a reason may quote what could not be read."""
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from asct.facts.gaps import Gaps, whole
+from asct.facts.gaps import LATE, Gaps, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.storage import SECRET_OPTION
 from asct.sdk.facts import Mount
@@ -80,7 +80,7 @@ def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
     if found.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
     seen = {line.target: line for line in lines(found)}
-    sizes = _sizes(found.said("space"))
+    sizes, why = _sizes(found)
     shared = {line.device: sizes[target] for target, line in seen.items() if target in sizes}
     made = []
     for line in seen.values():
@@ -88,7 +88,7 @@ def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
             continue
         size, free = sizes.get(line.target) or shared.get(line.device, (None, None))
         if size is None:
-            gaps.note(f"mounts.{line.target}.size_bytes", _CUT if "mounts.size_bytes" in found.left else _UNSIZED)
+            gaps.note(f"mounts.{line.target}.size_bytes", why)
         made.append(
             Mount(
                 source=_SERVER.sub("***", line.source) if re.search(":/|^//", line.source) else line.source,
@@ -102,11 +102,16 @@ def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
     return made
 
 
-def _sizes(said: str | None) -> dict[str, tuple[int | None, int | None]]:
-    """Bytes of size and of what an account like this one may take, by target (POSIX df -P). df lists a device once,
-    wherever else it is mounted."""
-    found = (_DF.fullmatch(line) for line in (said or "").split("\n"))
-    return {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in found if row}
+def _sizes(found: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
+    """Bytes of size and of what an account like this one may take, by target (POSIX df -P), and why others are not
+    known. df lists a device once, wherever else it is mounted; it fails when one cannot be asked, and lists the rest.
+    """
+    answer = found.commands.get("space")
+    rows = [row for line in (answer.text if answer else "").split("\n") if (row := _DF.fullmatch(line))]
+    sizes = {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in rows}
+    if found.late("space"):
+        return sizes, f"df {LATE}"
+    return sizes, _CUT if "mounts.size_bytes" in found.left else _UNSIZED
 
 
 def _bytes(kib: str) -> int | None:

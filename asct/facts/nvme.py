@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from asct.facts.devices import Place
-from asct.facts.gaps import NEEDS_ROOT, folders, whole
-from asct.facts.snapshot import Snapshot
+from asct.facts.gaps import LATE, NEEDS_ROOT, folders, whole
+from asct.facts.snapshot import KILLED, Snapshot
 from asct.facts.sources.storage import NVME
 from asct.sdk.facts import NvmeHealth
 from asct.sdk.nvme import UNIT_BYTES
 
 NEEDS_NVME_CLI = "needs nvme-cli"
 _HEAD = re.compile(r"/dev/(nvme\d+)(?: (needs root|needs nvme-cli))?", re.ASCII)
+_OVER = re.compile(r"over (\d{1,3})", re.ASCII)
 _HWMON = re.compile(r"/nvme/(nvme\d+)/(?:hwmon/)?hwmon\d+", re.ASCII)
 _ABSOLUTE_ZERO = 273  # as nvme-cli reckons: kelvins are whole numbers
 _FROM_LOG = {
@@ -42,7 +43,7 @@ class Controller:
 
 def controllers(found: Snapshot, places: Mapping[str, Place]) -> list[Controller]:
     """All controllers by name."""
-    logs, reasons = _logs(found)
+    logs, reasons, otherwise = _logs(found)
     celsius = temperatures(found, places)
     made = []
     for name, texts in folders(found, NVME).items():
@@ -57,7 +58,7 @@ def controllers(found: Snapshot, places: Mapping[str, Place]) -> list[Controller
                 texts=texts,
                 place=places.get(f"{NVME}/{name}"),
                 health=NvmeHealth(**values) if known else None,
-                reason=None if log is not None else reasons.get(name, NEEDS_ROOT),
+                reason=None if log is not None else reasons.get(name, otherwise),
             )
         )
     return made
@@ -75,21 +76,12 @@ def temperatures(found: Snapshot, places: Mapping[str, Place]) -> dict[str, floa
     return made
 
 
-def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """What `nvme smart-log -o json` said of each controller, and why it was not asked."""
-    bodies: dict[str, list[str]] = {}
-    reasons: dict[str, str] = {}
-    name = ""
-    for line in (found.said("nvme-health") or "").split("\n"):
-        if head := _HEAD.fullmatch(line.strip()):
-            name = head[1]
-            if head[2]:
-                reasons[name] = head[2]
-            else:
-                bodies[name] = []
-        elif name in bodies:
-            bodies[name].append(line)
+def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
+    """What `nvme smart-log -o json` said of each controller, and why it was not asked; the last is the reason of those
+    that are not named."""
+    bodies, reasons, late = _bodies((found.said("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
+    waited_for = list(bodies)[-1:] if late else []
     for name, lines in bodies.items():
         try:
             said = json.loads("\n".join(lines))
@@ -98,8 +90,27 @@ def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
         if isinstance(said, dict):
             logs[name] = said
         else:
-            reasons[name] = "the drive did not tell its health log"
-    return logs, reasons
+            reasons[name] = f"nvme {LATE}" if name in waited_for else "the drive did not tell its health log"
+    return logs, reasons, f"nvme {LATE} before this drive was asked" if late else NEEDS_ROOT
+
+
+def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str], bool]:
+    """The lines behind the name of each drive, why others were not asked, and whether asking took too long."""
+    bodies: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    name, late = "", False
+    for line in lines:
+        if head := _HEAD.fullmatch(line.strip()):
+            name = head[1]
+            if head[2]:
+                reasons[name] = head[2]
+            else:
+                bodies[name] = []
+        elif over := _OVER.fullmatch(line):
+            name, late = "", int(over[1]) == KILLED
+        elif name in bodies:
+            bodies[name].append(line)
+    return bodies, reasons, late
 
 
 def _health(log: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ _TOKEN = re.compile(r"(asct-[0-9a-f]{16}) ")
 _LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
+KILLED = 128 + 9
+"""What a shell says of a program that SIGKILL ended (POSIX, 2.8.2): of one over its limit (exchange.bounds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,11 @@ class Snapshot:
         """What a command printed, stripped; None when it failed or was not run."""
         answer = self.commands.get(name)
         return answer.text.strip() if answer is not None and answer.status == 0 else None
+
+    def late(self, name: str) -> bool:
+        """Whether a command took too long and was ended; nobody else ends one like that, but for want of memory."""
+        answer = self.commands.get(name)
+        return answer is not None and answer.status == KILLED
 
     def matching(self, pattern: str) -> list[tuple[re.Match[str], str]]:
         """Files whose whole path fits the regular expression, in order of their path."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from asct.facts.gaps import Gaps, whole
+from asct.facts.gaps import LATE, Gaps, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import TOOLS
 from asct.sdk.facts import ToolFact
@@ -13,11 +13,15 @@ _VERSION = re.compile(r"(?<![\w.])(?:\w+-)?(\d+(?:\.\d+)+(?:-rc\d+)?)(?![\w.]*/)
 _OPTION = re.compile(r" *([a-z][a-z0-9_-]*) *: ")
 _BUILT_IN = re.compile(r"^ *([A-Za-z0-9_-]{1,40}): \[ *on *\]", re.MULTILINE)
 _ENGINE = re.compile(r"[a-z][a-z0-9_-]*")
+_ASKED_MORE = {"fio-engines": "fio.features", "perf-features": "perf.features"}
 
 
-def tools(found: Snapshot) -> dict[str, ToolFact]:
+def tools(found: Snapshot, gaps: Gaps) -> dict[str, ToolFact]:
     """Programs that were found; a version that is not printed is null."""
     known: dict[str, ToolFact] = {}
+    for command, field in (*((f"tool-{name}", f"{name}.version") for name, _ in TOOLS), *_ASKED_MORE.items()):
+        if found.late(command):
+            gaps.note(f"tools.{field}", f"{field.partition('.')[0]} {LATE}")
     for name, _ in TOOLS:
         answer = found.commands.get(f"tool-{name}")
         path, _, text = (answer.text if answer else "").partition("\n")
@@ -69,6 +73,9 @@ def options(text: str | None) -> list[str]:
 def io_uring(found: Snapshot, gaps: Gaps) -> bool | None:
     """Whether an io_uring can be made: tried with fio where it has the engine, else as the sysctl says."""
     probe = found.commands.get("io_uring")
+    if found.late("io_uring"):
+        gaps.note("io_uring", f"fio {LATE} when it was to make one")
+        return None
     if probe is not None and "io_uring" in engines(found.said("fio-engines")):
         return probe.status == 0
     disabled = whole(found.text("/proc/sys/kernel/io_uring_disabled"))
@@ -87,8 +94,9 @@ def work_folder(found: Snapshot, gaps: Gaps) -> tuple[int | None, str | None]:
     last = (found.said("df") or "").split("\n")[-1].split(None, 5)
     free = whole(last[3]) if len(last) == 6 else None
     if free is None:
-        gaps.note("work_free_bytes", "df does not say it")
-        gaps.note("work_filesystem", "df does not say it")
+        why = f"df {LATE}" if found.late("df") else "df does not say it"
+        gaps.note("work_free_bytes", why)
+        gaps.note("work_filesystem", why)
         return None, None
     kinds = [line.split() for line in (found.text("/proc/self/mounts") or "").split("\n")]
     kind = next((one[2] for one in reversed(kinds) if len(one) >= 3 and one[1] == last[5].replace(" ", "\\040")), None)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from asct.facts import exchange
+from asct.facts.batch import facts_of
+from asct.facts.gaps import LATE, Gaps
 from asct.facts.snapshot import Snapshot, from_output
-from asct.facts.software import tools
+from asct.facts.software import io_uring, tools, work_folder
 
+SHELLS = ["dash", "bash", "busybox sh"]
 ENDLESS = "exec sleep 300.25"
 TOOLS = {
     "never ends": (ENDLESS, 137),
@@ -41,34 +45,67 @@ def look(shell: str, folder: Path, name: str, body: str) -> tuple[Snapshot, str]
 
 
 def left(folder: Path) -> list[str]:
-    """Processes that still run a program of the folder, or its endless sleep."""
+    """Processes that still run a program of the folder, or its endless sleep, long after they were ended."""
+    ends = time.monotonic() + 60
+    while (still := _running(folder)) and time.monotonic() < ends:
+        time.sleep(0.1)
+    return still
+
+
+def _running(folder: Path) -> list[str]:
     found = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
     return [line for line in found.splitlines() if "sleep 300.25" in line or f"{folder}/bin/" in line]
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("case", TOOLS)
 def test_one_program_does_not_spoil_what_others_say(
     case: str, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "TOOL_S", 1)
     body, status = TOOLS[case]
+    if status == 137:
+        monkeypatch.setattr(exchange, "TOOL_S", 3)
     found, path = look(shell, tmp_path, "numactl", body)
     said = found.commands["tool-numactl"]
     assert said.status == status and len(said.text) <= len(path) + exchange.TOOL_BYTES + 100
-    assert tools(found)["numactl"].path == path
-    assert tools(found)["cc"].version and tools(found)["taskset"].version
+    assert tools(found, Gaps())["numactl"].path == path
+    assert tools(found, Gaps())["cc"].version and tools(found, Gaps())["taskset"].version
     assert found.files["/proc/loadavg"].count(" ") == 4
     assert bool(list((tmp_path / "cache").iterdir())) == (status != 137), "what may pass is asked again"
-    ends = time.monotonic() + 10
-    while left(tmp_path) and time.monotonic() < ends:
-        time.sleep(0.1)
     assert left(tmp_path) == []
 
 
 def test_an_fio_that_never_ends_is_known_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "TOOL_S", 1)
     found, path = look("dash", tmp_path, "fio", f"case $1 in --name=*) exit 1 ;; esac; {ENDLESS}")
-    fio = tools(found)["fio"]
+    gaps = Gaps()
+    fio = tools(found, gaps)["fio"]
     assert (fio.path, fio.version, fio.features) == (path, None, [])
+    assert gaps.reasons["tools.fio.version"] == gaps.reasons["tools.fio.features"] == f"fio {LATE}"
     assert found.files["/proc/loadavg"]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_an_io_uring_that_is_never_made_is_not_known(
+    shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "TOOL_S", 3)
+    known = f"case $1 in --name=*) {ENDLESS} ;; --enghelp) echo io_uring ;; *) echo fio-3.33 ;; esac"
+    found, _ = look(shell, tmp_path, "fio", known)
+    gaps = Gaps()
+    assert (io_uring(found, gaps), found.commands["io_uring"].status) == (None, 137)
+    assert gaps.reasons["io_uring"] == f"fio {LATE} when it was to make one"
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_file_system_that_does_not_answer(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "TOOL_S", 3)
+    found, _ = look(shell, tmp_path, "df", ENDLESS)
+    gaps = Gaps()
+    assert work_folder(found, gaps) == (None, None)
+    assert gaps.reasons == {name: f"df {LATE}" for name in ("work_free_bytes", "work_filesystem")}
+    whole = facts_of(found, "h", datetime(2026, 1, 1, tzinfo=UTC))
+    assert whole.mounts and all(mount.size_bytes is None for mount in whole.mounts)
+    assert {why for name, why in whole.unknown.items() if name.endswith(".size_bytes")} >= {f"df {LATE}"}
+    assert found.files["/proc/loadavg"] and left(tmp_path) == []

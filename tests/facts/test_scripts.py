@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from asct.facts import dumped
+from asct.facts import dumped, exchange
 from asct.facts.devices import Place, places
 from asct.facts.dump import load
-from asct.facts.exchange import MOST
+from asct.facts.exchange import bounds
 from asct.facts.gaps import Gaps
 from asct.facts.kernel import kernel
 from asct.facts.nvme import controllers
@@ -63,7 +67,7 @@ def machine(tmp_path: Path) -> Path:
 
 def ask(name: str, shell: str, top: Path, *, paths: str = "") -> str:
     """What a command prints where `top` is the root of all."""
-    text = f"{MOST}\n{dict((*COMMANDS, *LASTING))[name]}"
+    text = f"{bounds()}\n{dict((*COMMANDS, *LASTING))[name]}"
     for folder in ("/sys/", "/proc/", "/dev/nvme", "/boot/", "/lib/modules", "/run/"):
         text = text.replace(folder, f"{top}{folder}")
     environment = {**os.environ, "PATH": f"{paths}:{os.environ['PATH']}" if paths else os.environ["PATH"]}
@@ -119,6 +123,48 @@ def test_health_of_drives(shell: str, tmp_path: Path) -> None:
     assert first.health is not None
     assert (first.health.celsius, first.reason) == (27.0, None)
     assert (second.health, second.reason) == (None, "the drive did not tell its health log")
+
+
+HANGS = {
+    "coreutils": ("timeout", "exec sleep 300.75"),
+    "coreutils, beyond signals": ("timeout", 'setsid sh -c \'echo $$ >"$0"; exec sleep 300.75\' "$PID" & wait'),
+    "busybox": ("busybox timeout", "exec sleep 300.75"),
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("case", HANGS)
+def test_a_dead_drive_holds_nobody_up(case: str, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in for a program that no signal ends leads a session of its own: the signal to its group misses it."""
+    limit, body = HANGS[case]
+    monkeypatch.setattr(exchange, "TOOL_S", 2)
+    monkeypatch.setenv("PID", f"{tmp_path}/pid")
+    for name in ("nvme0", "nvme1", "nvme2"):
+        (tmp_path / "dev").mkdir(exist_ok=True)
+        (tmp_path / "dev" / name).symlink_to("/dev/null")
+    (tmp_path / "bin").mkdir()
+    stands_in = f'case $4 in *nvme0) echo "{{\\"temperature\\": 300}}" ;; *) echo $$ >"$PID"; {body} ;; esac'
+    for name, text in (("nvme", stands_in), ("timeout", f'exec {shutil.which(limit.split()[0])} {limit[8:]} "$@"')):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    began = time.monotonic()
+    try:
+        said = ask("nvme-health", shell, tmp_path, paths=str(tmp_path / "bin"))
+    finally:
+        end(tmp_path / "pid")
+    assert time.monotonic() - began < 200, "nobody waits for the drive"
+    files = {f"/sys/class/nvme/{name}/model": "M" for name in ("nvme0", "nvme1", "nvme2")}
+    made = controllers(Snapshot(files, {"nvme-health": Said(0, said)}), {})
+    assert made[0].health is not None and made[0].health.celsius == 27.0
+    assert [one.reason for one in made] == [
+        None, "nvme took too long and was ended", "nvme took too long and was ended before this drive was asked",
+    ]  # fmt: skip
+
+
+def end(noted: Path) -> None:
+    """End the process whose number stands in the file, if it is still there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(noted.read_text()), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -38,7 +38,7 @@ def test_tools() -> None:
         "tool-numactl": Said(1, "/usr/bin/numactl\nusage: ...\n"),
         "tool-cc": Said(0, "cc\n"),
     }
-    made = software.tools(Snapshot({}, commands))
+    made = software.tools(Snapshot({}, commands), Gaps())
     assert set(made) == {"fio", "gcc", "numactl"}
     assert (made["fio"].version, made["fio"].features) == ("3.33", ["libaio", "psync"])
     assert made["fio"].options == ["bs", "mmap.thp", "rw"]
@@ -75,4 +75,4 @@ def test_what_perf_was_built_with() -> None:
     built += "              libopencsd: [ OFF ]  # HAVE_CSTRACE_SUPPORT\n"
     built += "                 libnuma: [ on  ]  # HAVE_LIBNUMA_SUPPORT\nodd [ on ]\n"
     commands = {"tool-perf": Said(0, "/usr/bin/perf\nperf version 6.8.12\n"), "perf-features": Said(0, built)}
-    assert software.tools(Snapshot({}, commands))["perf"].features == ["dwarf", "libnuma"]
+    assert software.tools(Snapshot({}, commands), Gaps())["perf"].features == ["dwarf", "libnuma"]

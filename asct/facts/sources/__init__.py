@@ -6,7 +6,8 @@ each. Links are followed. A path with a colon in it cannot be told from what fol
 one. A file that is not text is read by a command (`od`, `tr`).
 
 COMMANDS are run each time (`$work` is the work folder), LASTING stay as they are for an account until the host is
-started again: they are asked for once and kept on the host. Each bounds what it prints by itself.
+started again: they are asked for once and kept on the host. Each bounds what it prints by itself, and a program that
+may wait for a drive, a file system or what else may hang is run by `limited` or `tell` (exchange.py).
 """
 
 from __future__ import annotations

@@ -41,5 +41,5 @@ LASTING: tuple[Command, ...] = (
         "most perf.counters 20; dmesg 2>&1 |"
         ' grep -E "not permitted|counters available|[.][.][.] generic (registers|counters|bitmap):" || true',
     ),
-    ("perf-features", "if command -v perf >/dev/null; then perf version --build-options 2>/dev/null; fi"),
+    ("perf-features", "if command -v perf >/dev/null; then limited perf version --build-options 2>/dev/null; fi"),
 )

@@ -44,8 +44,9 @@ PROBES: tuple[Command, ...] = (
 
 TRIAL: Command = (
     "io_uring",
-    'fio --name=probe --ioengine=io_uring --filename="$spare/.probe.$$" --size=4k --rw=write --output=/dev/null'
-    ' --clocksource=clock_gettime; status=$?; rm -f -- "$spare/.probe.$$"; (exit $status)',
+    'tell fio --name=probe --ioengine=io_uring --filename="$spare/.probe.$$" --size=4k --rw=write --output=/dev/null'
+    ' --clocksource=clock_gettime --thread; status=$?; limited rm -f -- "$spare/.probe.$$"; (exit $status)',
 )
 """Tried with fio where it has the engine. A failure may have a cause that passes, such as a full disk.
-With this clock it does without looking for the rate of another, a third of its time."""
+With this clock it does without looking for the rate of another, a third of its time. As a thread the job ends with fio
+itself when that takes too long; as a process it leads a session of its own."""

@@ -94,20 +94,25 @@ _UDEV = """\
 if [ -d /run/udev/data ]; then most block_devices.udev 4000
 grep -E "^E:ID_(BUS|MODEL_ENC|REVISION|SERIAL_SHORT)=" /run/udev/data/b[0-9]* /dev/null || true; fi"""
 
-# Of local file systems alone: one of the network whose server is away would hold everything up, and so would one of
-# FUSE whose process hangs, which only SIGKILL gets past.
-_SPACE = "most mounts.size_bytes 1000; timeout -s KILL 5 df -P -k -l 2>/dev/null || true"
+# Of local file systems alone: one of the network whose server is away takes all the time that there is, and tells
+# nothing; so does one of FUSE whose process hangs. Where one cannot be asked, df tells of the others and fails.
+_SPACE = "most mounts.size_bytes 1000; limited df -P -k -l 2>/dev/null"
 
-# Only root may ask a drive, and nvme-cli has to be there; the sensors of hwmon need neither.
+# Only root may ask a drive, and nvme-cli has to be there; the sensors of hwmon need neither. All drives have one limit.
+# What asks a dead drive no signal ends while the kernel waits for it (a minute, nvme_core.admin_timeout), and timeout
+# of BusyBox ends the shell alone: so sed ends at the line behind them, not once nobody holds its pipe any more.
 _HEALTH = """\
+asked=
 for at in /dev/nvme[0-9] /dev/nvme[0-9][0-9] /dev/nvme[0-9][0-9][0-9]; do [ -c "$at" ] || continue
 if ! command -v nvme >/dev/null; then echo "$at needs nvme-cli"
 elif [ ! -r "$at" ]; then echo "$at needs root"
-else echo "$at"; nvme smart-log -o json "$at" 2>/dev/null || echo; fi
-done"""
+else asked="$asked $at"; fi
+done
+[ -z "$asked" ] || { limited sh -c 'for at do echo "$at"
+nvme smart-log -o json "$at" | head -c 8192; echo; done' sh $asked 2>/dev/null; echo "over $?"; } | sed '/^over /q'"""
 
 COMMANDS: tuple[Command, ...] = (
-    ("df", 'df -P -k -- "$work"'),
+    ("df", 'limited df -P -k -- "$work"'),
     ("devices", _DEVICES),
     ("udev", _UDEV),
     ("space", _SPACE),
