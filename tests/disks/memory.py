@@ -3,12 +3,16 @@ for longer than a test measures."""
 
 from __future__ import annotations
 
+import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.disks.loop import loop_device
 
 
 @contextmanager
@@ -28,3 +32,22 @@ def memory(tmp_path: Path) -> Iterator[Path]:
     """A folder in memory."""
     with in_memory(tmp_path / "memory") as found:
         yield found
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A folder on a file system of a disk, since memory has no drive to ask: ext4 on a loop device in memory for root,
+    who may make one, else the disk of this machine."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="asct-disk-") as name:
+        if os.geteuid() != 0:
+            yield Path(name)
+            return
+        with in_memory(Path(name) / "memory") as memory, loop_device(memory, 96) as loop:
+            point = Path(name) / "disk"
+            point.mkdir()
+            subprocess.run(("mkfs.ext4", "-qF", "-O", "^has_journal", "-m", "0", loop.path), check=True)
+            subprocess.run(("mount", loop.path, point), check=True)
+            try:
+                yield point
+            finally:
+                subprocess.run(("umount", point), check=True)

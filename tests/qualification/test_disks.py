@@ -159,11 +159,11 @@ def test_blocks_of_4_kib_leave_out_smaller_requests(folder: Path, memory: Path) 
         assert any(note.startswith("Left out: 512") for note in table.notes)
 
 
-def test_a_file_is_not_purged_and_that_is_said(folder: Path) -> None:
+def test_a_file_is_not_purged_and_that_is_said(disk: Path) -> None:
     params = IOPS.params_model(
         filesize=16 * MIB, **ONE_CELL, round_time=0.3, window=2, excursion=100, slope=100, steady_volume=0
     )
-    done, found = run(IOPS, params, folder, None)
+    done, found = run(IOPS, params, disk, None)
     assert not IOPS.continues(params)
     assert [output.step.name for output in done if "purge" in output.step.name] == []
     values = by_cell(found)
