@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.awaiting import until
 from tests.e2e.running import asct, environment, latest, lines
 
 pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
@@ -49,13 +49,6 @@ def using(target: Path) -> list[str]:
     return found
 
 
-def wait_for(what: Any, seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def test_a_killed_test_goes_on_at_its_round(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_bytes(os.urandom(16 * MIB))
@@ -67,19 +60,23 @@ def test_a_killed_test_goes_on_at_its_round(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
     )
     try:
-        wait_for(lambda: sum("round" in note["name"] for note in noted(tmp_path)) >= 2 and using(target))
+        until(lambda: sum("round" in note["name"] for note in noted(tmp_path)) >= 2 and using(target))
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    wait_for(lambda: not using(target), 20)  # nothing goes on writing for nobody
+    until(lambda: not using(target))  # nothing goes on writing for nobody
     before = noted(tmp_path)
     ended = asct("apply", "plan.yaml", "--resume", cwd=tmp_path)
     assert ended.code == 0, ended.err
     run = latest(tmp_path)
-    after = noted(tmp_path)
-    assert after[: len(before)] == before
-    assert [note["name"] for note in after if note["resumed"]] == [after[len(before)]["name"]]
-    rounds = [note["name"] for note in after if "round" in note["name"]]
+    # The notes themselves go where the host was so busy that the whole test came out noisy.
+    (status,) = [json.loads(path.read_text()) for path in run.glob("jobs/local/long/*/r1/status.json")]
+    kept = ("name", "folder", "elapsed_ns")
+    assert [[step[key] for key in kept] for step in status["steps"][: len(before)]] == [
+        [note[key] for key in kept] for note in before
+    ]
+    assert f"went on behind step {len(before)} after a pause" in status["notes"]
+    rounds = [step["name"] for step in status["steps"] if "round" in step["name"]]
     assert len(rounds) == len(set(rounds)) >= 3
     assert any(record["metric"] == "iops" for record in lines(run / "records.jsonl"))
     assert asct("results", "verify", cwd=tmp_path).code == 0
