@@ -138,12 +138,17 @@ def _tell_ci(settings: Settings, layout: RunLayout) -> None:
     if not os.environ.get("GITHUB_ACTIONS"):
         return
     from asct.analysis.view import open_view
+    from asct.errors import StoreError
     from asct.export import render
     from asct.registry import installed
+    from asct.store.files import writing
 
     lines = render(open_view(layout.root, installed()), "github")
     settings.console.annotations(str(lines).rstrip("\n"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and layout.markdown.exists():
-        with open(summary, "a", encoding="utf-8") as target:  # noqa: PTH123 - a name given by the runner
-            target.write(layout.markdown.read_text(encoding="utf-8"))
+        try:
+            with writing(Path(summary)), open(summary, "a", encoding="utf-8") as target:  # noqa: PTH123
+                target.write(layout.markdown.read_text(encoding="utf-8"))
+        except StoreError as error:  # what was measured stands in the run
+            settings.console.diagnostics(error.diagnostics)

@@ -7,7 +7,6 @@ tree), `SUMMARY` and either `render(view) -> str | bytes` or, when it writes sev
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -86,7 +85,7 @@ def write(view: RunView, name: str, folder: Path) -> list[Path]:
     if hasattr(module, "write"):
         return cast(ManyFiles, module).write(view, folder)
     path = folder / module.FILE
-    put(path, cast(OneFile, module).render(view))
+    write_atomic(path, cast(OneFile, module).render(view))
     return [path]
 
 
@@ -96,17 +95,3 @@ def write_all(view: RunView, names: Iterable[str], folder: Path) -> dict[str, li
     for name in chosen:
         get(name)
     return {name: write(view, name, folder) for name in chosen}
-
-
-def put(path: Path, content: str | bytes) -> None:
-    """`content` at `path`, whole or not at all; raises StoreError."""
-    if isinstance(content, str):
-        write_atomic(path, content)
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with writing(path):
-        try:
-            temporary.write_bytes(content)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)

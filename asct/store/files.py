@@ -49,8 +49,9 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_atomic(path: Path, text: str, *, sync: bool = True) -> None:
-    """Put `text` at `path` as a whole: a reader sees the old file or the new one.
+def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None:
+    """Put `content` at `path` as a whole: a reader sees the old file or the new one. A link in its way is replaced and
+    never followed: a folder of results may be open to others.
 
     `sync` False leaves out flushing to the disk: for the many small files of a repeat, whose journal line is flushed
     after them and whose loss is noticed (an empty or missing status.json counts as not measured).
@@ -59,9 +60,10 @@ def write_atomic(path: Path, text: str, *, sync: bool = True) -> None:
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118
     with writing(path):
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             try:
-                _write_all(descriptor, text.encode("utf-8", errors="backslashreplace"))
+                data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
+                _write_all(descriptor, data)
                 if sync:
                     os.fsync(descriptor)
             finally:

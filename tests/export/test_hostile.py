@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -190,3 +191,15 @@ def test_a_half_of_a_character_is_shown(view: Viewer, tmp_path: Path) -> None:
 
 def test_a_unit_of_others_stands_behind_the_number() -> None:
     assert format_quantity(12345.678, "widgets", 4) == "12346 widgets"
+
+
+def test_a_report_is_not_written_through_a_planted_link(view: Viewer, tmp_path: Path) -> None:
+    run, target, kept = view(), tmp_path / "out", tmp_path / "kept"
+    target.mkdir()
+    kept.write_text("kept")
+    (target / f".summary.md.{os.getpid()}.tmp").symlink_to(kept)
+    (target / "report.html").symlink_to(kept)
+    with pytest.raises(StoreError):
+        write(run, "markdown", target)
+    [path] = write(run, "html", target)
+    assert (kept.read_text(), path.is_symlink()) == ("kept", False)
