@@ -20,6 +20,8 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+WAIT_MS = 120_000
+"""For anything that a page does: only what never comes takes as long."""
 
 
 @dataclass
@@ -36,7 +38,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=WAIT_MS)
         yield chromium
         chromium.close()
 
@@ -53,13 +55,14 @@ def opened(browser: Any) -> Callable[..., Any]:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
         )
+        context.set_default_timeout(WAIT_MS)
         page, seen = context.new_page(), Seen()
         page.on("console", lambda message: seen.console.append(message.text))
         page.on("pageerror", lambda error: seen.errors.append(str(error)))
         page.on("request", lambda request: seen.requests.append(request.url))
         page.goto(path.as_uri() + fragment)
         if script:
-            page.wait_for_selector("html[data-figures=drawn]", state="attached", timeout=60_000)
+            page.wait_for_selector("html[data-figures=drawn]", state="attached")
         try:
             yield page, seen
         finally:

@@ -68,7 +68,7 @@ def test_hovering_names_row_column_and_value_with_its_unit(report: Reports, open
         box = area.bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4)
         hover = page.locator("#plot-latency-sweep-nodes .hoverlayer .hovertext")
-        hover.wait_for(timeout=10_000)
+        hover.wait_for()
         assert hover.text_content() == "Run node Node 0, Memory node Node 1: 78.30 GB/s"
 
 
