@@ -18,7 +18,7 @@ _LISTS_OF_CPUS: Final = frozenset(
 _NAMED_BY: Final = ("name", "target", "slot", "id", "cpu", "page_bytes")
 """The field that an entry of a list is known by, so that entries are compared although others come and go."""
 _MOVING: Final = re.compile(
-    r"collected_at|dated_by_file|host|load\..*|.*\.celsius|work_free_bytes|system\.uptime_s|(.*\.)?(free_bytes|available_bytes|free)"
+    r"collected_at|dated_by_file|host|notes|load\..*|.*\.celsius|work_free_bytes|system\.uptime_s|(.*\.)?(free_bytes|available_bytes|free)"
     r"|memory\.(swap_free_bytes|dirty_bytes)|.*\.current_hz"
     r"|.*\.nvme\.(read_bytes|written_bytes|power_on_hours|unsafe_shutdowns)|(unknown|not_applicable)\..*"
 )

@@ -25,7 +25,8 @@ def publish(settings: Settings, asked: ReportAsked, base: HostFacts, other: Host
     found = differences(base, other)
     rows = [{name: getattr(one, name) for name in _COLUMNS} for one in found]
     sides = {
-        name: {"host": one.host, "collected_at": one.collected_at} for name, one in (("base", base), ("other", other))
+        name: {"host": one.host, "collected_at": one.collected_at, "notes": one.notes}
+        for name, one in (("base", base), ("other", other))
     }
     document: dict[str, Any] = {"schema": SCHEMA, **sides, "differences": rows}
     table = csv_text(_COLUMNS, rows)

@@ -76,8 +76,15 @@ def _looked_at(host: Host, spec: HostSpec) -> HostFacts | HostError:
 def kept_machine(settings: Settings, place: Path, host: str = "") -> HostFacts:
     """What was kept of a machine: asct.facts/1 in a file, those of a run (of `host`, if it has several), or a snapshot.
 
-    Raises UsageError, StoreError.
+    That a dump is not whole is told at once, and stands in the `notes` of the facts. Raises UsageError, StoreError.
     """
+    found = _kept(place, host)
+    if not settings.quiet and not settings.json:
+        settings.console.diagnostics(Diagnostic("E921", f"{place}: {note}", severity="warning") for note in found.notes)
+    return found
+
+
+def _kept(place: Path, host: str) -> HostFacts:
     run = place.parent if place.name == "run.json" else place
     if holds_run(run):
         return _of_run(run, host)
@@ -87,8 +94,6 @@ def kept_machine(settings: Settings, place: Path, host: str = "") -> HostFacts:
         except StoreError as error:  # what is asked for is no document of facts
             raise UsageError(*error.diagnostics) from error
     found = load_dump(place)
-    if not settings.quiet and not settings.json:
-        settings.console.diagnostics(Diagnostic("E921", f"{place}: {note}", severity="warning") for note in found.notes)
     when = found.taken or datetime.fromtimestamp(place.stat().st_mtime, UTC)
     return facts_of(found, _named(place), when, dated_by_file=found.taken is None)
 

@@ -26,7 +26,7 @@ from asct.sdk.record import Scalar
 
 _MOVING: Final[dict[str, Any]] = {
     **dict.fromkeys(
-        ("schema_", "host", "collected_at", "dated_by_file", "load", "tools", "unknown", "not_applicable",
+        ("schema_", "host", "collected_at", "dated_by_file", "load", "tools", "unknown", "not_applicable", "notes",
          "work_free_bytes", "thermal", "network", "mounts", "block_devices", "perf", "limits"), True
     ),
     "system": {"uptime_s": True},

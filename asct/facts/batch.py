@@ -92,5 +92,6 @@ def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool 
         limits=limits.limits(found, gaps),
         unknown=gaps.reasons | left.reasons(found.left),
         not_applicable=gaps.absent,
+        notes=list(found.notes),
     )
     return bounded(made)

@@ -99,7 +99,7 @@ def test_the_network_alone(asct: Asct) -> None:
     assert ended.code == 0 and narrow(ended.out)
     assert "\nNetwork\n" in ended.out and "\nCPU\n" not in ended.out and " lo " in ended.out
     document = asct("network-info", "--json").document
-    assert list(document) == ["schema", "host", "collected_at", "network", "unknown"]
+    assert list(document) == ["schema", "host", "collected_at", "network", "notes", "unknown"]
     assert {name.partition(".")[0] for name in document["unknown"]} <= {"network"}
 
 
@@ -174,6 +174,16 @@ def test_a_torn_archive_says_so(asct: Asct, kept: Path, tmp_path: Path) -> None:
     ended = asct("system-info", "--from", "torn.tar")
     assert (ended.code, "E921" in ended.err, "flag59" in ended.out) == (0, True, True)
     assert asct("system-info", "--from", "torn.tar", "-q").err == ""
+    for command in ("system-info", "network-info", "cmn"):
+        ended = asct(command, "--from", "torn.tar", "--json", "-o", f"out-{command}")
+        [note] = ended.document["notes"]
+        assert "read only in part" in note
+    assert "E921" not in asct("system-info", "--from", "torn.tar", "--json").err
+    assert asct("system-info", "--from", "whole.tar", "--json").document["notes"] == []
+    again = asct("system-info", "--from", "out-system-info/report.json")
+    assert "E921" in again.err and again.err.count("read only in part") == 1
+    both = compared(asct, tmp_path / "whole.tar", tmp_path / "torn.tar", "--json").document
+    assert (both["other"]["notes"], both["base"]["notes"]) == ([note], [])
 
 
 def compared(asct: Asct, base: Path, other: Path, *more: str) -> Any:

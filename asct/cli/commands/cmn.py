@@ -63,8 +63,9 @@ def _kept(origin: str) -> Seen:
     from asct.facts.dump import load
 
     snapshot = load(Path(origin))
-    odd = tuple(Diagnostic("E921", f"{origin}: {note}", severity="warning") for note in snapshot.notes)
-    return Seen(snapshot, report(snapshot), odd)
+    found = report(snapshot)
+    odd = tuple(Diagnostic("E921", f"{origin}: {note}", severity="warning") for note in found.notes)
+    return Seen(snapshot, found, odd)
 
 
 def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, stop: Stop) -> Seen:

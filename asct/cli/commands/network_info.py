@@ -32,6 +32,7 @@ def command(settings: Settings, asked: ReportAsked) -> int:
 
 def _document(facts: HostFacts) -> dict[str, Any]:
     """The part of the facts, under a schema of its own."""
-    whole = facts.model_dump(mode="json", by_alias=True, include={"host", "collected_at", "network", "unknown"})
+    taken = {"host", "collected_at", "network", "unknown", "notes"}
+    whole = facts.model_dump(mode="json", by_alias=True, include=taken)
     unknown = {name: why for name, why in whole.pop("unknown").items() if name.partition(".")[0] == "network"}
     return {"schema": "asct.network/1", **whole, "unknown": unknown}

@@ -89,9 +89,10 @@ def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
 def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None = None) -> CmnReport:
     """The meshes of a machine; none, with the reason, if nothing speaks of one."""
     meshes = [mesh_of(item) for item in found(snapshot)]
+    made = CmnReport(host=host, collected_at=collected_at, notes=list(snapshot.notes))
     if not meshes:
-        return CmnReport(host=host, collected_at=collected_at, unknown={"meshes": _NONE})
-    return CmnReport(host=host, collected_at=collected_at, meshes=with_kept(snapshot, meshes))
+        return made.model_copy(update={"unknown": {"meshes": _NONE}})
+    return made.model_copy(update={"meshes": with_kept(snapshot, meshes)})
 
 
 def mesh_of(item: Found) -> Mesh:

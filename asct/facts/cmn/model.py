@@ -179,3 +179,5 @@ class CmnReport(Fact):
     collected_at: str | None = None
     meshes: list[Mesh] = Field(default_factory=list)
     unknown: dict[str, str] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+    """What was cut off or left out of the dump that the meshes were read from."""

@@ -63,6 +63,8 @@ class HostFacts(Fact):
     unknown: dict[str, str] = Field(default_factory=dict)
     not_applicable: dict[str, str] = Field(default_factory=dict)
     """Fields that are null because this machine has no such thing (SVE on x86), with the reason."""
+    notes: list[str] = Field(default_factory=list)
+    """What was cut off or left out of the dump that the facts were read from; empty when it was whole, or a host."""
 
     def data_caches(self) -> list[Cache]:
         """Data and unified caches, smallest level first."""
