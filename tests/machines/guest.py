@@ -21,7 +21,7 @@ from tests.machines.recipes import Recipe
 from tests.sshd import free_port, keygen
 
 INIT = Path(__file__).with_name("init.sh")
-READY_S = 120.0
+READY_S = 240.0
 BOOTS = 3
 WORK = "/var/tmp/asct"
 
@@ -200,7 +200,7 @@ class Guest:
             *(f"{user}@127.0.0.1", script),
         ]
         for _ in range(_LOGINS):
-            done = subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
+            done = subprocess.run(command, input=given, capture_output=True, timeout=400, check=False)
             if done.returncode != _NO_LOGIN:
                 break
             time.sleep(2)

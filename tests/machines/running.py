@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import Ended, apply, latest, lines
+from tests.e2e.running import Ended, asct, latest, lines
 from tests.machines.guest import Guest, hosts
 
 
@@ -15,7 +15,8 @@ def measured(
     benchmarks: str, guests: Sequence[Guest], cwd: Path, *options: str, **changes: object
 ) -> tuple[Ended, Path]:
     """How `asct apply` of these benchmarks on these guests ended, and its run."""
-    ended = apply(f"plan: 1\nname: guests\n{benchmarks}{hosts(*guests, **changes)}", cwd, *options)
+    (cwd / "plan.yaml").write_text(f"plan: 1\nname: guests\n{benchmarks}{hosts(*guests, **changes)}")
+    ended = asct("apply", "plan.yaml", *options, cwd=cwd, timeout=700)
     assert (cwd / "results").is_dir(), ended.err
     return ended, latest(cwd, "guests")
 

@@ -26,7 +26,7 @@ from tests.machines.lab import (
     scsi_serial,
 )
 
-pytestmark = pytest.mark.machines
+pytestmark = [pytest.mark.machines, pytest.mark.timeout(900)]
 
 GUARD = f"{WORK}-guard"
 

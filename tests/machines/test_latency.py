@@ -9,7 +9,7 @@ import pytest
 from tests.machines.guest import Guest
 from tests.machines.running import applied, facts_of, meta_of, of
 
-pytestmark = pytest.mark.machines
+pytestmark = [pytest.mark.machines, pytest.mark.timeout(900)]
 
 SWEEP = """\
 benchmarks:

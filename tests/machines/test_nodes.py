@@ -9,7 +9,7 @@ import pytest
 from tests.machines.guest import Guest
 from tests.machines.running import applied, of, streams
 
-pytestmark = pytest.mark.machines
+pytestmark = [pytest.mark.machines, pytest.mark.timeout(900)]
 
 NODES = {"pair": ((0, 1), (0, 1)), "three": ((0, 1), (0, 1, 2)), "arm": ((0, 1), (0, 1)), "narrow": ((0, 1), (0, 1))}
 """Of each machine: nodes with CPUs, nodes with memory."""

@@ -11,7 +11,7 @@ import pytest
 from tests.machines.guest import Guest
 from tests.machines.running import applied, measured, streams
 
-pytestmark = pytest.mark.machines
+pytestmark = [pytest.mark.machines, pytest.mark.timeout(900)]
 
 POOLS = "grep -r . /sys/devices/system/node/node*/hugepages/*/nr_hugepages | sort"
 CHASE = "for it in /proc/[0-9]*; do case $(readlink $it/exe) in *chase*) echo ${it#/proc/};; esac; done"
@@ -22,7 +22,7 @@ def pages_of_2m(guest: Guest) -> int:
     return int(guest.sh("cat /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"))
 
 
-def until(guest: Guest, true: bool, seconds: float = 60) -> None:
+def until(guest: Guest, true: bool, seconds: float = 300) -> None:
     """Wait until the pool of 2 MiB pages has some (or none)."""
     deadline = time.monotonic() + seconds
     while (pages_of_2m(guest) > 0) is not true:
@@ -54,7 +54,7 @@ def test_pages_are_put_back_when_a_kernel_is_killed(pair: Guest, tmp_path: Path)
         kernel = min(map(int, pair.sh(CHASE).split()))  # the later one is its child, which puts the pages back
         pair.sh(f"kill -KILL {kernel}")
         until(pair, true=False)
-        ended, run = running.result(120)
+        ended, run = running.result(700)
     assert pair.sh(POOLS) == before
     assert ended.code == 3
     assert "killed" in ended.err

@@ -13,7 +13,7 @@ from tests.machines.lab import GOOD, LARGE_SECTORS, PAIR, scsi_disk, scsi_serial
 from tests.machines.running import measured, of
 from tests.machines.test_drives import consent, entry, plan
 
-pytestmark = [pytest.mark.machines, pytest.mark.fio]
+pytestmark = [pytest.mark.machines, pytest.mark.fio, pytest.mark.timeout(900)]
 
 SHORT: dict[str, Any] = {
     "mixes": [0], "dependent": ["4K:0"], "round_time": "500ms", "window": 2, "excursion": 100, "slope": 100,
