@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.awaiting import PATIENCE_S
 from tests.sshd import SFTP, Sshd, configuration, free_port, keygen, known_line, make_account
 
 _AT_ONCE = 8
@@ -43,7 +44,7 @@ class Fleet:
         one = next(iter(self.servers.values()))
         common = {
             "transport": "ssh", "port": one.port, "user": one.user, "identity_file": str(self.identity),
-            "known_hosts": str(self.known_hosts),
+            "known_hosts": str(self.known_hosts), "connect_timeout": f"{PATIENCE_S}s",
         }  # fmt: skip
         return {"defaults": common, **{name: {"address": server.address} for name, server in self.servers.items()}}
 

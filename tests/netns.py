@@ -13,18 +13,17 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.awaiting import PATIENCE_S, until
 from tests.e2e.running import COMPILERS
 from tests.sshd import ACCOUNT, SFTP, Sshd, configuration, keygen, known_line, make_account
 
 PORT = 2222
-UP_S = 30.0
 SETUP = Path(__file__).with_name("netns.sh")
 BRIDGE = """\
 ip link add bridge type bridge && ip address add 10.99.0.1/24 dev bridge && ip link set bridge up && ip link set lo up
@@ -53,7 +52,7 @@ class Space:
                 ],
                 stdin=subprocess.DEVNULL, stderr=errors,
             )  # fmt: skip
-        _until(lambda: ready.exists() or self.process is None or self.process.poll() is not None, "namespaces")
+        until(lambda: ready.exists() or self.process is None or self.process.poll() is not None, "namespaces")
         if not ready.exists():
             raise RuntimeError(f"the namespaces could not be made: {said.read_text('utf-8', 'replace')}")
         self.first = int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text())
@@ -76,7 +75,7 @@ class Space:
                 os.kill(self.first, signal.SIGKILL)
             else:
                 self.process.kill()
-            self.process.wait(30)
+            self.process.wait(PATIENCE_S)
             self.first = 0
             self.process = None
 
@@ -120,7 +119,7 @@ class NetHost:
         pid = self.server.folder / "sshd.pid"
         pid.unlink(missing_ok=True)
         self.space.sh(f"/usr/sbin/sshd -f {self.server.folder}/sshd_config -E {self.server.log}")
-        _until(pid.exists, f"sshd of {self.name}")
+        until(pid.exists, f"sshd of {self.name}")
 
     def kill_servers(self) -> None:
         """End the ssh server and all its sessions by SIGKILL; what they started is not asked."""
@@ -181,7 +180,7 @@ class Net:
         """The `hosts:` part of a plan."""
         common = {
             "transport": "ssh", "port": PORT, "user": ACCOUNT, "identity_file": str(self.folder / "client"),
-            "known_hosts": str(self.known_hosts),
+            "known_hosts": str(self.known_hosts), "connect_timeout": "30s",
         }  # fmt: skip
         return {"defaults": common, **{name: {"address": one.server.address} for name, one in self.hosts.items()}}
 
@@ -228,11 +227,3 @@ def _host(folder: Path, number: int, outside: Space) -> NetHost:
 def _compilers() -> list[str]:
     places = (Path("/usr/bin"), Path("/usr/local/bin"))
     return sorted({str(path.resolve()) for place in places for name in COMPILERS for path in place.glob(name)})
-
-
-def _until(true: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + UP_S
-    while not true():
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"not up in time: {what}")
-        time.sleep(0.01)

@@ -12,7 +12,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.awaiting import PATIENCE_S, until
 from tests.fleet import private_var_tmp
 from tests.sshd import free_port
 
@@ -57,7 +57,6 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=8:00:00 State=UP
 PartitionName=short Nodes=n1,n2 MaxTime=1 State=UP
 """
 NODE = "NodeName={name} NodeHostname={machine} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=2000 Feature={name}x"
-_UP_S = 30.0
 
 
 @dataclass
@@ -78,7 +77,7 @@ class Slurm:
     def command(self, *argv: str) -> str:
         """What a command of Slurm prints; one that fails is a CalledProcessError."""
         done = subprocess.run(
-            argv, check=True, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=60
+            argv, check=True, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=PATIENCE_S
         )
         return done.stdout
 
@@ -129,22 +128,16 @@ class Slurm:
 
     def await_idle(self) -> None:
         """Wait until both nodes take jobs."""
-        until = time.monotonic() + _UP_S
-        while time.monotonic() < until:
-            found = self._asked("sinfo", "--noheader", "--Node", "--partition=main", "--format=%T")
-            if found == ["idle"] * len(NODES):
-                return
-            time.sleep(0.1)
-        logs = {path.name: path.read_text(errors="replace")[-1000:] for path in self.folder.glob("*.log")}
-        raise RuntimeError(f"Slurm did not come up: {logs}")
+        sinfo = ("sinfo", "--noheader", "--Node", "--partition=main", "--format=%T")
+        try:
+            until(lambda: self._asked(*sinfo) == ["idle"] * len(NODES))
+        except AssertionError:
+            logs = {path.name: path.read_text(errors="replace")[-1000:] for path in self.folder.glob("*.log")}
+            raise RuntimeError(f"Slurm did not come up: {logs}") from None
 
     def await_answer(self) -> None:
         """Wait until the controller answers."""
-        until = time.monotonic() + _UP_S
-        while "is UP" not in " ".join(self._asked("scontrol", "ping")):
-            if time.monotonic() > until:
-                raise RuntimeError("slurmctld does not answer")
-            time.sleep(0.1)
+        until(lambda: "is UP" in " ".join(self._asked("scontrol", "ping")), "slurmctld does not answer")
 
     def _asked(self, *argv: str) -> list[str]:
         try:
@@ -154,11 +147,7 @@ class Slurm:
 
     def await_empty(self) -> None:
         """Wait until no job is left."""
-        until = time.monotonic() + _UP_S
-        while self.waiting():
-            if time.monotonic() > until:
-                raise RuntimeError(f"jobs are left: {self.waiting()}")
-            time.sleep(0.1)
+        until(lambda: not self.waiting(), "jobs are left")
 
     def clear(self) -> None:
         """End the jobs that a test left, and remove what they left on the nodes."""
@@ -188,11 +177,10 @@ def _start_munge(cluster: Slurm) -> None:
     (place / "key").chmod(0o400)
     files = [f"--{kind}-file={place / kind}" for kind in ("key", "pid", "log", "seed")]
     cluster.start("munged", ["munged", "--foreground", "--force", f"--socket={place / 'socket'}", *files])
-    until = time.monotonic() + _UP_S
-    while not (place / "socket").exists():
-        if time.monotonic() > until or cluster.processes["munged"].poll() is not None:
-            raise RuntimeError(f"munged did not start: {(cluster.folder / 'munged.log').read_text()}")
-        time.sleep(0.02)
+    munged = cluster.processes["munged"]
+    until(lambda: (place / "socket").exists() or munged.poll() is not None, "munged makes no socket")
+    if munged.poll() is not None:
+        raise RuntimeError(f"munged did not start: {(cluster.folder / 'munged.log').read_text()}")
 
 
 @contextmanager

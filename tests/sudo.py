@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,13 +55,4 @@ def of_root(place: str) -> list[str]:
     return found
 
 
-def until(found: object, seconds: float = 30.0) -> None:
-    """Wait until a function is true."""
-    assert callable(found)
-    deadline = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < deadline, f"{found} did not come true within {seconds} s"
-        time.sleep(0.05)
-
-
-__all__ = ["ACCOUNT", "as_root", "grant", "of_root", "sudoers", "until"]
+__all__ = ["ACCOUNT", "as_root", "grant", "of_root", "sudoers"]

@@ -17,7 +17,7 @@ AGAIN = 0.3
 """How many of the first resumes are hurt as well."""
 STOPS = {"asct SIGTERM": 143, "asct SIGINT": 130}
 """Faults after which asct itself has put everything in order, and its exit code."""
-ENDED_S = 10.0
+ENDED_S = 60.0
 
 
 @dataclass

@@ -6,14 +6,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.awaiting import until
 from tests.e2e.running import Ended, apply, asct, environment, latest, lines
 from tests.slurm import Slurm
 
@@ -26,13 +26,6 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What is remembered of jobs lies in the test's own folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state"
-
-
-def until(holds: Callable[[], object], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 @contextmanager
@@ -149,12 +142,15 @@ def test_an_interrupted_wait_in_the_queue(slurm: Slurm, tmp_path: Path, own_stat
     slurm.command("sbatch", "--exclusive", "--nodelist=n1", "--output=/dev/null", "--wrap=sleep 300")
     until(lambda: slurm.jobs("RUNNING"))
     with started(MANY, tmp_path) as process:
-        until(lambda: slurm.jobs("PENDING"))
-        time.sleep(2)
+        assert process.stderr is not None
+        told = ""
+        for line in process.stderr:
+            told += line
+            if "E355" in line:
+                break
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
-    assert "E355" in err
+    assert process.returncode == 130, told + err
     assert len(slurm.waiting()) == 1
     assert list(own_state.rglob("*.json")) == []
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.disks.loop import Loop, loop_device
 from tests.e2e.running import apply, asct, environment, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from
 from tests.sshd import Sshd
-from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers, until
+from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels, as_root]
 
@@ -105,9 +106,9 @@ def test_an_interrupt_ends_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: 
             [sys.executable, "-m", "asct", "apply", "plan.yaml"],
             cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))), 60)
+        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))))
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
         assert process.returncode == code, err
         until(lambda: of_root(str(own_sshd.folder)) == [])
     assert running_from(own_sshd) == [] and leftovers(own_sshd) == []
@@ -122,10 +123,10 @@ def test_what_root_runs_ends_by_itself_when_asct_is_killed(own_sshd: Sshd, loop:
             [sys.executable, "-m", "asct", "apply", "plan.yaml"],
             cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))), 60)
+        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))))
         process.kill()
-        process.wait(20)
-        until(lambda: of_root(str(own_sshd.folder)) == [], 60)
+        process.wait(120)
+        until(lambda: of_root(str(own_sshd.folder)) == [])
         resumed = asct("resume", str(latest(tmp_path)), cwd=tmp_path)
     assert resumed.code == 0, resumed.err
     assert running_from(own_sshd) == [] and leftovers(own_sshd) == []
@@ -139,13 +140,13 @@ def sessions(server: Sshd) -> list[int]:
 
 
 def test_a_lost_connection_neither_ends_nor_doubles_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: Path) -> None:
-    (tmp_path / "plan.yaml").write_text(writing(loop, 5) + hosts(own_sshd, sudo=True))
+    (tmp_path / "plan.yaml").write_text(writing(loop, 8) + hosts(own_sshd, sudo=True))
     with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
         process = subprocess.Popen(
             [sys.executable, "-m", "asct", "apply", "plan.yaml"],
             cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))), 60)
+        until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))))
         for pid in sessions(own_sshd):
             os.kill(pid, signal.SIGKILL)
         _, err = process.communicate(timeout=120)

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.awaiting import until
 from tests.e2e.running import Ended, environment, latest, lines
 from tests.netns import Net, NetHost, network
 from tests.sshd import keygen
@@ -46,7 +47,11 @@ POINTS = {"before": 1, "long": 2, "after": 1}
 READING = "--readonly"
 """Marks the fio that measures, not the one that made its file."""
 IMPATIENT = Path(__file__).with_name("impatient.py")
-PATIENCE_S = 10
+PATIENCE_S = 60
+BRIEF = {"reconnect_timeout": "10s", "connect_timeout": "10s"}
+"""For hosts that stay away: nobody waits longer for them than the test needs."""
+LONGER = LONG.replace("duration: 3s", "duration: 8s")
+"""Where a fault that comes late would find nothing to measure."""
 
 
 @dataclass
@@ -110,13 +115,6 @@ def three() -> Iterator[Net]:
         yield net
 
 
-def until(true: Callable[[], object], what: str, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 def measuring(host: NetHost) -> None:
     """Wait until it measures its long point, and a moment more; on a busy machine others may be done by then."""
     until(lambda: any(READING in line for line in host.running()), f"{host.name} does not measure")
@@ -150,7 +148,7 @@ def clean(net: Net, *names: str) -> None:
     """Nothing of the run is left on the hosts."""
     for name in names or net.hosts:
         host = net.hosts[name]
-        until(lambda host=host: not host.running(), f"left on {name}: {host.running()}", 60)
+        until(lambda host=host: not host.running(), f"left on {name}: {host.running()}")
         assert host.left() == []
 
 
@@ -186,7 +184,7 @@ def test_a_link_that_comes_back_costs_nothing(three: Net, start: Callable[..., R
 
 
 def test_a_link_that_stays_down_ends_its_host_alone(three: Net, start: Callable[..., Run]) -> None:
-    run = start(three, LONG)
+    run = start(three, LONGER, defaults=BRIEF)
     measuring(three.hosts["tb02"])
     three.hosts["tb02"].link("down")
     ended = run.end()
@@ -267,7 +265,7 @@ def test_a_session_that_is_stopped_is_noticed_and_left_for_another(three: Net, s
 
 
 def test_a_frozen_host_is_given_up_and_the_others_are_measured(three: Net, start: Callable[..., Run]) -> None:
-    run = start(three, LONG)
+    run = start(three, LONGER, defaults=BRIEF)
     measuring(three.hosts["tb02"])
     three.hosts["tb02"].freeze()
     ended = run.end()
@@ -280,7 +278,7 @@ def test_a_frozen_host_is_given_up_and_the_others_are_measured(three: Net, start
 
 
 def test_a_host_that_was_switched_off_and_on_is_resumed(three: Net, start: Callable[..., Run]) -> None:
-    run = start(three, LONG)
+    run = start(three, LONGER)
     measuring(three.hosts["tb02"])
     three.hosts["tb02"].power_off()
     three.hosts["tb02"].boot()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from asct.hosts.opening import make_host
 from asct.hosts.slurm import SlurmHost
 from asct.hosts.slurm_job import After, Request, arguments, batch_text
 from asct.plan.model import HostSpec
+from tests.awaiting import PATIENCE_S, until
 from tests.slurm import Slurm
 
 pytestmark = pytest.mark.slurm
@@ -58,13 +58,6 @@ def shell(host: SlurmHost, into: Path, text: str, key: str = "") -> str:
     task = Task(Process(("sh", "-c", text), f"{host.work}/{into.name}"), into, key=key)
     assert host.run(task).status == 0
     return (into / "stdout").read_text().strip()
-
-
-def until(holds: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def code_of(error: pytest.ExceptionInfo[ConnectError] | pytest.ExceptionInfo[HostLost]) -> str:
@@ -132,7 +125,7 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
                 until(lambda: any("-lab-2-" in row[1] for row in slurm.jobs("PENDING")))
             finally:
                 slurm.command("scancel", blocker)
-            opening.result(60)
+            opening.result(PATIENCE_S)
         assert [row[3] for row in slurm.jobs("RUNNING")] == ["n2"]
 
 
@@ -177,7 +170,7 @@ def test_why_a_job_waits_is_told_and_the_wait_can_be_given_up(slurm: Slurm) -> N
         assert (told[0].code, "Resources" in told[0].message or "Priority" in told[0].message) == ("E355", True)
         host.interrupt()
         with pytest.raises(ConnectError) as error:
-            opening.result(60)
+            opening.result(PATIENCE_S)
     assert code_of(error) == "E353"
     assert len(slurm.waiting()) == 2
 
