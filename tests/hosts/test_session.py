@@ -287,12 +287,13 @@ def test_a_runner_that_was_told_nothing_is_reminded(
     """The word of a job is lost on its way: the runner says that it is idle, and is told once more."""
     monkeypatch.setattr(conversation, "PING_S", 0.5)
     assert host.run(counting(host, tmp_path, 0)).status == 0
+    host.settle()  # until then it looks for the next job without being told
     said: list[str] = []
     say = host._talk._say
 
     def lossy(line: str) -> None:
         said.append(line)
-        if said != ["job 2"]:
+        if line != "job 2" or line in said[:-1]:
             say(line)
 
     monkeypatch.setattr(host._talk, "_say", lossy)
