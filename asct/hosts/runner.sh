@@ -242,11 +242,20 @@ linger() {
         ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
 }
 
+# removed PATH: asct may leave while the shell that works has just begun, and writes its notes into the folder
+removed() {
+    for try in 1 2 3 4 5; do
+        if rm -rf -- "$card" "$1"; then return; fi
+        [ "$try" = 5 ] || sleep 0.2
+    done
+    return 1
+}
+
 # over_and_out PATH: what goes with the runner: its note, or the whole folder of the session. The host's lock goes before
 # asct hears so, not only with the last of these shells: another run may come at once. One that cannot be ended keeps it.
 over_and_out() {
     end_strays 10
-    if rm -rf -- "$card" "$1"; then
+    if removed "$1"; then
         [ -n "$strays" ] || flock -u 9
         [ -z "$leaving" ] || say left
     fi

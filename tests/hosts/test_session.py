@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -279,6 +281,27 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
     assert second.run(counting(second, tmp_path, 2)).status == 0
     second.close()
     assert not Path(work).exists()
+
+
+def test_a_folder_goes_although_a_shell_of_the_runner_still_writes_into_it(own_sshd: Sshd) -> None:
+    """One that has just begun, when asct leaves at once; a thread stands for it here."""
+    host = opened(own_sshd)
+    work = Path(host.work)
+
+    def write() -> None:
+        over = None
+        while over is None or time.monotonic() < over:
+            if over is None and not (work / ".control").exists():
+                over = time.monotonic() + 0.1
+            for number in range(20):
+                with suppress(OSError):
+                    (work / f"note{number}").write_text("")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    host.close()
+    writer.join()
+    assert not work.exists()
 
 
 def test_a_runner_that_was_told_nothing_is_reminded(

@@ -208,7 +208,7 @@ def trouble(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     entries = [
         entry("first", GOOD.disk(), **{**READING, "duration": "10s"}),
         entry("moved", LARGE_SECTORS.disk(), **WRITING),
-        entry("pulled", scsi_disk("slow"), **{**READING, "duration": "60s"}),
+        entry("pulled", scsi_disk("slow"), **{**READING, "duration": "240s"}),  # it ends when it is pulled
         entry("last", "/dev/steady", **READING),
     ]
     before = contents(lab)
