@@ -148,7 +148,7 @@ def _tell_ci(settings: Settings, layout: RunLayout) -> None:
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and layout.markdown.exists():
         try:
-            with writing(Path(summary)), open(summary, "a", encoding="utf-8") as target:  # noqa: PTH123
+            with writing(Path(summary)), Path(summary).open("a", encoding="utf-8") as target:
                 target.write(layout.markdown.read_text(encoding="utf-8"))
         except StoreError as error:  # what was measured stands in the run
             settings.console.diagnostics(error.diagnostics)
