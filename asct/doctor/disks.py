@@ -14,10 +14,10 @@ from asct.engine.refusals import CHECKS, UNREADABLE, plain
 from asct.engine.stepping import process_of, texts
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Task
+from asct.instruments.watch import Check, Device
 from asct.plan.model import Destroys
 from asct.sdk.guard import KERNEL, Target, inspection
 from asct.sdk.step import Kernel, Step
-from asct.sdk.watch import Check, Device
 
 _LIMIT_S: Final = 300.0
 """A drive that does not answer holds up every look at it."""

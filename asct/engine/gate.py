@@ -19,10 +19,10 @@ from asct.engine.inspection import REFUSED_STATUS, Inspected, inspected
 from asct.engine.preflight import Demand
 from asct.engine.refusals import VOLUME
 from asct.engine.shared import Shared
+from asct.instruments.nvme import health_of
 from asct.planner.model import Job
 from asct.planner.safety import consents_of
 from asct.sdk.guard import Consent, Target, targets_in
-from asct.sdk.nvme import health_of
 from asct.sdk.step import Output, Step
 from asct.store.audit import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
 from asct.store.documents import load

@@ -10,8 +10,8 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.refusals import refused_check, unchecked
+from asct.instruments.watch import Check, Device, check_of, device_of
 from asct.sdk.guard import Target
-from asct.sdk.watch import Check, Device, check_of, device_of
 
 REFUSED_STATUS: Final = 4
 """Exit status of guard when a check did not pass."""

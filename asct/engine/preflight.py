@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances.tools import PACKAGES
+from asct.instruments.memory.topology import usable_cpus
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.needs import Needs, Privilege
 from asct.values.cpulist import format_cpulist
 

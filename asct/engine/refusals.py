@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 from asct.diagnostics.model import Diagnostic
-from asct.sdk.watch import Check
+from asct.instruments.watch import Check
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from asct.facts.devices import Place
 from asct.facts.gaps import LATE, NEEDS_ROOT, folders, whole
 from asct.facts.snapshot import KILLED, Snapshot
 from asct.facts.sources.storage import NVME
+from asct.instruments.nvme import UNIT_BYTES
 from asct.sdk.facts import NvmeHealth
-from asct.sdk.nvme import UNIT_BYTES
 
 NEEDS_NVME_CLI = "needs nvme-cli"
 _HEAD = re.compile(r"/dev/(nvme\d+)(?: (needs root|needs nvme-cli))?", re.ASCII)

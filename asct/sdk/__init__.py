@@ -1,4 +1,4 @@
-"""What a benchmark is made of. A benchmark imports this package, `asct.statistics` and `asct.values`, nothing else."""
+"""The parts of a benchmark, which imports this package, `instruments`, `statistics` and `values` only."""
 
 from asct.sdk.benchmark import Benchmark, Catalog, Context, Dependency, Refusal, ResultField
 from asct.sdk.facts import HostFacts

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from asct.benchmarks.cross_numa_bandwidth import BENCHMARK
 from asct.benchmarks.cross_numa_bandwidth.tables import FLAGS
+from asct.instruments.memory.matrix import LEFT_OUT_FLAGS
 from asct.sdk import Context, HostFacts, Measurement, Output, Step
 from asct.sdk.facts import Cache, Cpu, Memory, Node
 from asct.sdk.figure import Heatmap
-from asct.sdk.memory.matrix import LEFT_OUT_FLAGS
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.streams import numbers, option, output_of, outputs_of
 from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of

@@ -9,7 +9,7 @@ from asct.benchmarks.storage_recovery.idle import Burst, next_delay, settling_se
 from asct.benchmarks.storage_recovery.params import RecoveryParams
 from asct.benchmarks.storage_recovery.stimulus import Group, Round, level, recovery_seconds
 from asct.benchmarks.storage_recovery.stimulus_run import _spells
-from asct.sdk.qualification.slots import Slot
+from asct.instruments.qualification.slots import Slot
 
 
 def load(numjobs: int, iodepth: int, iops: float, latency_ms: float) -> Load:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asct.benchmarks.storage_write_saturation.course import Goal, first_cliff, over, samples, steady_window
-from asct.sdk.qualification.slots import Slot
+from asct.instruments.qualification.slots import Slot
 from asct.statistics.steady import Rule
 
 GIB = 2**30

@@ -18,8 +18,8 @@ from asct.engine.ports import Collaborators
 from asct.engine.refusals import CHECKS
 from asct.errors import AsctError, ConnectError, HostLocked, NotMeasured
 from asct.hosts.base import Session
+from asct.instruments.watch import Check, Device
 from asct.plan.model import Destroys, HostSpec
-from asct.sdk.watch import Check, Device
 from tests.doctor.stub import END, LOOK, META, check, device, ports
 from tests.engine import plant
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from asct.diagnostics.codes import lookup
 from asct.engine.inspection import REQUIRED, inspected, refusal
 from asct.engine.refusals import CHECKS, REFUSED, is_refusal, refused_check
+from asct.instruments.watch import Check
 from asct.sdk.guard import Target
-from asct.sdk.watch import Check
 
 TARGET = Target("/dev/loop7", "write", "/img")
 END = {"t": "end", "ok": True}

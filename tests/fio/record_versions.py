@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from asct.sdk.fio import FioParams
-from asct.sdk.fio.jobfile import job_file
-from asct.sdk.fio.options import section_options
+from asct.instruments.fio import FioParams
+from asct.instruments.fio.jobfile import job_file
+from asct.instruments.fio.options import section_options
 from tests.fio.record import compact
 from tests.fio.running import facts_here
 

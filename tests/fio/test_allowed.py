@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.benchmarks.storage_fio import BENCHMARK
+from asct.instruments.fio import FioParams
+from asct.instruments.fio.allowed import HARMLESS, option_problem
+from asct.instruments.fio.sections import sections_of
 from asct.sdk import HostFacts
 from asct.sdk.benchmark import Context
-from asct.sdk.fio import FioParams
-from asct.sdk.fio.allowed import HARMLESS, option_problem
-from asct.sdk.fio.sections import sections_of
 
 DANGEROUS = [
     "exec_prerun", "exec_postrun", "filename", "directory", "opendir", "filename_format", "write_iolog", "read_iolog",

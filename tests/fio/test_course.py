@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from asct.instruments.fio.course import CHANGED, turns
+from asct.instruments.fio.figures import sweep_figures
+from asct.instruments.fio.rows import gather
+from asct.instruments.fio.tables import sweep_table
 from asct.sdk import Heatmap, Line
-from asct.sdk.fio.course import CHANGED, turns
-from asct.sdk.fio.figures import sweep_figures
-from asct.sdk.fio.rows import gather
-from asct.sdk.fio.tables import sweep_table
 from tests.fio.synthetic import point, record, seconds, side
 
 CLIFF = [8000.0 + 40 * (number % 3) for number in range(20)] + [1000.0 + 5 * (number % 3) for number in range(40)]

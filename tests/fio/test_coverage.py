@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from asct.sdk.fio.coverage import coverage_of
-from asct.sdk.fio.document import Document, Report
-from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.window import Window
-from asct.sdk.watch import Sample, Watch
+from asct.instruments.fio.coverage import coverage_of
+from asct.instruments.fio.document import Document, Report
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.window import Window
+from asct.instruments.watch import Sample, Watch
 
 PARAMS = FioParams(duration=2.0, ramp_time=1.0)
 RATE = 1_000_000

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.sdk.fio.document import Report, read_document
-from asct.sdk.fio.histogram import merged
-from asct.sdk.fio.seconds import merged_seconds, seconds_of
+from asct.instruments.fio.document import Report, read_document
+from asct.instruments.fio.histogram import merged
+from asct.instruments.fio.seconds import merged_seconds, seconds_of
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asct.sdk.fio import FioParams
-from asct.sdk.fio.jobfile import job_file, joined_names, refusal
-from asct.sdk.fio.span import span_of
+from asct.instruments.fio import FioParams
+from asct.instruments.fio.jobfile import job_file, joined_names, refusal
+from asct.instruments.fio.span import span_of
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a;b", "a#b", "[a]", "$x", "a\\b", " a", "a ", "", "a\x00", "a\tb", "a\x7f"])

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from asct.instruments.fio.measure import BY_SECTION
+from asct.instruments.fio.metrics import METRICS
+from asct.instruments.fio.verdict import FLAGS
 from asct.registry import Registry
 from asct.sdk import HostFacts
-from asct.sdk.fio.measure import BY_SECTION
-from asct.sdk.fio.metrics import METRICS
-from asct.sdk.fio.verdict import FLAGS
 from tests.fio.samples import CASES, changed, depth_sample, load, output_of, parse, watched
 
 Change = Callable[[dict[str, Any]], None]

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from asct.facts.software import options as listed
+from asct.instruments.fio import FioParams
+from asct.instruments.fio.allowed import ENGINE_OPTIONS, HARMLESS
+from asct.instruments.fio.cpus import node_matters, used_cpus
+from asct.instruments.fio.jobfile import job_file
+from asct.instruments.fio.options import section_options
+from asct.instruments.fio.passing import option_of
 from asct.sdk import HostFacts
 from asct.sdk.facts import Cpu, Node, ToolFact
-from asct.sdk.fio import FioParams
-from asct.sdk.fio.allowed import ENGINE_OPTIONS, HARMLESS
-from asct.sdk.fio.cpus import node_matters, used_cpus
-from asct.sdk.fio.jobfile import job_file
-from asct.sdk.fio.options import section_options
-from asct.sdk.fio.passing import option_of
 
 GIVEN: dict[str, tuple[Any, str]] = {
     "iodepth_batch_complete_min": (2, "2"), "iodepth_batch_complete_max": (8, "8"), "iodepth_low": (4, "4"),

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.sdk.fio.cpu_load import Row, load_within, read_rows
-from asct.sdk.fio.document import read_document
-from asct.sdk.fio.histogram import Latency, Quantiles, merged
+from asct.instruments.fio.cpu_load import Row, load_within, read_rows
+from asct.instruments.fio.document import read_document
+from asct.instruments.fio.histogram import Latency, Quantiles, merged
 from tests.fio.samples import CASES, depth_sample, load
 
 BINS = st.dictionaries(st.integers(1, 10**9), st.integers(1, 10**6), min_size=1, max_size=50)

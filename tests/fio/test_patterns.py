@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asct.sdk.fio.tables import sweep_table
+from asct.instruments.fio.tables import sweep_table
 from tests.fio.synthetic import point, side
 
 RATES = {"read": 4000.0, "write": 2000.0, "randread": 1000.0, "randwrite": 500.0}

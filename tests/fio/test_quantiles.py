@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.sdk.fio.histogram import Latency, Quantiles
+from asct.instruments.fio.histogram import Latency, Quantiles
 
 COUNTS = st.dictionaries(st.integers(0, 10**6), st.integers(0, 5), min_size=1, max_size=40)
 

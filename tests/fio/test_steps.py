@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from asct.benchmarks.storage_fio import BENCHMARK
+from asct.instruments.fio import FioParams
+from asct.instruments.fio.engines import chosen_engine
+from asct.instruments.fio.process import fio_step
 from asct.sdk import HostFacts, Step
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, Node
-from asct.sdk.fio import FioParams
-from asct.sdk.fio.engines import chosen_engine
-from asct.sdk.fio.process import fio_step
 from asct.sdk.guard import Consent, StopRule
 from asct.sdk.step import Kernel, Output, Tool
 

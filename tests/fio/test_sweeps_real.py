@@ -14,10 +14,10 @@ import pytest
 from asct.benchmarks.storage_access_pattern_sweep import BENCHMARK as PATTERNS
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as DEPTHS
 from asct.benchmarks.storage_request_size_sweep import BENCHMARK as SIZES
+from asct.instruments.fio.course import CHANGED, turns
+from asct.instruments.fio.rows import gather
 from asct.sdk import Record, Table
 from asct.sdk.benchmark import Benchmark
-from asct.sdk.fio.course import CHANGED, turns
-from asct.sdk.fio.rows import gather
 from asct.sdk.guard import Consent
 from tests.disks.loop import Loop, Throttle, loop_device, throttle
 from tests.fio.running import facts_here, records_of, run_points

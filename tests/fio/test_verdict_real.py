@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from asct.instruments.fio import FioParams
+from asct.instruments.fio.parts import part_values
+from asct.instruments.fio.point import Point, read_point
+from asct.instruments.fio.process import fio_step
+from asct.instruments.watch import Refused
 from asct.sdk.benchmark import Context
-from asct.sdk.fio import FioParams
-from asct.sdk.fio.parts import part_values
-from asct.sdk.fio.point import Point, read_point
-from asct.sdk.fio.process import fio_step
 from asct.sdk.guard import Consent, StopRule
-from asct.sdk.watch import Refused
 from tests.disks.loop import Loop, loop_device, throttle
 from tests.fio.running import facts_here, run_step
 

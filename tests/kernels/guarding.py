@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from asct.instruments.watch import Watch, read_watch
 from asct.sdk.guard import StopRule, Target, guarded, inspection
 from asct.sdk.step import Output, Step, Tool
-from asct.sdk.watch import Watch, read_watch
 from tests.disks.loop import Loop
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from asct.instruments.watch import Refused, read_watch
 from asct.sdk.guard import Target
-from asct.sdk.watch import Refused, read_watch
 from tests.disks.loop import Loop, attached, loop_device, unattached
 from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, owned

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from asct.instruments.watch import Watch
 from asct.sdk.guard import Target
-from asct.sdk.watch import Watch
 from tests.disks.loop import loop_device, throttle
 from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, StopRule, owned

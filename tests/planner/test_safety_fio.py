@@ -6,9 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
+from asct.instruments.fio.params import Pattern
 from asct.planner.resolve import resolve
 from asct.registry import installed
-from asct.sdk.fio.params import Pattern
 from tests.planner.building import load
 
 READING = ("read", "randread")

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+from asct.instruments.fio.histogram import Latency
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import Point, Side
+from asct.instruments.qualification.journal import Journal
+from asct.instruments.qualification.settings import QualificationParams
+from asct.instruments.watch import Device, Watch
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.fio.histogram import Latency
-from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.point import Point, Side
-from asct.sdk.qualification.journal import Journal
-from asct.sdk.qualification.settings import QualificationParams
 from asct.sdk.step import Kernel, Output, Step
-from asct.sdk.watch import Device, Watch
 
 MIB = 2**20
 Rate = Callable[[int], float]

@@ -14,7 +14,7 @@ from asct.benchmarks.storage_hdd import BENCHMARK as HDD
 from asct.benchmarks.storage_recovery import BENCHMARK as RECOVERY
 from asct.benchmarks.storage_throughput import BENCHMARK as THROUGHPUT
 from asct.benchmarks.storage_write_saturation import BENCHMARK as SATURATION
-from asct.sdk.fio.process import JOB_FILE
+from asct.instruments.fio.process import JOB_FILE
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
 from tests.disks.loop import kept, loop_device, throttle

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from asct.instruments.qualification.journal import Journal
+from asct.instruments.qualification.methods import ata_obstacle
+from asct.instruments.qualification.phase import Cell, Phase, Tracked
+from asct.instruments.qualification.purge import Purge, purge_of, purge_steps
+from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
+from asct.instruments.watch import Check, Device, Watch
 from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.facts import HostFacts, ToolFact
-from asct.sdk.qualification.journal import Journal
-from asct.sdk.qualification.methods import ata_obstacle
-from asct.sdk.qualification.phase import Cell, Phase, Tracked
-from asct.sdk.qualification.purge import Purge, purge_of, purge_steps
-from asct.sdk.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
 from asct.sdk.step import Output, Step
-from asct.sdk.watch import Check, Device, Watch
 
 RECORDED = Path(__file__).parents[2] / "asct/benchmarks/storage_iops/testdata/pts.json"
 CELL = Cell(4096, 0)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asct.instruments.qualification.fast import Passes
+from asct.instruments.qualification.history import History
+from asct.instruments.qualification.phase import Cell, Phase, Tracked
+from asct.instruments.qualification.rounds import phase_steps
+from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
 from asct.sdk.benchmark import Context
-from asct.sdk.qualification.fast import Passes
-from asct.sdk.qualification.history import History
-from asct.sdk.qualification.phase import Cell, Phase, Tracked
-from asct.sdk.qualification.rounds import phase_steps
-from asct.sdk.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
 from asct.sdk.step import Step
 from tests.qualification.simulated import MIB, Run, Simulated
 

@@ -13,8 +13,8 @@ from asct.benchmarks.storage_iops import BENCHMARK as IOPS
 from asct.benchmarks.storage_iops import IopsParams
 from asct.benchmarks.storage_latency import BENCHMARK as LATENCY
 from asct.benchmarks.storage_latency import LatencyParams
+from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
 from asct.sdk.benchmark import Unsuitable
-from asct.sdk.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
 
 MIB, GB = 2**20, 10**9
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from asct.sdk.memory.matrix import Look, left_out, node_heatmaps, node_table, pair_table
-from asct.sdk.memory.topology import Place
+from asct.instruments.memory.matrix import Look, left_out, node_heatmaps, node_table, pair_table
+from asct.instruments.memory.topology import Place
 from asct.sdk.record import Record, Stats
 from asct.sdk.rows import (
     at,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import ValidationError
 
-from asct.sdk.memory.settings import INTEGERS, AutoSize, Bandwidth
+from asct.instruments.memory.settings import INTEGERS, AutoSize, Bandwidth
 from asct.sdk.params import Params, setting
 
 

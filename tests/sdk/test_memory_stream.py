@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.sdk import HostFacts
-from asct.sdk.facts import Cache, Cpu, Memory, Node
-from asct.sdk.memory.stream import Call, StreamParams, capped_s
-from asct.sdk.memory.stream_sizes import (
+from asct.instruments.memory.stream import Call, StreamParams, capped_s
+from asct.instruments.memory.stream_sizes import (
     ASSUMED_CACHE,
     FREE_SHARE,
     cache_share,
@@ -22,6 +20,8 @@ from asct.sdk.memory.stream_sizes import (
     sharers,
     working_set_flags,
 )
+from asct.sdk import HostFacts
+from asct.sdk.facts import Cache, Cpu, Memory, Node
 
 MIB = 1 << 20
 

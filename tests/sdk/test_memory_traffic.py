@@ -7,10 +7,10 @@ from typing import Annotated, Any, get_args
 import pytest
 from pydantic import ValidationError
 
+from asct.instruments.memory.settings import LISTED
+from asct.instruments.memory.traffic import ARRAYS, TITLES, WORDS, Traffic, Width, width_title, widths_of
 from asct.sdk import HostFacts, Params, setting
 from asct.sdk.facts import Cpu, System
-from asct.sdk.memory.settings import LISTED
-from asct.sdk.memory.traffic import ARRAYS, TITLES, WORDS, Traffic, Width, width_title, widths_of
 
 
 class Some(Params):

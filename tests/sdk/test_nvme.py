@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from asct.sdk.fio.devices import device_values
-from asct.sdk.nvme import controller_of, health_of, namespace_of, throttled
-from asct.sdk.watch import Device, Watch
+from asct.instruments.fio.devices import device_values
+from asct.instruments.nvme import controller_of, health_of, namespace_of, throttled
+from asct.instruments.watch import Device, Watch
 
 
 def put(size: int, **places: tuple[int, int, int]) -> str:

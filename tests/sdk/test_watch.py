@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from asct.instruments.watch import Refused, read_watch
 from asct.sdk.guard import StopRule, Target, guarded, handle_path, inspection, targets_in
 from asct.sdk.step import Kernel, Output, Step, Tool
-from asct.sdk.watch import Refused, read_watch
 
 PATH = "/dev/disk/by-id/nvme-X"
 META: dict[str, Any] = {"t": "meta", "abi": 1, "kernel": "guard"}

@@ -9,13 +9,13 @@ from asct.benchmarks.bandwidth_sweep.command import demanded_bytes, estimated_se
 from asct.benchmarks.bandwidth_sweep.measure import measurements
 from asct.benchmarks.bandwidth_sweep.params import BandwidthSweepParams
 from asct.benchmarks.bandwidth_sweep.tables import FLAGS, bandwidth_curve, bandwidth_table
+from asct.instruments.memory.needed import CACHE
+from asct.instruments.memory.stream import CIRCUMSTANCES, KERNEL, bandwidth_metrics
+from asct.instruments.memory.stream_sizes import CACHE_LEVELS, MEMORY_LEVEL, page_privileges
+from asct.instruments.memory.traffic import ARRAYS, WORDS
 from asct.sdk.benchmark import Benchmark, Context, Dependency
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.needed import CACHE
-from asct.sdk.memory.stream import CIRCUMSTANCES, KERNEL, bandwidth_metrics
-from asct.sdk.memory.stream_sizes import CACHE_LEVELS, MEMORY_LEVEL, page_privileges
-from asct.sdk.memory.traffic import ARRAYS, WORDS
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record

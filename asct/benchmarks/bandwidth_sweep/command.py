@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.benchmarks.bandwidth_sweep.params import BandwidthSweepParams
+from asct.instruments.memory.needed import CACHE
+from asct.instruments.memory.stream import Call
+from asct.instruments.memory.stream_sizes import fitted, level_sizes, local_nodes, local_sizes, mapping_seconds
+from asct.instruments.memory.topology import UNBOUND, measuring_cpu, places, usable_cpus
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.needed import CACHE
-from asct.sdk.memory.stream import Call
-from asct.sdk.memory.stream_sizes import fitted, level_sizes, local_nodes, local_sizes, mapping_seconds
-from asct.sdk.memory.topology import UNBOUND, measuring_cpu, places, usable_cpus
 from asct.sdk.step import Step
 from asct.statistics.geometric import geometric_sizes
 

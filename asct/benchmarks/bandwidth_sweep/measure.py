@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from asct.benchmarks.bandwidth_sweep.command import SWEEP, measuring_cpus
 from asct.benchmarks.bandwidth_sweep.params import BandwidthSweepParams
+from asct.instruments.memory.stream import bandwidths, best_of, circumstances, points_of
+from asct.instruments.memory.stream_sizes import MEMORY_LEVEL, working_set_flags
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.stream import bandwidths, best_of, circumstances, points_of
-from asct.sdk.memory.stream_sizes import MEMORY_LEVEL, working_set_flags
 from asct.sdk.record import Measurement
 from asct.sdk.samples import KernelRun
 

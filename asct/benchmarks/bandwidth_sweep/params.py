@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from asct.sdk.memory.settings import INTEGERS, LISTED
-from asct.sdk.memory.stream import OneWidthParams
-from asct.sdk.memory.traffic import Traffic
+from asct.instruments.memory.settings import INTEGERS, LISTED
+from asct.instruments.memory.stream import OneWidthParams
+from asct.instruments.memory.traffic import Traffic
 from asct.sdk.params import Duration, Size, setting
 
 Cpu = Annotated[int, Field(ge=0, le=65535)]

@@ -18,11 +18,11 @@ from asct.benchmarks.core_to_core_latency.findings import FLAGS
 from asct.benchmarks.core_to_core_latency.measure import measurements
 from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLatencyParams
 from asct.benchmarks.core_to_core_latency.tables import all_tables
+from asct.instruments.memory.settings import from_pools
+from asct.instruments.memory.stream_sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.settings import from_pools
-from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
+from asct.instruments.memory.topology import UNBOUND, Place, memory_places, places, run_places, usable_cpus
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.topology import UNBOUND, Place, memory_places, places, run_places, usable_cpus
 
 LISTED_UP_TO: Final = 2000
 """Pairs up to which single batches are kept: of all pairs of 576 CPUs they would be half a gigabyte."""

@@ -10,8 +10,8 @@ from asct.benchmarks.core_to_core_latency.command import node_of_step
 from asct.benchmarks.core_to_core_latency.findings import INTERFERENCE, MISSING
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
 from asct.benchmarks.core_to_core_latency.sessions import DISTURBED, METRICS, Session, order_of, session_of
+from asct.instruments.memory.pages import page_flags
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.pages import page_flags
 from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.sdk.samples import number, read_kernel, stats_of
 from asct.sdk.step import Output

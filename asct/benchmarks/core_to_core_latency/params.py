@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.sdk.memory.settings import INTEGERS, LISTED, PageKind, Share, integers
+from asct.instruments.memory.settings import INTEGERS, LISTED, PageKind, Share, integers
 from asct.sdk.params import Duration, Params, Size, setting
 from asct.values.cpulist import MAX_CPU
 from asct.values.duration import parse_duration

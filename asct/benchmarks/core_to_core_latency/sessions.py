@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from asct.benchmarks.core_to_core_latency.cells import CHAIN, Cell, Order
 from asct.benchmarks.core_to_core_latency.findings import INTERFERENCE, SIBLINGS
+from asct.instruments.memory.noise import settled_flags
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.noise import settled_flags
 from asct.sdk.record import Stats
 from asct.sdk.samples import KernelRun, interval, number
 from asct.statistics.robust import mad, median

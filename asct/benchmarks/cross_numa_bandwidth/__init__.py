@@ -8,12 +8,9 @@ from typing import Final
 from asct.benchmarks.cross_numa_bandwidth.pairs import Pair, pair_size, pairs
 from asct.benchmarks.cross_numa_bandwidth.params import CrossNumaBandwidthParams
 from asct.benchmarks.cross_numa_bandwidth.tables import FLAGS, matrix_figures, matrix_tables
-from asct.sdk.benchmark import Benchmark, Context
-from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR, left_out
-from asct.sdk.memory.needed import CACHE, optimum_size
-from asct.sdk.memory.stream import (
+from asct.instruments.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR, left_out
+from asct.instruments.memory.needed import CACHE, optimum_size
+from asct.instruments.memory.stream import (
     CIRCUMSTANCES,
     KERNEL,
     Call,
@@ -25,7 +22,10 @@ from asct.sdk.memory.stream import (
     circumstances,
     points_of,
 )
-from asct.sdk.memory.stream_sizes import demanded_bytes, mapping_seconds, page_privileges, working_set_flags
+from asct.instruments.memory.stream_sizes import demanded_bytes, mapping_seconds, page_privileges, working_set_flags
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record, Scalar

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asct.benchmarks.cross_numa_bandwidth.params import CrossNumaBandwidthParams
+from asct.instruments.memory.matrix import step_name
+from asct.instruments.memory.stream_sizes import TOO_SMALL, aligned, cache_share, fitted, memory_size, room
+from asct.instruments.memory.topology import Place, memory_places, places, run_places
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.matrix import step_name
-from asct.sdk.memory.stream_sizes import TOO_SMALL, aligned, cache_share, fitted, memory_size, room
-from asct.sdk.memory.topology import Place, memory_places, places, run_places
 
 
 @dataclass(frozen=True, slots=True)

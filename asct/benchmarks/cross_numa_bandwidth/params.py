@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asct.sdk.memory.settings import AutoSize
-from asct.sdk.memory.stream import OneWidthParams
-from asct.sdk.memory.traffic import Traffic
+from asct.instruments.memory.settings import AutoSize
+from asct.instruments.memory.stream import OneWidthParams
+from asct.instruments.memory.traffic import Traffic
 from asct.sdk.params import Count, Duration, setting
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from asct.instruments.memory.matrix import Look, node_heatmaps, node_table, pair_table
+from asct.instruments.memory.stream import STREAM_FLAGS, shown
+from asct.instruments.memory.stream_sizes import SET_FLAGS
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.matrix import Look, node_heatmaps, node_table, pair_table
-from asct.sdk.memory.stream import STREAM_FLAGS, shown
-from asct.sdk.memory.stream_sizes import SET_FLAGS
 from asct.sdk.record import Record
 
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS}

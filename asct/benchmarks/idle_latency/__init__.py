@@ -8,13 +8,13 @@ from asct.benchmarks.idle_latency.measure import FLAGS, measurements
 from asct.benchmarks.idle_latency.pairs import arguments, estimated_seconds, needed_bytes, pairs, sizes
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
 from asct.benchmarks.idle_latency.tables import heat_maps, matrix_tables
+from asct.instruments.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR
+from asct.instruments.memory.needed import CACHE, chain_size
+from asct.instruments.memory.settings import from_pools
+from asct.instruments.memory.stream_sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR
-from asct.sdk.memory.needed import CACHE, chain_size
-from asct.sdk.memory.settings import from_pools
-from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record

@@ -8,13 +8,13 @@ from typing import Final
 
 from asct.benchmarks.idle_latency.pairs import SMALLEST, Pair, lowered, needed_bytes, pairs
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
+from asct.instruments.memory.chase import Chased, chased
+from asct.instruments.memory.matrix import left_out
+from asct.instruments.memory.needed import CACHES
+from asct.instruments.memory.noise import NOISE_FLAGS, settled_flags
+from asct.instruments.memory.pages import PAGE_FLAGS, page_flags
+from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.chase import Chased, chased
-from asct.sdk.memory.matrix import left_out
-from asct.sdk.memory.needed import CACHES
-from asct.sdk.memory.noise import NOISE_FLAGS, settled_flags
-from asct.sdk.memory.pages import PAGE_FLAGS, page_flags
-from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import KernelRun, number, read_kernel, stats_of
 from asct.sdk.step import Output

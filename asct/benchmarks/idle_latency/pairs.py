@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
+from asct.instruments.memory.matrix import step_name
+from asct.instruments.memory.stream_sizes import fitted
+from asct.instruments.memory.topology import UNBOUND, Place, memory_places, places, run_places
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.matrix import step_name
-from asct.sdk.memory.stream_sizes import fitted
-from asct.sdk.memory.topology import UNBOUND, Place, memory_places, places, run_places
 
 SMALLEST: Final = 64 << 20
 """A size that was to be found is lowered to what a node has free, but not below this: nothing of it would be memory."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import MultipleOf
 
-from asct.sdk.memory.settings import AutoSize, PageKind, Share
+from asct.instruments.memory.settings import AutoSize, PageKind, Share
 from asct.sdk.params import Duration, Params, Size, setting
 
 

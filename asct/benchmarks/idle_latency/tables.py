@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from asct.instruments.memory.matrix import Look, node_heatmaps, node_table, pair_table
+from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.figure import Heatmap, Table
-from asct.sdk.memory.matrix import Look, node_heatmaps, node_table, pair_table
-from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Record
 
 _TITLE: Final = "Latencies of random memory access at idle"

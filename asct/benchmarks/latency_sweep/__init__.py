@@ -12,11 +12,11 @@ from asct.benchmarks.latency_sweep.measure import measurements, points_of, searc
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.sizes import largest, memory_bytes, shortest, smallest
 from asct.benchmarks.latency_sweep.tables import level_table
+from asct.instruments.memory.settings import from_pools
+from asct.instruments.memory.stream_sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context, ResultField
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.settings import from_pools
-from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record, Scalar

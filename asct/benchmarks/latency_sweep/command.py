@@ -7,8 +7,8 @@ from typing import Final
 
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.sizes import LINE, largest, smallest
+from asct.instruments.memory.topology import measuring_cpu
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.topology import measuring_cpu
 from asct.statistics.geometric import geometric_sizes
 
 _IN_CACHE: Final = 4 << 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.figure import Axis, Line, Marker, Series
-from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Record
 from asct.sdk.rows import by_point, point_label
 from asct.statistics.robust import median

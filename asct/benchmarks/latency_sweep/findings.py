@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.sdk.memory.noise import NOISE_FLAGS
-from asct.sdk.memory.pages import PAGE_FLAGS
+from asct.instruments.memory.noise import NOISE_FLAGS
+from asct.instruments.memory.pages import PAGE_FLAGS
 
 FLAGS: Final = {
     **NOISE_FLAGS,

@@ -11,11 +11,11 @@ from asct.benchmarks.latency_sweep.edges import COARSE_BOUND
 from asct.benchmarks.latency_sweep.findings import NO_LEVELS
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.sizes import is_lowered
+from asct.instruments.memory.chase import chased
+from asct.instruments.memory.noise import noise_flags, settled_flags
+from asct.instruments.memory.pages import page_flags
+from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.chase import chased
-from asct.sdk.memory.noise import noise_flags, settled_flags
-from asct.sdk.memory.pages import page_flags
-from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint

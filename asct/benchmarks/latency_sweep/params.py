@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from annotated_types import MultipleOf
 
-from asct.sdk.memory.settings import LISTED, AutoSize, PageKind, Share
+from asct.instruments.memory.settings import LISTED, AutoSize, PageKind, Share
 from asct.sdk.params import Duration, Params, Size, setting
 
 MAX_SIZE: Final = 1 << 40

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
+from asct.instruments.memory.stream_sizes import fitted
+from asct.instruments.memory.topology import Place, measuring_cpu, memory_places, place_of_cpu
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.stream_sizes import fitted
-from asct.sdk.memory.topology import Place, measuring_cpu, memory_places, place_of_cpu
 
 LARGEST: Final = 1 << 30
 """Far beyond the last cache of most machines, and mapped in a second or two."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.benchmarks.latency_sweep.findings import NO_LEVELS, NOTES, WAY_OUT
+from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.settings import CYCLE_BASE
 from asct.sdk.record import Record, Scalar, doubtful
 from asct.sdk.rows import (
     at,

@@ -10,13 +10,13 @@ from asct.benchmarks.loaded_latency.findings import FLAGS
 from asct.benchmarks.loaded_latency.measure import measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.tables import all_tables
+from asct.instruments.memory.needed import CACHE, chain_size
+from asct.instruments.memory.settings import from_pools
+from asct.instruments.memory.stream import CIRCUMSTANCES
+from asct.instruments.memory.stream_sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.needed import CACHE, chain_size
-from asct.sdk.memory.settings import from_pools
-from asct.sdk.memory.stream import CIRCUMSTANCES
-from asct.sdk.memory.stream_sizes import page_privileges
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record

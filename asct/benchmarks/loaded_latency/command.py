@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
+from asct.instruments.memory.stream_sizes import aligned, local_nodes, mapping_seconds, memory_size, room
+from asct.instruments.memory.topology import UNBOUND, measuring_cpu, place_of_cpu, places, usable_cpus
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.stream_sizes import aligned, local_nodes, mapping_seconds, memory_size, room
-from asct.sdk.memory.topology import UNBOUND, measuring_cpu, place_of_cpu, places, usable_cpus
 from asct.values.cpulist import format_cpulist
 
 KERNEL: Final = "load"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.sdk.memory.noise import NOISE_FLAGS
-from asct.sdk.memory.pages import PAGE_FLAGS
-from asct.sdk.memory.stream_sizes import SET_FLAG
+from asct.instruments.memory.noise import NOISE_FLAGS
+from asct.instruments.memory.pages import PAGE_FLAGS
+from asct.instruments.memory.stream_sizes import SET_FLAG
 
 SMALL_CHAIN: Final = "small-working-set"
 NOT_REACHED: Final = "invalid-target"

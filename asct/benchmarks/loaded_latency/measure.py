@@ -11,11 +11,11 @@ from asct.benchmarks.loaded_latency.curve import summary
 from asct.benchmarks.loaded_latency.findings import SMALL_CHAIN
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.samples import Level, levels_of
+from asct.instruments.memory.needed import CACHES
+from asct.instruments.memory.pages import page_flags
+from asct.instruments.memory.settings import CYCLE_BASE
+from asct.instruments.memory.stream_sizes import working_set_flags
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.needed import CACHES
-from asct.sdk.memory.pages import page_flags
-from asct.sdk.memory.settings import CYCLE_BASE
-from asct.sdk.memory.stream_sizes import working_set_flags
 from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import KernelRun, number
 from asct.statistics.robust import median

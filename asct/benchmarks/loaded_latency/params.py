@@ -7,8 +7,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.sdk.memory.settings import AUTO, INTEGERS, LISTED, AutoSize, Bandwidth, PageKind, Share
-from asct.sdk.memory.traffic import Traffic, Width
+from asct.instruments.memory.settings import AUTO, INTEGERS, LISTED, AutoSize, Bandwidth, PageKind, Share
+from asct.instruments.memory.traffic import Traffic, Width
 from asct.sdk.params import Duration, Params, setting
 
 DELAYS: Final = (3000, 900, 500, 180, 100, 80, 70, 50, 40, 30, 20, 10, 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.benchmarks.loaded_latency.findings import NO_LOAD, NOT_REACHED
-from asct.sdk.memory.noise import settled_flags
+from asct.instruments.memory.noise import settled_flags
 from asct.sdk.record import Stats
 from asct.sdk.samples import KernelRun, interval, number
 from asct.statistics.robust import mad

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.instruments.memory.settings import CYCLE_BASE
+from asct.instruments.memory.stream import shown_unit
 from asct.sdk.figure import Column, Table
-from asct.sdk.memory.settings import CYCLE_BASE
-from asct.sdk.memory.stream import shown_unit
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import (
     at,

@@ -9,13 +9,13 @@ from asct.benchmarks.memory_profile.command import estimated_seconds, profile_st
 from asct.benchmarks.memory_profile.measure import measurements
 from asct.benchmarks.memory_profile.params import MemoryProfileParams
 from asct.benchmarks.memory_profile.tables import FLAGS, profile_bars, profile_table
+from asct.instruments.memory.needed import CACHE
+from asct.instruments.memory.stream import CIRCUMSTANCES, KERNEL, bandwidth_metrics
+from asct.instruments.memory.stream_sizes import demanded_bytes, page_privileges
+from asct.instruments.memory.traffic import WORDS
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.needed import CACHE
-from asct.sdk.memory.stream import CIRCUMSTANCES, KERNEL, bandwidth_metrics
-from asct.sdk.memory.stream_sizes import demanded_bytes, page_privileges
-from asct.sdk.memory.traffic import WORDS
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from asct.benchmarks.memory_profile.params import MemoryProfileParams
-from asct.sdk.benchmark import Context
-from asct.sdk.facts import HostFacts
-from asct.sdk.memory.needed import optimum_size
-from asct.sdk.memory.stream import Call
-from asct.sdk.memory.stream_sizes import (
+from asct.instruments.memory.needed import optimum_size
+from asct.instruments.memory.stream import Call
+from asct.instruments.memory.stream_sizes import (
     LINE,
     MEMORY_LEVEL,
     demanded_bytes,
@@ -20,8 +18,10 @@ from asct.sdk.memory.stream_sizes import (
     mapping_seconds,
     sharers,
 )
-from asct.sdk.memory.topology import usable_cpus
-from asct.sdk.memory.traffic import widths_of
+from asct.instruments.memory.topology import usable_cpus
+from asct.instruments.memory.traffic import widths_of
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
 from asct.sdk.step import Step
 from asct.values.size import format_size
 

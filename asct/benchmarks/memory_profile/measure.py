@@ -7,10 +7,10 @@ from typing import Final
 
 from asct.benchmarks.memory_profile.command import MEMORY
 from asct.benchmarks.memory_profile.params import MemoryProfileParams
+from asct.instruments.memory.stream import PER_CYCLE, Point, bandwidths, best_of, circumstances, points_of
+from asct.instruments.memory.stream_sizes import working_set_flags
+from asct.instruments.memory.topology import usable_cpus
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.stream import PER_CYCLE, Point, bandwidths, best_of, circumstances, points_of
-from asct.sdk.memory.stream_sizes import working_set_flags
-from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.record import Measurement
 from asct.sdk.samples import KernelRun
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from asct.sdk.memory.settings import LISTED, AutoSize
-from asct.sdk.memory.stream import StreamParams
-from asct.sdk.memory.traffic import Traffic, Width
+from asct.instruments.memory.settings import LISTED, AutoSize
+from asct.instruments.memory.stream import StreamParams
+from asct.instruments.memory.traffic import Traffic, Width
 from asct.sdk.params import Duration, Size, setting
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")

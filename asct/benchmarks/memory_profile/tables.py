@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.benchmarks.memory_profile.measure import BEST
+from asct.instruments.memory.stream import IN_TIME, STREAM_FLAGS, Shown, shown
+from asct.instruments.memory.stream_sizes import SET_FLAGS
+from asct.instruments.memory.traffic import TITLES, width_title
 from asct.sdk.figure import Axis, Bars, Column, Series, Table
-from asct.sdk.memory.stream import IN_TIME, STREAM_FLAGS, Shown, shown
-from asct.sdk.memory.stream_sizes import SET_FLAGS
-from asct.sdk.memory.traffic import TITLES, width_title
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import (
     at,

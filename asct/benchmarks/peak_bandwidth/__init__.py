@@ -8,14 +8,20 @@ from typing import Final
 from asct.benchmarks.peak_bandwidth.measure import measurements
 from asct.benchmarks.peak_bandwidth.params import PeakBandwidthParams
 from asct.benchmarks.peak_bandwidth.tables import FLAGS, peak_bars, peak_table
+from asct.instruments.memory.needed import CACHE, optimum_size
+from asct.instruments.memory.stream import CIRCUMSTANCES, KERNEL, Call, bandwidth_metrics, capped_s
+from asct.instruments.memory.stream_sizes import (
+    demanded_bytes,
+    level_size,
+    local_nodes,
+    mapping_seconds,
+    page_privileges,
+)
+from asct.instruments.memory.topology import usable_cpus
+from asct.instruments.memory.traffic import WORDS
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.memory.needed import CACHE, optimum_size
-from asct.sdk.memory.stream import CIRCUMSTANCES, KERNEL, Call, bandwidth_metrics, capped_s
-from asct.sdk.memory.stream_sizes import demanded_bytes, level_size, local_nodes, mapping_seconds, page_privileges
-from asct.sdk.memory.topology import usable_cpus
-from asct.sdk.memory.traffic import WORDS
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs, Privilege
 from asct.sdk.record import Measurement, Record

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from asct.benchmarks.peak_bandwidth.params import PeakBandwidthParams
+from asct.instruments.memory.stream import Point, bandwidths, best_of, circumstances, points_of
+from asct.instruments.memory.stream_sizes import working_set_flags
+from asct.instruments.memory.topology import usable_cpus
 from asct.sdk.facts import HostFacts
-from asct.sdk.memory.stream import Point, bandwidths, best_of, circumstances, points_of
-from asct.sdk.memory.stream_sizes import working_set_flags
-from asct.sdk.memory.topology import usable_cpus
 from asct.sdk.record import Measurement
 from asct.sdk.samples import KernelRun
 

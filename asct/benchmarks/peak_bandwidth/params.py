@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from asct.sdk.memory.settings import AUTO, LISTED, AutoSize, Bandwidth
-from asct.sdk.memory.stream import OneWidthParams
-from asct.sdk.memory.traffic import Traffic
+from asct.instruments.memory.settings import AUTO, LISTED, AutoSize, Bandwidth
+from asct.instruments.memory.stream import OneWidthParams
+from asct.instruments.memory.traffic import Traffic
 from asct.sdk.params import Count, Duration, setting
 
 PEAK: Final = ("all-reads", "3:1", "2:1", "1:1", "2:1-nt", "copy", "triad", "write", "nt-write", "nt-copy")

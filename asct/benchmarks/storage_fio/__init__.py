@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.sdk.fio import FioBenchmark, FioParams
+from asct.instruments.fio import FioBenchmark, FioParams
 
 
 class StorageFio(FioBenchmark[FioParams]):

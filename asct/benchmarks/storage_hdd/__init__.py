@@ -11,23 +11,23 @@ from asct.benchmarks.storage_hdd.measure import Visit, measurements
 from asct.benchmarks.storage_hdd.params import HddParams
 from asct.benchmarks.storage_hdd.tables import all_tables
 from asct.benchmarks.storage_hdd.zones import Cell, Zone, visits, zones_of
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
+from asct.instruments.fio.contradictions import contradictions
+from asct.instruments.fio.devices import device_values
+from asct.instruments.fio.metrics import DEVICE_METRICS
+from asct.instruments.fio.params import SCRATCH_NAME
+from asct.instruments.fio.point import read_point
+from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
+from asct.instruments.fio.verdict import FLAGS
+from asct.instruments.watch import Device, read_watch
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
-from asct.sdk.fio.contradictions import contradictions
-from asct.sdk.fio.devices import device_values
-from asct.sdk.fio.metrics import DEVICE_METRICS
-from asct.sdk.fio.params import SCRATCH_NAME
-from asct.sdk.fio.point import read_point
-from asct.sdk.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
-from asct.sdk.fio.verdict import FLAGS
 from asct.sdk.guard import KERNEL, inspection
 from asct.sdk.metric import Better, Highlight, Metric, Unit
 from asct.sdk.needs import Needs, Scratch
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
-from asct.sdk.watch import Device, read_watch
 
 _CELL: Final[dict[str, tuple[str, ...] | None]] = {"rw": None, "block_size": None, "rwmixread": None}
 _PART: Final = _CELL | {"part": ("all", "outer", "inner")}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.benchmarks.storage_hdd.zones import Cell, Zone
-from asct.sdk.fio.point import Point
+from asct.instruments.fio.point import Point
 from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.sdk.samples import stats_of
 from asct.statistics.robust import median, running_median

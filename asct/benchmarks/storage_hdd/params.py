@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from asct.benchmarks.storage_hdd.zones import Cell, Zone, random_cell
-from asct.sdk.fio.params import Counts, Engine, FioParams
+from asct.instruments.fio.params import Counts, Engine, FioParams
 from asct.sdk.params import Count, Duration, Params, Size, listed, setting
 
 Test = Literal["iops", "throughput"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from asct.sdk.fio.params import Counts
+from asct.instruments.fio.params import Counts
+from asct.instruments.qualification.benchmark import Qualification
+from asct.instruments.qualification.matrix import MatrixParams, Places, matrix_at_odds
+from asct.instruments.qualification.phase import Phase
+from asct.instruments.qualification.settings import Sizes
 from asct.sdk.metric import Highlight
 from asct.sdk.params import setting
-from asct.sdk.qualification.benchmark import Qualification
-from asct.sdk.qualification.matrix import MatrixParams, Places, matrix_at_odds
-from asct.sdk.qualification.phase import Phase
-from asct.sdk.qualification.settings import Sizes
 
 _KIB: Final = 1024
 

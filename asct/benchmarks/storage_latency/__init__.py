@@ -7,21 +7,21 @@ from dataclasses import replace
 from typing import Final
 
 from asct.benchmarks.storage_latency.tables import response_table
+from asct.instruments.fio.params import Counts, FioParams
+from asct.instruments.qualification.benchmark import Qualification
+from asct.instruments.qualification.costs import START_SECONDS
+from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.matrix import MatrixParams, Places, matrix_at_odds
+from asct.instruments.qualification.metrics import METRICS
+from asct.instruments.qualification.phase import Cell, Phase
+from asct.instruments.qualification.responses import response_figure, response_metrics, response_values
+from asct.instruments.qualification.settings import Sizes
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.fio.params import Counts, FioParams
 from asct.sdk.metric import Highlight
 from asct.sdk.needs import Needs
 from asct.sdk.params import Count, Duration, setting
-from asct.sdk.qualification.benchmark import Qualification
-from asct.sdk.qualification.costs import START_SECONDS
-from asct.sdk.qualification.journal import Journal, fio_process
-from asct.sdk.qualification.matrix import MatrixParams, Places, matrix_at_odds
-from asct.sdk.qualification.metrics import METRICS
-from asct.sdk.qualification.phase import Cell, Phase
-from asct.sdk.qualification.responses import response_figure, response_metrics, response_values
-from asct.sdk.qualification.settings import Sizes
 from asct.sdk.record import Measurement, Record
 from asct.sdk.rows import at
 from asct.sdk.step import Step

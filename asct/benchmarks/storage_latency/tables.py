@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from asct.instruments.qualification.responses import PERCENTILES
 from asct.sdk.figure import Column, Table
-from asct.sdk.qualification.responses import PERCENTILES
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle, point_label
 

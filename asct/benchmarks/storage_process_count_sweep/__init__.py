@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.sdk.fio import Counts, SweepBenchmark, SweepParams
+from asct.instruments.fio import Counts, SweepBenchmark, SweepParams
 from asct.sdk.params import setting
 
 

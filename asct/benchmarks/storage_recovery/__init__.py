@@ -14,19 +14,19 @@ from asct.benchmarks.storage_recovery.metrics import METRICS
 from asct.benchmarks.storage_recovery.params import RecoveryParams
 from asct.benchmarks.storage_recovery.stimulus_run import stimulus_steps, stimulus_values
 from asct.benchmarks.storage_recovery.tables import all_tables
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
+from asct.instruments.qualification.benchmark import FLAGS, Qualification
+from asct.instruments.qualification.costs import assumed_span
+from asct.instruments.qualification.fast import FAST
+from asct.instruments.qualification.journal import Journal
+from asct.instruments.qualification.phase import Phase
+from asct.instruments.qualification.precondition import precondition_flags
+from asct.instruments.qualification.purge import purge_of
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.sdk.metric import Highlight
 from asct.sdk.needs import Needs
-from asct.sdk.qualification.benchmark import FLAGS, Qualification
-from asct.sdk.qualification.costs import assumed_span
-from asct.sdk.qualification.fast import FAST
-from asct.sdk.qualification.journal import Journal
-from asct.sdk.qualification.phase import Phase
-from asct.sdk.qualification.precondition import precondition_flags
-from asct.sdk.qualification.purge import purge_of
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 

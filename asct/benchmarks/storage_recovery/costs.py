@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asct.benchmarks.storage_recovery.params import RecoveryParams
-from asct.sdk.qualification.costs import START_SECONDS, longest_seconds, usual_seconds
+from asct.instruments.qualification.costs import START_SECONDS, longest_seconds, usual_seconds
 
 
 def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:

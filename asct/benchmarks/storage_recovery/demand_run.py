@@ -13,14 +13,14 @@ from typing import Final
 from asct.benchmarks.storage_recovery.demand import Load, operating_points
 from asct.benchmarks.storage_recovery.params import WRITES, RecoveryParams
 from asct.benchmarks.storage_recovery.steady import level_flags, steady_values
+from asct.instruments.fio.histogram import NS, merged
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import Point
+from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.phase import Cell
+from asct.instruments.qualification.responses import response_values
+from asct.instruments.qualification.rounds import phase_steps
 from asct.sdk.benchmark import Context
-from asct.sdk.fio.histogram import NS, merged
-from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.point import Point
-from asct.sdk.qualification.journal import Journal, fio_process
-from asct.sdk.qualification.phase import Cell
-from asct.sdk.qualification.responses import response_values
-from asct.sdk.qualification.rounds import phase_steps
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
 from asct.sdk.step import Step

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from asct.instruments.qualification.responses import response_figure
 from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
-from asct.sdk.qualification.responses import response_figure
 from asct.sdk.record import Record
 from asct.sdk.rows import at, by_point, middle, point_label
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.sdk.qualification.slots import Slot
+from asct.instruments.qualification.slots import Slot
 from asct.statistics.changepoint import changes
 from asct.statistics.robust import median
 

@@ -10,20 +10,20 @@ from typing import Final
 from asct.benchmarks.storage_recovery.idle import RECENT, Burst, next_delay, settling_seconds
 from asct.benchmarks.storage_recovery.params import WRITES, RecoveryParams
 from asct.benchmarks.storage_recovery.steady import level_flags, steady_values
+from asct.instruments.fio.document import read_document
+from asct.instruments.fio.histogram import NS
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import read_point
+from asct.instruments.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
+from asct.instruments.fio.window import window_of
+from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.rounds import phase_steps
+from asct.instruments.qualification.slots import course_of, joined, slot_of
+from asct.instruments.watch import read_watch
 from asct.sdk.benchmark import Context
-from asct.sdk.fio.document import read_document
-from asct.sdk.fio.histogram import NS
-from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.point import read_point
-from asct.sdk.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
-from asct.sdk.fio.window import window_of
-from asct.sdk.qualification.journal import Journal, fio_process
-from asct.sdk.qualification.rounds import phase_steps
-from asct.sdk.qualification.slots import course_of, joined, slot_of
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
 from asct.sdk.step import Output, Step
-from asct.sdk.watch import read_watch
 from asct.statistics.robust import median
 
 _SEED: Final = 1_000_000

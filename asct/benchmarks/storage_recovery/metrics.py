@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from asct.instruments.qualification.metrics import TARGET
+from asct.instruments.qualification.responses import response_metrics
 from asct.sdk.metric import Metric
-from asct.sdk.qualification.metrics import TARGET
-from asct.sdk.qualification.responses import response_metrics
 
 Coords = dict[str, tuple[str, ...] | None]
 _WAIT: Final[Coords] = {"wait": None}

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from asct.benchmarks.storage_recovery.form import FORMS, Form
-from asct.sdk.fio.params import Counts
+from asct.instruments.fio.params import Counts
+from asct.instruments.qualification.phase import Cell, Phase, Tracked
+from asct.instruments.qualification.settings import MIB, SEQUENTIAL_BLOCK, QualificationParams
 from asct.sdk.params import Count, Duration, Size, listed, setting
-from asct.sdk.qualification.phase import Cell, Phase, Tracked
-from asct.sdk.qualification.settings import MIB, SEQUENTIAL_BLOCK, QualificationParams
 
 Test = Literal["idle", "stimulus", "demand"]
 TESTS: Final[tuple[Test, ...]] = ("idle", "stimulus", "demand")

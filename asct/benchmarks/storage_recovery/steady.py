@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asct.benchmarks.storage_recovery.params import RecoveryParams
-from asct.sdk.qualification.history import History, Verdict
-from asct.sdk.qualification.journal import Journal
-from asct.sdk.qualification.results import NOT_STEADY
+from asct.instruments.qualification.history import History, Verdict
+from asct.instruments.qualification.journal import Journal
+from asct.instruments.qualification.results import NOT_STEADY
 from asct.sdk.record import Measurement
 
 

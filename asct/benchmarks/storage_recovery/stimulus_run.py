@@ -8,15 +8,15 @@ from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, RecoveryParams
 from asct.benchmarks.storage_recovery.stimulus import GROUPS, Group, Round, level, recovery_seconds
+from asct.instruments.fio.histogram import NS
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import Point, read_point
+from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.phase import Cell, Phase
+from asct.instruments.qualification.rounds import opening_steps
+from asct.instruments.qualification.slots import slot_of
+from asct.instruments.qualification.walk import walked
 from asct.sdk.benchmark import Context
-from asct.sdk.fio.histogram import NS
-from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.point import Point, read_point
-from asct.sdk.qualification.journal import Journal, fio_process
-from asct.sdk.qualification.phase import Cell, Phase
-from asct.sdk.qualification.rounds import opening_steps
-from asct.sdk.qualification.slots import slot_of
-from asct.sdk.qualification.walk import walked
 from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.sdk.step import Output, Step
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
+from asct.instruments.fio.device_table import device_table
+from asct.instruments.qualification.phase import size_name
+from asct.instruments.qualification.responses import PERCENTILES
 from asct.sdk.figure import Column, Table
-from asct.sdk.fio.device_table import device_table
-from asct.sdk.qualification.phase import size_name
-from asct.sdk.qualification.responses import PERCENTILES
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle
 

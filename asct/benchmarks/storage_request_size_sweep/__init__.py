@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.sdk.fio import Sizes, SweepBenchmark, SweepParams
+from asct.instruments.fio import Sizes, SweepBenchmark, SweepParams
 from asct.sdk.params import setting
 
 

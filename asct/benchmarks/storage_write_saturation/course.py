@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, Literal
 
-from asct.sdk.qualification.slots import Slot, joined
+from asct.instruments.qualification.slots import Slot, joined
 from asct.statistics.changepoint import changes
 from asct.statistics.steady import CLIFF, Rule, Window, cliff, enough_from, last_window
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.instruments.qualification.responses import response_figure
 from asct.sdk.figure import Axis, Figure, Line, Marker, Series
-from asct.sdk.qualification.responses import response_figure
 from asct.sdk.record import Record
 from asct.sdk.rows import at, by_point, middle, point_label
 

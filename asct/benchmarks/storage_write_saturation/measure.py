@@ -8,8 +8,8 @@ from typing import Final
 
 from asct.benchmarks.storage_write_saturation.course import Cliff, Goal, first_cliff, over, steady_window
 from asct.benchmarks.storage_write_saturation.rounds import Round, last_pause
-from asct.sdk.fio.histogram import NS, merged
-from asct.sdk.qualification.slots import joined
+from asct.instruments.fio.histogram import NS, merged
+from asct.instruments.qualification.slots import joined
 from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.sdk.samples import stats_of
 from asct.statistics.steady import window_of

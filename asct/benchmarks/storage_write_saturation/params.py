@@ -7,9 +7,9 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator
 
 from asct.benchmarks.storage_write_saturation.course import Goal
+from asct.instruments.qualification.phase import Cell, Phase
+from asct.instruments.qualification.settings import QualificationParams
 from asct.sdk.params import Count, Duration, Size, setting
-from asct.sdk.qualification.phase import Cell, Phase
-from asct.sdk.qualification.settings import QualificationParams
 
 Pattern = Literal["randwrite", "randrw", "write", "rw"]
 

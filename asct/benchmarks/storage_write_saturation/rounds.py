@@ -8,15 +8,15 @@ from typing import Final
 
 from asct.benchmarks.storage_write_saturation.course import over
 from asct.benchmarks.storage_write_saturation.params import SaturationParams
+from asct.instruments.fio.histogram import Latency
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import Point, read_point
+from asct.instruments.fio.process import fio_step, limit_s
+from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.rounds import opening_steps
+from asct.instruments.qualification.slots import Slot, course_of, slot_of
+from asct.instruments.qualification.walk import walked
 from asct.sdk.benchmark import Context
-from asct.sdk.fio.histogram import Latency
-from asct.sdk.fio.params import FioParams
-from asct.sdk.fio.point import Point, read_point
-from asct.sdk.fio.process import fio_step, limit_s
-from asct.sdk.qualification.journal import Journal, fio_process
-from asct.sdk.qualification.rounds import opening_steps
-from asct.sdk.qualification.slots import Slot, course_of, slot_of
-from asct.sdk.qualification.walk import walked
 from asct.sdk.step import Output, Step
 
 HISTOGRAM: Final = "histogram"

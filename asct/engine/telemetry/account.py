@@ -11,10 +11,10 @@ from asct.engine.telemetry.moments import Seen, grown, seen
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, Evidence, cpus_of, verdict
 from asct.hosts.around import BRIEF_S
 from asct.hosts.base import Around
+from asct.instruments.nvme import health_of
+from asct.instruments.watch import Device, device_of
 from asct.sdk.guard import KERNEL
-from asct.sdk.nvme import health_of
 from asct.sdk.step import Kernel, Output
-from asct.sdk.watch import Device, device_of
 from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'

@@ -1,7 +1,7 @@
 """Whether a host was quiet enough while something was measured: pure, from readings at both ends.
 
 A reason counts for the repeat as a whole: kernels watch the CPUs that they run on themselves and drop what was
-disturbed (sdk/memory/noise.py); here are the signs that only the host as a whole gives.
+disturbed (instruments/memory/noise.py); here are the signs that only the host as a whole gives.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from asct.sdk.memory.noise import CLOCK_LIMIT, STEAL_LIMIT
+from asct.instruments.memory.noise import CLOCK_LIMIT, STEAL_LIMIT
 from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Reason
 from asct.values.cpulist import parse_cpulist
 

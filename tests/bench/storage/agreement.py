@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from asct.sdk.fio.document import bins_of
-from asct.sdk.fio.histogram import Latency, Quantiles, merged
+from asct.instruments.fio.document import bins_of
+from asct.instruments.fio.histogram import Latency, Quantiles, merged
 from tests.bench.storage.subjects import applied, by_hand, limited, show, value
 
 PAIRS = 7

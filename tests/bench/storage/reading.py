@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from asct.engine.stepping import texts
+from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE
 from asct.registry import installed
 from asct.sdk.facts import HostFacts
-from asct.sdk.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE
 from asct.sdk.step import Output, Step, Tool
 from tests.bench.harness import scratch
 from tests.bench.storage.subjects import applied, limited, show

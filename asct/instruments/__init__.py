@@ -1,0 +1,1 @@
+"""What several benchmarks measure with: fio, drive qualification, the memory kernels, the device watch."""

@@ -1,0 +1,111 @@
+"""The base of the benchmarks on fio: a subclass says its name, its settings and the setting it sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Final, TypeVar
+
+from asct.instruments.fio.contradictions import contradictions
+from asct.instruments.fio.cpus import node_matters
+from asct.instruments.fio.figures import sweep_figures
+from asct.instruments.fio.measure import measure
+from asct.instruments.fio.metrics import METRICS
+from asct.instruments.fio.params import SCRATCH_NAME, FioParams
+from asct.instruments.fio.process import layout_steps, point_steps, scratch_bytes
+from asct.instruments.fio.sections import sections_of, writes
+from asct.instruments.fio.tables import sweep_table
+from asct.instruments.fio.verdict import FLAGS
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.guard import KERNEL
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs, Scratch
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Output, Step
+
+OLDEST_FIO: Final = "3.30"
+ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
+"""For the estimate of what a writing point writes: a fast NVMe drive. The true speed is only known afterwards."""
+_START_SECONDS: Final = 0.5
+_FIO_BYTES: Final = 64 * 2**20
+
+P = TypeVar("P", bound=FioParams)
+
+
+class FioBenchmark(Benchmark[P]):
+    """One fio process per point, mpstat beside it; the temporary file is laid out once per job."""
+
+    metrics: ClassVar[tuple[Metric, ...]] = METRICS
+    flags: ClassVar[Mapping[str, str]] = FLAGS
+    axis: ClassVar[str | None] = None
+    """The setting the benchmark is named for: first column of its table, x of its figures."""
+    table_title: ClassVar[str] = ""
+    """Heading of the table; the title of the benchmark when empty."""
+
+    def check(self, params: P) -> Iterable[tuple[str, str]]:
+        """Contradictions of the shared settings, then of the sweep list."""
+        yield from contradictions(params)
+        for steps, axis in params.step_settings.items():
+            if _both_given(params, steps, axis):
+                yield steps, f"both {steps} and {axis} are set; leave one of them out"
+
+    def needs(self, params: P, facts: HostFacts | None) -> Needs:
+        """`writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S; the layout writes `scratch.bytes` once a job."""
+        written = sum(_estimated_writes(section) for _, section in sections_of(params))
+        targets = params.file_names
+        buffers = sum(section.requested_depth * section.block_size for _, section in sections_of(params))
+        return Needs(
+            kernels=(KERNEL,),
+            tools=(("fio", OLDEST_FIO),),
+            optional_tools=("mpstat",),
+            memory_bytes=_FIO_BYTES + buffers,
+            scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,
+            seconds=params.duration + params.ramp_time + _START_SECONDS,
+            longest_s=params.duration + params.ramp_time + _START_SECONDS,
+            writes_bytes=tuple((name, written // max(1, len(targets))) for name in targets or ("",))
+            if writes(params)
+            else (),
+            targets=targets,
+            may_overwrite=params.overwrite,
+        )
+
+    def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
+        """Lay out the temporary file."""
+        return layout_steps(points, context)
+
+    def foreseeable(self, params: P, facts: HostFacts) -> bool:
+        return not node_matters(params, facts)
+
+    def steps(self, params: P, context: Context) -> Sequence[Step]:
+        """One fio process."""
+        return point_steps(params, context)
+
+    def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """See `measure`."""
+        return measure(params, outputs, facts)
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """One row per point."""
+        return sweep_table(records, self.name, self.table_title or self.title, self.axis)
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Curves over the swept setting."""
+        return sweep_figures(records, self.axis)
+
+
+def _both_given(params: FioParams, steps: str, axis: str) -> bool:
+    """Whether a list to sweep and a single value contradict. A point of that list, or the default list, does not."""
+    if not {steps, axis} <= params.model_fields_set:
+        return False
+    values = getattr(params, steps)
+    return values != type(params).model_fields[steps].default and getattr(params, axis) not in values
+
+
+def _estimated_writes(params: FioParams) -> int:
+    if not params.writes:
+        return 0
+    share = (100 - params.rwmixread) / 100.0 if params.mixed else 1.0
+    if params.io_size is not None:
+        return round(params.io_size * share)
+    return round((params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S * share)

@@ -1,0 +1,183 @@
+"""The course of a run: what its seconds say that its mean does not. Changes of level, timelines, latency over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from asct.instruments.fio.rows import Row, label, place, varying
+from asct.instruments.fio.views import MOST_SERIES, sample, slug_of
+from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
+from asct.sdk.record import Record, Scalar
+from asct.statistics.changepoint import SHORTEST, changes
+from asct.values.quantity import format_quantity
+
+CHANGED: Final = "rate-changed"
+"""Flag of a row in whose course the level of the rate changed; tables alone give it, from the seconds of a run."""
+LEAST_CHANGE: Final = 0.10
+"""Of the rate, to be told: on a shared machine 5 % come and go."""
+_LEAST_S: Final = 6.0
+"""Of a run in which changes are sought: shorter ones are all beginning."""
+_MOST_MAPS: Final = 4
+_MOST_MARKERS: Final = 3
+_GIB: Final = float(2**30)
+_DONE: Final = {"read": "read", "write": "written", "trim": "trimmed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The rate of `row` went from `before` to `after` (ops/s) at `second` of a repeat, `moved` bytes into it."""
+
+    row: Row
+    repeat: int
+    second: float
+    before: float
+    after: float
+    moved: float
+
+
+def turns(row: Row) -> list[Turn]:
+    """Changes of the rate in the course of each repeat of a row."""
+    found = []
+    for repeat in row.repeats:
+        rates, bytes_per_s = _course(row, "second_iops", repeat), _course(row, "second_bandwidth", repeat)
+        if not rates or rates[-1][0] - rates[0][0] < _LEAST_S - 1.0:
+            continue
+        moved = [0.0]
+        for (start, rate), (end, _) in pairwise([*bytes_per_s, *bytes_per_s[-1:]]):
+            moved.append(moved[-1] + rate * (end - start))
+        for change in changes([rate for _, rate in rates], LEAST_CHANGE):
+            total = moved[change.index] if change.index < len(moved) else moved[-1]
+            found.append(Turn(row, repeat, rates[change.index][0], change.before, change.after, total))
+    return found
+
+
+def _course(row: Row, metric: str, repeat: int) -> list[tuple[float, float]]:
+    """(second, value) of one repeat in order of time."""
+    records = [record for record in row.course.get(metric, []) if record.repeat == repeat]
+    return sorted((_second(record), record.value) for record in records)
+
+
+def _second(record: Record) -> float:
+    second = record.coords["second"]
+    return float(second) if isinstance(second, int | float) else 0.0
+
+
+def changes_table(found: Sequence[Turn], names: Sequence[str], slug: str) -> tuple[Table, ...]:
+    """One row per change; nothing when there was none."""
+    if not found:
+        return ()
+    columns = (
+        Column("point", "Point", format="text"),
+        Column("repeat", "Repeat", format="integer"),
+        Column("second", "After (s)", digits=0),
+        Column("moved", "After (GiB)", _GIB, 2, help="read or written since the start of the run"),
+        Column("before", "From (kops)", 1e3, 2),
+        Column("after", "To (kops)", 1e3, 2),
+        Column("change", "Change (%)"),
+    )
+    rows: tuple[dict[str, Scalar | None], ...] = tuple(
+        {
+            "point": _point(turn.row, names), "repeat": turn.repeat, "second": turn.second, "moved": turn.moved,
+            "before": turn.before, "after": turn.after, "change": 100.0 * _change(turn),
+        }
+        for turn in found
+    )  # fmt: skip
+    notes = (
+        f"Levels of the rate that differ by {100 * LEAST_CHANGE:.0f} % or more, in the seconds of a run. The mean of "
+        "such a run is the rate of no time",
+    )
+    return (Table(f"{slug}-changes", "Changes of the rate during a run", columns, rows, notes, (CHANGED,)),)
+
+
+def change_note(turn: Turn, names: Sequence[str]) -> str:
+    """The change as a sentence without its full stop."""
+    verb = "fell" if turn.after < turn.before else "rose"
+    sides = [word for side, word in _DONE.items() if turn.row.value(f"{side}_iops") is not None]
+    moved = f"{turn.moved / _GIB:.3g} GiB {' and '.join(sides)}"
+    rates = " to ".join(format_quantity(rate, "ops/s") for rate in (turn.before, turn.after))
+    return f"{_point(turn.row, names)}: the rate {verb} from {rates} after {turn.second:.0f} s ({moved})"
+
+
+def _change(turn: Turn) -> float:
+    return turn.after / turn.before - 1.0 if turn.before else 1.0
+
+
+def _point(row: Row, names: Sequence[str]) -> str:
+    return place(row, names) or "the point"
+
+
+def course_figures(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
+    """The rate over time, and the latency over time of the points that changed, or of the one with most requests."""
+    timed = [row for row in rows if len(row.course.get("second_iops", [])) >= SHORTEST]
+    if not timed:
+        return ()
+    turned = {id(row): found for row in timed if (found := turns(row))}
+    first = [row for row in timed if id(row) in turned]
+    lines = timed if len(timed) <= MOST_SERIES else first[:MOST_SERIES] or sample(timed, names)
+    mapped = first[:_MOST_MAPS] or [max(timed, key=lambda row: row.value("iops") or 0.0)]
+    found = [turn for row in lines for turn in turned.get(id(row), [])]
+    maps = [_latency_map(row, names, _repeat(row, turned.get(id(row), []))) for row in mapped]
+    return (_timeline(lines, names, found, len(timed)), *(chart for chart in maps if chart is not None))
+
+
+def _repeat(row: Row, found: Sequence[Turn]) -> int:
+    """The repeat to draw: the first in which the rate changed."""
+    return found[0].repeat if found else row.repeats[0]
+
+
+def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn], points: int) -> Line:
+    series = []
+    vary = varying(lines, names) or list(names)
+    for row in lines:
+        course = _course(row, "second_iops", _repeat(row, [turn for turn in found if turn.row is row]))
+        series.append(
+            Series(label(row, vary) or "all", tuple(at for at, _ in course), tuple(rate for _, rate in course))
+        )
+    markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
+    caption = "Requests completed a second, in the course of a run."
+    if markers:
+        caption += " Lines mark where the level changed, and the rate after it."
+    if len(lines) < points:
+        caption += f" {len(lines)} of {points} points{': those whose rate changed' if found else ''}."
+    return Line(
+        "timeline", "I/O rate over time", caption, Axis("Time", "s"), Axis("I/O rate", "ops/s"), tuple(series),
+        markers, "higher",
+    )  # fmt: skip
+
+
+def _latency_map(row: Row, names: Sequence[str], repeat: int) -> Heatmap | None:
+    """Share of the requests of each second by latency, slow ones on top; None without histograms.
+
+    The latencies are powers of two of a nanosecond; those that no request took have an empty row, as on an axis.
+    """
+    cells = {
+        (_second(record), round(math.log2(float(record.coords["latency"]) * 1e9))): record.value
+        for record in row.course.get("second_share", [])
+        if record.repeat == repeat and isinstance(record.coords["latency"], int | float)
+    }
+    if not cells:
+        return None
+    seconds = sorted({second for second, _ in cells})
+    powers = range(max(power for _, power in cells), min(power for _, power in cells) - 1, -1)
+    where = _point(row, names)
+    return Heatmap(
+        slug=f"latency-over-time{slug_of(where)}",
+        title=f"Latency over time, {where}",
+        caption="Share of the requests of each second whose completion latency was that of the row, or up to twice it.",
+        x_title="Time (s)",
+        y_title="Latency from",
+        columns=_times(seconds),
+        rows=tuple(format_quantity(2.0**power * 1e-9, "s") for power in powers),
+        values=tuple(tuple(cells.get((second, power)) for second in seconds) for power in powers),
+        unit="%",
+    )
+
+
+def _times(seconds: Sequence[float]) -> tuple[str, ...]:
+    """Tenths of a second, unless two of them would have the same name."""
+    short = tuple(f"{round(second, 1):g}" for second in seconds)
+    return short if len(set(short)) == len(short) else tuple(f"{second:g}" for second in seconds)

@@ -1,0 +1,223 @@
+"""Read what fio (3.30 or newer) writes as json+ into typed values; nothing is judged here.
+
+With `--status-interval` the file holds one document after another, each of all that was done until then, and the last
+is the result. fio writes notes before and between them (fio issue 731), and an unfinished one when it is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from pydantic_core import from_json
+
+from asct.instruments.fio.histogram import Latency
+
+DIRECTIONS: Final = ("read", "write", "trim")
+_DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """The reads, writes or trims of one job. `runtime_ms` is what fio divides its rates by."""
+
+    ios: int
+    io_bytes: int
+    runtime_ms: int
+    faulty_ios: int
+    """Requests that came back short or were dropped."""
+    slat: Latency
+    clat: Latency
+    lat: Latency
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """One process of fio. `error` is an errno, 0 for none. `directions` has those that did anything."""
+
+    name: str
+    error: int
+    runtime_ms: int
+    directions: Mapping[str, Direction]
+    depth_shares: Mapping[str, float]
+    """Percent of the submissions that found so many requests in flight: `1`, `2`, `4` ... `>=64`."""
+    cpu_s: float
+    """CPU time of this process: without worker threads of the engine and the kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One of the documents that fio writes while it runs, as it stands there. `stamp_ms` is by the clock of the day."""
+
+    stamp_ms: float
+    jobs: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What one run of fio reports. `notes` are the lines beside the documents.
+
+    `reports` are those of the measured time in their order, without those of the ramp; the last is the result.
+    """
+
+    version: str
+    ended_s: float
+    jobs: Sequence[JobResult]
+    reports: Sequence[Report]
+    notes: tuple[str, ...]
+
+
+def read_document(text: str) -> Document:
+    """Raises ValueError for anything but whole json+ documents of fio, notes aside."""
+    contents, notes = _contents(text)
+    if not contents:
+        raise ValueError("fio wrote no JSON document")
+    try:
+        reports = [_report(content) for content in contents]
+        last = contents[-1]
+        return Document(
+            version=str(last["fio version"]),
+            ended_s=reports[-1].stamp_ms / 1000.0,
+            jobs=tuple(_job(job) for job in last["jobs"]),
+            reports=_measured(reports),
+            notes=notes,
+        )
+    except _DAMAGES as error:
+        raise ValueError(f"the JSON document is not one of fio's json+: {error!r}") from None
+
+
+def notes_of(text: str) -> tuple[str, ...]:
+    """The lines before the first document: what fio says when it fails."""
+    start = 0 if text.startswith("{") else text.find("\n{") + 1 or len(text)
+    return _lines(text[:start])
+
+
+def _contents(text: str) -> tuple[list[Any], tuple[str, ...]]:
+    """Every document, and the lines beside them. A document begins with `{` at the begin of a line."""
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    contents: list[Any] = []
+    notes: list[str] = []
+    position = 0
+    while True:
+        start = position if text.startswith("{", position) else text.find("\n{", position) + 1
+        if start == 0 and not text.startswith("{", position):
+            notes += _lines(text[position:])
+            return contents, tuple(notes)
+        notes += _lines(text[position:start])
+        content, position = _content(decoder, text, start)
+        contents.append(content)
+
+
+def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
+    """The document at `start`, and where it ends. fio's own form ends with the next `}` at the begin of a line, which
+    spares the slower decoder; that one finds the end of any other, and the place of a mistake."""
+    end = text.find("\n}", start) + 2
+    if end > 1:
+        with suppress(ValueError):
+            return from_json(text[start:end], allow_inf_nan=False), end
+    try:
+        return decoder.raw_decode(text, start)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the JSON document of fio is cut short or damaged: {error}") from None
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line for line in text.splitlines() if line.strip())
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def _report(content: Any) -> Report:
+    stamp = content.get("timestamp_ms")
+    jobs = content["jobs"]
+    if not isinstance(jobs, list):
+        raise TypeError("`jobs` is not a list")
+    return Report(_number(stamp) if stamp is not None else _number(content["timestamp"]) * 1000.0, jobs)
+
+
+def _measured(reports: Sequence[Report]) -> tuple[Report, ...]:
+    """The reports after the ramp: fio sets its counters back when it ends, and keeps no latencies until then."""
+    kept = [reports[-1]]
+    for report in reversed(reports[:-1]):
+        later = kept[-1]
+        if len(report.jobs) != len(later.jobs):
+            break
+        pairs = zip(report.jobs, later.jobs, strict=True)
+        if any(_in_ramp(job) or job["job_runtime"] > after["job_runtime"] for job, after in pairs):
+            break
+        kept.append(report)
+    return tuple(reversed(kept))
+
+
+def _in_ramp(job: Mapping[str, Any]) -> bool:
+    parts = [job[name] for name in DIRECTIONS]
+    return any(part["total_ios"] for part in parts) and not any(part["lat_ns"]["N"] for part in parts)
+
+
+def _job(job: Any) -> JobResult:
+    runtime_ms = count(job["job_runtime"])
+    return JobResult(
+        name=str(job["jobname"]),
+        error=count(job["error"]),
+        runtime_ms=runtime_ms,
+        directions={name: _direction(job[name]) for name in DIRECTIONS if count(job[name]["total_ios"])},
+        depth_shares={str(level): _number(share) for level, share in job["iodepth_level"].items()},
+        cpu_s=(_number(job["usr_cpu"]) + _number(job["sys_cpu"])) / 100.0 * runtime_ms / 1000.0,
+    )
+
+
+def _direction(part: Any) -> Direction:
+    return Direction(
+        ios=count(part["total_ios"]),
+        io_bytes=count(part["io_bytes"]),
+        runtime_ms=count(part["runtime"]),
+        faulty_ios=count(part.get("short_ios", 0)) + count(part.get("drop_ios", 0)),
+        slat=_latency(part["slat_ns"]),
+        clat=_latency(part["clat_ns"]),
+        lat=_latency(part["lat_ns"]),
+    )
+
+
+def _latency(part: Any) -> Latency:
+    return Latency(
+        n=count(part["N"]),
+        min_ns=_number(part["min"]),
+        max_ns=_number(part["max"]),
+        mean_ns=_number(part["mean"]),
+        stddev_ns=_number(part["stddev"]),
+        bins=bins_of(part),
+    )
+
+
+def bins_of(part: Mapping[str, Any]) -> dict[int, int]:
+    """Midpoint of each bucket in ns to its count. Raises TypeError or ValueError for anything else."""
+    bins = buckets(part)
+    return dict(zip(map(int, bins), bins.values(), strict=True))
+
+
+def buckets(part: Mapping[str, Any]) -> Mapping[str, int]:
+    """The same with the midpoints as fio writes them. Raises TypeError for a bucket without a count."""
+    bins: Mapping[str, int] = part.get("bins", {})
+    counts = bins.values()
+    if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
+        raise TypeError("a bucket of a histogram does not hold a count")
+    return bins
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise TypeError(f"{value!r} is not a number of 0 or more")
+    return float(value)
+
+
+def count(value: Any) -> int:
+    """A whole number of 0 or more; raises TypeError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError(f"{value!r} is not a count")
+    return value

@@ -1,0 +1,140 @@
+"""The metrics of every benchmark on fio. The settings of a point say where a value stands: most have no coordinates.
+
+Those of `queue_depth` repeat the settings that tables and figures name even when they are not swept, and the engine
+that `auto` became. What is of one second of the run, or of one drive, says of which.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from asct.instruments.fio.cpu_load import KINDS
+from asct.instruments.fio.devices import IDENTITY
+from asct.instruments.fio.parts import PART_METRICS
+from asct.sdk.metric import Metric, Unit
+
+PERCENTILES: Final = {
+    "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
+}  # fmt: skip
+BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
+"""Percentiles of completion latency alone, for the figure of its distribution."""
+PREFIXES: Final = ("", "read_", "write_", "trim_")
+LATENCIES: Final = {
+    "slat": "from the call until the kernel took the request (submission)",
+    "clat": "from there until it was complete (completion)",
+    "lat": "from the call until it was complete (both)",
+}
+CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
+"""Coordinates of `queue_depth`."""
+_MOMENTS: Final = {"mean": "mean", "min": "lowest", "max": "highest", "stddev": "standard deviation of the"}
+_CPU: Final[dict[str, str]] = {
+    "usr": "in programs", "sys": "in the kernel", "iowait": "idle with requests pending (not load)",
+    "irq": "in hardware interrupts", "soft": "in software interrupts",
+}  # fmt: skip
+_SIDES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
+
+
+def percentiles_of(kind: str) -> dict[str, float]:
+    """The percentiles of a kind of latency, in percent, by the end of their metric's name."""
+    return BODY | PERCENTILES if kind == "clat" else PERCENTILES
+
+
+def _rates(prefix: str) -> tuple[Metric, ...]:
+    side = _SIDES[prefix]
+    return (
+        Metric(f"{prefix}bandwidth", "B/s", "higher", f"Bytes{side} per second, all jobs together"),
+        Metric(f"{prefix}iops", "ops/s", "higher", f"Requests{side} completed per second, all jobs together"),
+        Metric(f"{prefix}latency", "s", "lower", f"Mean completion latency{side}: the same as {prefix}clat_mean"),
+        Metric(f"{prefix}ios", "1", "neither", f"Number of requests{side} completed", comparable=False),
+    )
+
+
+def _latencies(prefix: str) -> tuple[Metric, ...]:
+    side = _SIDES[prefix]
+    found = [
+        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{text.capitalize()} time{side} {what}")
+        for kind, what in LATENCIES.items()
+        for name, text in _MOMENTS.items()
+    ]
+    found += [
+        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{percent:g} % of requests{side} took at most this {what}")
+        for kind, what in LATENCIES.items()
+        for name, percent in percentiles_of(kind).items()
+    ]
+    return tuple(found)
+
+
+_DEVICE: Final[dict[str, tuple[Unit, str]]] = {
+    "percentage_used": ("%", "Wear of the drive by its own account"),
+    "available_spare": ("%", "Spare blocks that are left, of those at first"),
+    "media_errors": ("1", "Errors of the medium that the drive could not correct"),
+    "data_units_written": ("1", "Written by the host since ever, in units of 512,000 bytes"),
+}
+
+
+def _cost() -> tuple[Metric, ...]:
+    return (
+        *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, by mpstat") for kind in KINDS),
+        *(
+            Metric(f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs run on {_CPU[kind]}, by mpstat")
+            for kind in KINDS
+        ),
+        Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and the threads that work for it, per request"),
+        Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host, whoever used it, per request"),
+        Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time of fio and its threads"),
+    )
+
+
+def _course() -> tuple[Metric, ...]:
+    """Values of one interval of the run; `second` is its begin."""
+    at: dict[str, tuple[str, ...] | None] = {"second": None}
+    return (
+        Metric("second_iops", "ops/s", "higher", "Requests per second within the interval", at, comparable=False),
+        Metric("second_bandwidth", "B/s", "higher", "Bytes per second within the interval", at, comparable=False),
+        Metric("second_clat_p50", "s", "lower", "Median completion time within the interval", at, comparable=False),
+        Metric("second_clat_p99", "s", "lower", "99 % took at most this within the interval", at, comparable=False),
+        Metric(
+            "second_share",
+            "%",
+            "neither",
+            "Share of the requests of the interval whose completion took `latency` to twice that",
+            at | {"latency": None},
+            comparable=False,
+        ),
+    )
+
+
+def _devices() -> tuple[Metric, ...]:
+    at: dict[str, tuple[str, ...] | None] = {"path": None, "when": ("before", "after")}
+    identity: dict[str, tuple[str, ...] | None] = {"path": None, **dict.fromkeys(IDENTITY)}
+    return (
+        Metric("device_size", "B", "neither", "Size of a target, and what it is", identity, comparable=False),
+        Metric("device_temperature", "degC", "lower", "Temperature of the drive", at, comparable=False),
+        *(
+            Metric(f"device_{name}", unit, "neither", text, at, comparable=False)
+            for name, (unit, text) in _DEVICE.items()
+        ),
+    )
+
+
+DEVICE_METRICS: Final = _devices()
+"""What is said of a target: `asct.instruments.fio.devices` makes the values."""
+
+METRICS: Final[tuple[Metric, ...]] = (
+    *(metric for prefix in PREFIXES for metric in _rates(prefix)),
+    *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
+    *_cost(),
+    Metric("in_flight", "1", "neither", "Requests in flight on average: rate times latency", comparable=False),
+    Metric(
+        "queue_depth",
+        "1",
+        "neither",
+        "Requests in flight that the engine can hold, all jobs together",
+        coords=dict.fromkeys(CONTEXT),
+        comparable=False,
+    ),
+    Metric("coverage", "1", "neither", "Bytes by the counters of the drive over those of fio", comparable=False),
+    *PART_METRICS,
+    *_course(),
+    *DEVICE_METRICS,
+)

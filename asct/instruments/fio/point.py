@@ -1,0 +1,205 @@
+"""What one process of fio below guard measured, and whether it can be trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from asct.instruments.fio.cpu_load import CpuLoad, load_within, read_rows
+from asct.instruments.fio.cpus import node_matters, used_cpus
+from asct.instruments.fio.document import DIRECTIONS, Direction, Document, notes_of, read_document
+from asct.instruments.fio.failure import failure
+from asct.instruments.fio.histogram import Latency, merged
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE, cpu_interval_s, node_of
+from asct.instruments.fio.seconds import Second, seconds_of
+from asct.instruments.fio.sections import job_count
+from asct.instruments.fio.verdict import Evidence, point_flags
+from asct.instruments.fio.window import Window, window_of
+from asct.instruments.watch import Watch, read_watch
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Stats
+from asct.sdk.samples import stats_of
+from asct.sdk.step import Output
+from asct.values.size import format_size
+
+_ENOUGH_RATES: Final = 3
+_SLACK_S: Final = 1.0
+_INTERRUPTED: Final = 128
+"""How fio ends after SIGINT, with a whole document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Reads, writes, trims or all requests of a point. `seconds` is the time of the longest job, as in fio's own group
+    report; the spread is over the intervals between its reports. `bandwidth` is in B/s."""
+
+    ios: int
+    io_bytes: int
+    seconds: float
+    iops: float
+    bandwidth: float
+    slat: Latency | None
+    clat: Latency | None
+    lat: Latency | None
+    iops_stats: Stats | None
+    bandwidth_stats: Stats | None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """`sides` has "" (all requests) and those of `read`, `write` and `trim` that did anything.
+
+    Flags that begin with `invalid` say that the figures are not those of the settings. `stopped` says why guard ended
+    the run (`interval`, `volume`), empty when it took its time.
+    """
+
+    sides: Mapping[str, Side]
+    flags: tuple[str, ...]
+    watch: Watch
+    document: Document
+    seconds: tuple[Second, ...]
+    stopped: str
+    window: Window
+    cpu: CpuLoad | None
+    evidence: Evidence
+
+
+def read_point(params: FioParams, output: Output, facts: HostFacts) -> Point:
+    """The point that one step of `fio_step` measured.
+
+    Raises Refused when guard refused a target, and ValueError, with the way out, when fio failed, did nothing, left no
+    readable document or reports times that cannot be.
+    """
+    watch = read_watch(output)
+    document = _document(output, watch, job_count(params))
+    _check_sizes(params, watch)
+    _check_times(document, watch)
+    try:
+        seconds = seconds_of(document.reports)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"a document that fio wrote during the run is not one of its json+: {error!r}") from None
+    window = window_of(document, watch)
+    cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
+    evidence = Evidence.of(params, document, watch, window, facts)
+    return Point(
+        sides={name: _side(name, parts, seconds) for name, parts in _sides(document).items()},
+        flags=point_flags(params, document, evidence, facts, cpu, watch.stopped),
+        watch=watch,
+        document=document,
+        seconds=seconds,
+        stopped=watch.stopped,
+        window=window,
+        cpu=cpu,
+        evidence=evidence,
+    )
+
+
+def _document(output: Output, watch: Watch, numjobs: int) -> Document:
+    """The document of a run that did what it should."""
+    text = output.files.get(RESULT_FILE, "")
+    if watch.status is None:
+        raise ValueError("fio was not run")
+    if watch.status and not (watch.stopped and watch.status == _INTERRUPTED):
+        said = output.files.get(PROGRAM_FILE, "")
+        raise ValueError(failure(watch.status, (output.stderr, "\n".join(notes_of(text)), said)))
+    if not text:
+        raise ValueError(f"fio ended well but left no {RESULT_FILE}; the disk of the host may be full")
+    document = read_document(text)
+    past_the_end = [note for note in document.notes if "refusing extend" in note]
+    if past_the_end:  # with libaio and io_uring fio goes on and counts reads past the end as work done
+        raise ValueError(failure(0, past_the_end))
+    errors = [job.error for job in document.jobs if job.error]
+    if errors:
+        raise ValueError(f"a job of fio failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")
+    if len(document.jobs) != numjobs:
+        raise ValueError(
+            f"fio reports {len(document.jobs)} of {numjobs} jobs; the others did not start, see its stderr"
+        )
+    if not any(job.directions for job in document.jobs):
+        raise ValueError(
+            "fio ended well but did no request at all; the target may be shorter than the offsets asked for"
+        )
+    return document
+
+
+def _check_sizes(params: FioParams, watch: Watch) -> None:
+    """fio takes what there is of a device that is too small, and says nothing."""
+    for device in watch.before:
+        size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
+        if isinstance(size, int) and asked > size:
+            raise ValueError(
+                f"{device.path} has {format_size(size)}: it is smaller than filesize and offset, {format_size(asked)}; "
+                "lower filesize or leave it out"
+            )
+
+
+def _check_times(document: Document, watch: Watch) -> None:
+    """fio's times against those of guard, which takes them from a clock that nobody sets."""
+    longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
+    slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
+    lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
+    if longest_s <= 0:
+        raise ValueError("fio measured no time; raise duration")
+    for what, value in (("a run time", longest_s), ("a latency", slowest_s)):
+        if value > lasted_s + _SLACK_S:
+            raise ValueError(
+                f"fio reports {what} of {value:.3f} s, but ran for {lasted_s:.3f} s: its clock cannot be trusted; "
+                "see the clock source of the host, and measure again"
+            )
+
+
+def _sides(document: Document) -> dict[str, Sequence[Direction]]:
+    """The parts that each side stands on: every direction, then each one that did anything."""
+    used: dict[str, Sequence[Direction]] = {
+        name: [job.directions[name] for job in document.jobs if name in job.directions] for name in DIRECTIONS
+    }
+    return {"": [part for parts in used.values() for part in parts]} | {
+        name: parts for name, parts in used.items() if parts
+    }
+
+
+def _cpu_load(params: FioParams, text: str, watch: Watch, window: Window, facts: HostFacts) -> CpuLoad | None:
+    """mpstat's rows within the run; None without mpstat, with its document unfinished, or when the clock was set."""
+    if not text.strip() or window.real_offset_ns is None:
+        return None
+    node = node_of(watch.before) if node_matters(params, facts) else None
+    try:
+        rows = read_rows(text, used_cpus(params, facts, node))
+    except ValueError:
+        return None
+    start, end = ((moment + window.real_offset_ns) * 1e-9 for moment in (window.start_ns, window.end_ns))
+    return load_within(rows, start, end, cpu_interval_s(params))
+
+
+def _side(name: str, parts: Sequence[Direction], seconds: Sequence[Second]) -> Side:
+    lasted = max(part.runtime_ms for part in parts) / 1000.0
+    if lasted <= 0:
+        raise ValueError("fio measured no time; raise duration")
+    ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
+    whole = _whole(seconds)
+    return Side(
+        ios=ios,
+        io_bytes=io_bytes,
+        seconds=lasted,
+        iops=ios / lasted,
+        bandwidth=io_bytes / lasted,
+        slat=merged(part.slat for part in parts),
+        clat=merged(part.clat for part in parts),
+        lat=merged(part.lat for part in parts),
+        iops_stats=_spread([one.sides[name].ios / one.seconds for one in whole]),
+        bandwidth_stats=_spread([one.sides[name].io_bytes / one.seconds for one in whole]),
+    )
+
+
+def _whole(seconds: Sequence[Second]) -> Sequence[Second]:
+    """Without a last interval that was cut short: few requests make its rate uncertain."""
+    if len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds):
+        return seconds[:-1]
+    return seconds
+
+
+def _spread(rates: Sequence[float]) -> Stats | None:
+    return stats_of(rates) if len(rates) >= _ENOUGH_RATES else None

@@ -1,0 +1,179 @@
+"""The processes of a point: fio below guard with its job file, mpstat beside it, and once per job the layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from asct.instruments.fio.cpus import node_matters, used_cpus
+from asct.instruments.fio.jobfile import job_file
+from asct.instruments.fio.options import section_options
+from asct.instruments.fio.params import SCRATCH_NAME, FioParams
+from asct.instruments.fio.sections import job_count, sections_of, writes
+from asct.instruments.watch import Device, read_watch
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.guard import Access, StopRule, Target, guarded, handle_path, inspection
+from asct.sdk.needs import Needs
+from asct.sdk.step import Companion, Step, Tool
+
+JOB_FILE: Final = "job.fio"
+RESULT_FILE: Final = "fio.json"
+CPU_FILE: Final = "mpstat.json"
+PROGRAM_FILE: Final = "program.stdout"
+"""What fio says outside its result: guard keeps it apart from its own lines."""
+INSPECTION: Final = "inspect"
+_SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
+_LAYOUT_BLOCK: Final = 2**20
+_REPORTS: Final = 12
+_MOST_REPORTS: Final = 120
+_MOST_JOB_REPORTS: Final = 600
+"""One report of one job is 15 to 30 kB: so many keep the result of a long run with many jobs below 20 MB."""
+_SHORTEST_REPORT_S: Final = 0.25
+_CPU_SAMPLES: Final = 120
+_CPU_GRACE_S: Final = 60.0
+"""How long mpstat goes on after fio should have ended: when asct is killed, nobody ends it."""
+_ENV: Final = {"LC_ALL": "C"}
+_CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
+
+
+def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step]:
+    """Write the temporary file whole, if any point uses it: random content, allocated, synced.
+
+    A sparse or preallocated file would be read from memory at any speed. It is as large as the largest point needs.
+    The file is new and lies in the job's own folder, so that there is nothing for guard to check or hold.
+    """
+    sizes = [scratch_bytes(point) for point in points if point.makes_file]
+    if not sizes:
+        return ()
+    size = max(sizes)
+    options = {
+        "rw": "write", "bs": str(_LAYOUT_BLOCK), "size": str(size), "ioengine": "psync", "direct": "0",
+        "fallocate": "none", "refill_buffers": "1", "randrepeat": "1", "randseed": str(points[0].seed),
+        "end_fsync": "1",
+    }  # fmt: skip
+    return (
+        Step(
+            name="layout",
+            program=Tool("fio"),
+            arguments=("--output-format=json", f"--output={RESULT_FILE}", "--eta=never", JOB_FILE),
+            files={JOB_FILE: job_file({"layout": options}, [scratch_path(context)])},
+            collect=(RESULT_FILE,),
+            env=_ENV,
+            timeout_s=60.0 + size / _SLOWEST_LAYOUT_BYTES_PER_S,
+        ),
+    )
+
+
+def scratch_bytes(params: FioParams) -> int:
+    """Size of the temporary file for one point: whole MiB, so that the layout writes it to the last byte."""
+    return -(-(params.offset + (params.span_bytes or 0)) // _LAYOUT_BLOCK) * _LAYOUT_BLOCK
+
+
+def scratch_path(context: Context) -> str:
+    """The temporary file of the job."""
+    return f"{context.work.rstrip('/')}/{SCRATCH_NAME}"
+
+
+def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
+    """What the point opens. Only a pattern that changes its target asks for the right to write.
+
+    A target is dirty if `dirty` says so, or the run wrote to it before.
+    """
+    access: Access = "write" if writes(params) else "read"
+    if params.makes_file:
+        return (Target(scratch_path(context), access, dirty=True),)
+    return tuple(_target(name, access, params, context, dirty or name in context.written) for name in params.file_names)
+
+
+def _target(name: str, access: Access, params: FioParams, context: Context, dirty: bool) -> Target:
+    consent = context.consents.get(name)
+    if access == "read" or consent is None:
+        return Target(name, access, overwrite=params.overwrite and access == "write", dirty=dirty)
+    return Target(name, access, consent.serial, consent.overwrite, dirty)
+
+
+def fio_step(
+    params: FioParams,
+    context: Context,
+    name: str = "point",
+    *,
+    dirty: bool = False,
+    stop: StopRule | None = None,
+    max_write_bytes: int | None = None,
+) -> Step:
+    """One process of fio below guard, mpstat beside it.
+
+    `dirty` says that this repeat wrote to its targets before; `stop` and `max_write_bytes` let guard end it early.
+    """
+    targets = targets_of(params, context, dirty=dirty)
+    cpus = used_cpus(params, context.facts, _drive_node(context))
+    sections = {title: section_options(section, context.facts, cpus) for title, section in sections_of(params)}
+    arguments = ["--output-format=json+", f"--output={RESULT_FILE}", "--eta=never"]
+    arguments.append(f"--status-interval={round(report_interval_s(params) * 1000)}ms")
+    if not writes(params):
+        arguments.append("--readonly")
+    step = Step(
+        name=name,
+        program=Tool("fio"),
+        arguments=(*arguments, JOB_FILE),
+        files={JOB_FILE: job_file(sections, [handle_path(index) for index in range(len(targets))])},
+        collect=(RESULT_FILE, CPU_FILE, PROGRAM_FILE),
+        companions=_companions(params, context),
+        env=_ENV,
+    )
+    return guarded(step, _path(context.facts), targets, stop=stop, max_write_bytes=max_write_bytes)
+
+
+def limit_s(params: FioParams) -> float:
+    """The time limit of one process among the many of a long test: one that hangs must not take the limit of all."""
+    return Needs(seconds=params.duration + params.ramp_time).limit_s
+
+
+def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
+    """One fio process and nothing after it; before it a look at where the drive is, if that decides on the CPUs."""
+    names = [output.step.name for output in context.done]
+    if not names and node_matters(params, context.facts):
+        return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
+    return () if names and names[-1] != INSPECTION else (fio_step(params, context),)
+
+
+def _path(facts: HostFacts) -> str:
+    """Where fio is on the host; the bare name while the host is not known."""
+    tool = facts.tools.get("fio")
+    return tool.path if tool else "fio"
+
+
+def _drive_node(context: Context) -> int | None:
+    """Where the drives are, by the inspection before; None without one."""
+    output = next((one for one in context.done if one.step.name == INSPECTION), None)
+    return None if output is None else node_of(read_watch(output).before)
+
+
+def node_of(devices: Sequence[Device]) -> int | None:
+    """The NUMA node that all drives are at; None if unknown or not one."""
+    nodes = {device.scalar("numa_node") for device in devices}
+    [node] = nodes if len(nodes) == 1 else [None]
+    return node if isinstance(node, int) and node >= 0 else None
+
+
+def _companions(params: FioParams, context: Context) -> tuple[Companion, ...]:
+    if "mpstat" not in context.facts.tools:
+        return ()
+    interval = cpu_interval_s(params)
+    samples = math.ceil((params.ramp_time + params.duration + _CPU_GRACE_S) / interval)
+    arguments = ("-o", "JSON", "-P", "ALL", str(interval), str(samples))
+    return (Companion(Tool("mpstat"), arguments, CPU_FILE, _CPU_ENV),)
+
+
+def cpu_interval_s(params: FioParams) -> int:
+    """Seconds between samples of mpstat: 1, more in long runs so that hundreds of CPUs still make a small file."""
+    return max(1, math.ceil(params.duration / _CPU_SAMPLES))
+
+
+def report_interval_s(params: FioParams) -> float:
+    """Time between the reports of fio: 1 s, shorter in runs below 12 s, longer in those with very many reports."""
+    short = min(1.0, max(_SHORTEST_REPORT_S, params.duration / _REPORTS))
+    most = min(_MOST_REPORTS, max(1, _MOST_JOB_REPORTS // job_count(params)))
+    return max(short, math.ceil(params.duration / most)) if params.duration > most * short else short

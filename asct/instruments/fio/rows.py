@@ -1,0 +1,138 @@
+"""Records of one job gathered into one row per point: what tables and figures are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final
+
+from asct.instruments.fio.metrics import CONTEXT
+from asct.sdk.record import Record, Scalar, doubtful
+from asct.values.size import format_size
+
+Key = tuple[tuple[str, str], ...]
+SIDES: Final = ("read", "write", "trim")
+SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
+_SPEAKING: Final = frozenset({"rw", "block_size", "engine"})
+"""Settings whose values need no name beside them."""
+AXIS_TITLES: Final = {
+    "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
+    "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
+    "filesize": "FileSize", "duration": "Duration (s)", "file_names": "File",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Row:
+    """One point: its settings, the values of each metric in every repeat, and what was seen in its course.
+
+    `course` has what stands at a second of the run (metrics named `second_`), in the order of the records.
+    """
+
+    swept: dict[str, Scalar]
+    context: dict[str, Scalar] = field(default_factory=dict)
+    samples: dict[str, list[Record]] = field(default_factory=dict)
+    course: dict[str, list[Record]] = field(default_factory=dict)
+
+    def setting(self, name: str) -> Scalar | None:
+        """A swept setting, or one of the context that all points share."""
+        return self.swept.get(name, self.context.get(name))
+
+    def value(self, metric: str, repeat: int | None = None) -> float | None:
+        """The median over the repeats, or the value of one; None if there is none."""
+        values = [record.value for record in self.samples.get(metric, []) if repeat in (None, record.repeat)]
+        return median(values) if values else None
+
+    def interval(self, metric: str) -> tuple[float | None, float | None]:
+        """Lowest and highest repeat, or the 95 % interval inside a single one."""
+        records = self.samples.get(metric, [])
+        if len(records) > 1:
+            return min(record.value for record in records), max(record.value for record in records)
+        stats = records[0].stats if records else None
+        return stats.ci95 if stats and stats.ci95 else (None, None)
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """The repeats that gave a rate, in order."""
+        return tuple(sorted({record.repeat for record in self.samples.get("iops", [])}))
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Every flag of the row, once, in order of appearance."""
+        found = [flag for records in self.samples.values() for record in records for flag in record.flags]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the rate of any repeat should not be trusted."""
+        return any(doubtful(flag) for record in self.samples.get("iops", []) for flag in record.flags)
+
+
+def gather(records: Sequence[Record]) -> list[Row]:
+    """One row per point, sorted by the swept settings in their order; numbers by size, words by first appearance."""
+    rows: dict[Key, Row] = {}
+    for record in records:
+        swept = {name: _scalar(value) for name, value in record.point.items()}
+        row = rows.setdefault(_key(swept), Row(swept))
+        kept = row.course if "second" in record.coords else row.samples
+        kept.setdefault(record.metric, []).append(record)
+        if record.metric == "queue_depth":
+            row.context.update({name: record.coords[name] for name in CONTEXT if name in record.coords})
+    found = list(rows.values())
+    for name in reversed(list(found[0].swept) if found else []):
+        seen = list(dict.fromkeys(str(row.swept.get(name)) for row in found))
+        numeric = all(isinstance(row.swept.get(name), int | float) for row in found)
+        found.sort(key=lambda row: _rank(row.swept.get(name), numeric, seen))
+    return found
+
+
+def _rank(value: Scalar | None, numeric: bool, seen: Sequence[str]) -> float:
+    return float(value) if numeric and isinstance(value, int | float) else float(seen.index(str(value)))
+
+
+def _key(swept: Mapping[str, Scalar]) -> Key:
+    return tuple((name, repr(value)) for name, value in sorted(swept.items()))
+
+
+def _scalar(value: Scalar | list[Scalar] | None) -> Scalar:
+    if value is None:
+        return "-"
+    return ", ".join(str(part) for part in value) if isinstance(value, list) else value
+
+
+def swept_names(rows: Sequence[Row], axis: str | None) -> list[str]:
+    """The swept settings, the benchmark's own axis first."""
+    names = list(dict.fromkeys(name for row in rows for name in row.swept))
+    return [axis, *(name for name in names if name != axis)] if axis else names
+
+
+def varying(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Those of `names` that have several values in `rows`."""
+    return [name for name in names if len({row.setting(name) for row in rows}) > 1]
+
+
+def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
+    """Rows that share the settings `names`, in order, by a short label of these ("" when there are none)."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(label(row, names), []).append(row)
+    return groups
+
+
+def label(row: Row, names: Sequence[str]) -> str:
+    """The settings `names` of a row where there is little room: `randread, 4K, iodepth 8`."""
+    values = {name: shown(name, row.setting(name)) for name in names}
+    return ", ".join(text if name in _SPEAKING else f"{name} {text}" for name, text in values.items())
+
+
+def place(row: Row, names: Sequence[str]) -> str:
+    """The settings `names` of a row for people: `block_size 4K, iodepth 8`."""
+    return ", ".join(f"{name} {shown(name, row.setting(name))}" for name in names)
+
+
+def shown(name: str, value: Scalar | None) -> str:
+    """The value of a setting for people."""
+    if name in SIZES and isinstance(value, int) and not isinstance(value, bool):
+        return format_size(value)
+    return "-" if value is None else str(value)

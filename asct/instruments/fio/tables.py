@@ -1,0 +1,190 @@
+"""The tables of a storage benchmark: the columns of ASCT, then percentiles, spread, cost and flags; what the points say
+together; and what changed during a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Final
+
+from asct.instruments.fio.course import CHANGED, Turn, change_note, changes_table, turns
+from asct.instruments.fio.device_table import device_table
+from asct.instruments.fio.limits import limit_note, limits
+from asct.instruments.fio.metrics import CONTEXT
+from asct.instruments.fio.operating_table import curves, operating_table
+from asct.instruments.fio.part_table import part_table
+from asct.instruments.fio.patterns import pattern_table
+from asct.instruments.fio.rows import AXIS_TITLES, SIZES, Row, gather, grouped, place, shown, swept_names, varying
+from asct.sdk.figure import Column, Table
+from asct.sdk.record import Record, Scalar
+
+_US: Final = 1e-6
+_RATES: Final = (
+    Column("read_bandwidth", "Read BW (MB/s)", 1e6),
+    Column("write_bandwidth", "Write BW (MB/s)", 1e6),
+    Column("bandwidth", "Total BW (MB/s)", 1e6),
+    Column("read_iops", "Read Thruput (kops)", 1e3),
+    Column("write_iops", "Write Thruput (kops)", 1e3),
+    Column("iops", "Thruput (kops)", 1e3),
+)
+_LATENCIES: Final = (
+    Column("read_latency", "Read Lat. (us)", _US, help="mean completion latency", kept=True),
+    Column("write_latency", "Write Lat. (us)", _US, help="mean completion latency", kept=True),
+    Column("latency", "Lat. (us)", _US, help="mean completion latency", kept=True),
+)
+_CPU: Final = (
+    ("usr", "in programs", True), ("sys", "in the kernel", True), ("iowait", "idle with requests pending", True),
+    ("irq", "in hardware interrupts", False), ("soft", "in software interrupts", False),
+)  # fmt: skip
+_PERCENTILES: Final = (
+    Column("clat_p50", "p50 (us)", _US, help="completion latency"),
+    Column("clat_p90", "p90 (us)", _US),
+    Column("clat_p99", "p99 (us)", _US),
+    Column("clat_p99_9", "p99.9 (us)", _US),
+    Column("clat_p99_99", "p99.99 (us)", _US),
+)
+_COST: Final = (
+    Column(
+        "spread", "Spread (%)", help="half the distance between the lowest and highest repeat's rate, of the median"
+    ),
+    Column("cpu_time_per_io", "CPU per I/O (us)", _US, 2, help="time of fio and its kernel threads"),
+    Column("host_cpu_time_per_io", "Host CPU per I/O (us)", _US, 2, help="time of the whole machine"),
+    Column("iops_per_core", "Per core (kops)", 1e3, help="requests per second of CPU time"),
+)
+_ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
+_TOLD_CHANGES: Final = 8
+
+
+def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
+    """One row per point, then what they say together. `axis` is the setting the benchmark is named for; None: whatever
+    was swept."""
+    rows = gather(records)
+    if not rows:
+        return ()
+    names = swept_names(rows, axis) or ["rw", "block_size", "iodepth", "numjobs"]
+    found = [turn for row in rows for turn in turns(row)]
+    columns = _columns(rows, names)
+    flags = [_flags(row, found) for row in rows]
+    cells = tuple(_cells(row, columns, own) for row, own in zip(rows, flags, strict=True))
+    notes = (*_notes(rows, names), *_limit_notes(rows, names, axis), *_doubts(rows, names, found))
+    return (
+        Table(slug, title, columns, cells, notes, tuple(dict.fromkeys(chain.from_iterable(flags)))),
+        *operating_table(rows, names, slug, axis),
+        *_pattern_tables(rows, names, slug),
+        *part_table(rows, names, slug),
+        *changes_table(found, names, slug),
+        *device_table(records, slug),
+    )
+
+
+def _columns(rows: Sequence[Row], names: Sequence[str]) -> tuple[Column, ...]:
+    return (
+        *(_axis_column(name, rows) for name in names),
+        *_RATES, *_LATENCIES, *_cpu_columns(rows), *_PERCENTILES, *_COST,
+        Column("flags", "Flags", format="text"),
+    )  # fmt: skip
+
+
+def _pattern_tables(rows: Sequence[Row], names: Sequence[str], slug: str) -> list[Table]:
+    if "rw" not in varying(rows, names):
+        return []
+    others = [name for name in varying(rows, names) if name != "rw"]
+    groups = grouped(rows, others)
+    found = [pattern_table(part, label, slug) for label, part in groups.items()] if len(groups) <= 1 else []
+    return [table for table in found if table is not None]
+
+
+def _axis_column(name: str, rows: Sequence[Row]) -> Column:
+    title = AXIS_TITLES.get(name, name)
+    values = [row.setting(name) for row in rows]
+    if name in SIZES and all(isinstance(value, int) for value in values):
+        return Column(name, title, format="size")
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return Column(name, title, format="integer")
+    return Column(name, title, format="text")
+
+
+def _cpu_prefix(rows: Sequence[Row]) -> str:
+    """The CPUs that the jobs run on, as in ASCT, where these are known; else all."""
+    return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
+
+
+def _cpu_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
+    prefix = _cpu_prefix(rows)
+    return tuple(Column(f"{prefix}_{kind}", f"CPU {kind} (%)", help=text, kept=kept) for kind, text, kept in _CPU)
+
+
+def _flags(row: Row, found: Sequence[Turn]) -> tuple[str, ...]:
+    return (*row.flags, CHANGED) if any(turn.row is row for turn in found) else row.flags
+
+
+def _cells(row: Row, columns: Sequence[Column], flags: Sequence[str]) -> dict[str, Scalar | None]:
+    cells: dict[str, Scalar | None] = {}
+    for column in columns:
+        if column.key == "flags":
+            cells[column.key] = ", ".join(flags)
+        elif column.key == "spread":
+            cells[column.key] = _spread(row)
+        elif column.key in _ABSENT_IS_ZERO:
+            cells[column.key] = row.value(column.key) or 0.0
+        else:
+            value = row.value(column.key)
+            cells[column.key] = row.setting(column.key) if value is None else value
+    return cells
+
+
+def _spread(row: Row) -> float | None:
+    """Of the rate over the repeats; None for a single one."""
+    low, high = row.interval("iops")
+    middle = row.value("iops")
+    if len(row.repeats) < 2 or low is None or high is None or not middle:
+        return None
+    return 50.0 * (high - low) / middle
+
+
+def _notes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    notes = [
+        "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles are of completion latency, all jobs"
+    ]
+    fixed = [
+        f"{name} {shown(name, rows[0].setting(name))}"
+        for name in CONTEXT
+        if name not in names and len({row.setting(name) for row in rows}) == 1 and _matters(name, rows)
+    ]
+    if fixed:
+        notes.append("All rows: " + ", ".join(fixed))
+    return [*notes, _cpu_note(rows)]
+
+
+def _doubts(rows: Sequence[Row], names: Sequence[str], found: Sequence[Turn]) -> list[str]:
+    """What changed during a run, and where the requests in flight are not those asked for."""
+    notes = [change_note(turn, names) for turn in found[:_TOLD_CHANGES]]
+    for row in rows:
+        if "littles-law" in row.flags:
+            flight, depth = _figure(row, "in_flight"), _figure(row, "queue_depth")
+            notes.append(f"{place(row, names)}: {flight} requests in flight instead of {depth}")
+    return notes
+
+
+def _cpu_note(rows: Sequence[Row]) -> str:
+    if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
+        return "No CPU figures: mpstat (package sysstat) was not there, or no sample of it lies within a run"
+    where = "the CPUs that the jobs run on" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
+    return f"CPU figures are those of {where}; iowait is idle time, not load"
+
+
+def _limit_notes(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> list[str]:
+    notes = [limit_note(limits(curve.rows, curve.over), curve.over, curve.label) for curve in curves(rows, names, axis)]
+    return [note for note in notes if note]
+
+
+def _matters(name: str, rows: Sequence[Row]) -> bool:
+    """The share of reads says something of mixed patterns only."""
+    return rows[0].setting(name) is not None and (
+        name != "rwmixread" or any(row.setting("rw") in ("rw", "randrw") for row in rows)
+    )
+
+
+def _figure(row: Row, metric: str) -> str:
+    value = row.value(metric)
+    return "-" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,161 @@
+"""The matrix of run node and memory node: its places, table and heat map, and the pairs that are left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from asct.instruments.memory.topology import Place
+from asct.sdk.figure import Column, Heatmap, Table
+from asct.sdk.metric import Better, Metric
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.rows import (
+    at,
+    by_point,
+    flags_of,
+    highest,
+    interval_text,
+    middle,
+    point_label,
+    swept_cells,
+    swept_columns,
+)
+
+PAIR: Final[dict[str, tuple[str, ...] | None]] = {"run_node": None, "memory_node": None}
+"""The coordinates of a value of the matrix: two numbers of nodes, which may be sparse."""
+LEFT_OUT: Final = Metric(
+    "left_out", "B", "neither", "Memory that a pair of nodes that was left out would have needed", PAIR, False
+)
+NO_FREE_MEMORY: Final = "no-free-memory"
+LEFT_OUT_FLAGS: Final = {
+    NO_FREE_MEMORY: "the node has too little free memory for this pair, which was left out; free some, or set a "
+    "smaller `data_size`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a matrix is shown: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
+
+    slug: str
+    title: str
+    metric: str
+    scale: float
+    unit: str
+    digits: int
+    better: Better
+
+
+def step_name(run: Place, memory: Place) -> str:
+    """The name of the step that measures a pair: `node0-memory8`."""
+    return f"node{run.id}-memory{memory.id}"
+
+
+def left_out(run: Place, memory: Place, needed_bytes: int) -> Measurement:
+    """Says that a pair was not measured, since the node of the memory has less free than `needed_bytes`."""
+    pair: dict[str, Scalar] = {"run_node": run.id, "memory_node": memory.id}
+    return Measurement(LEFT_OUT.name, float(needed_bytes), pair, flags=(NO_FREE_MEMORY,))
+
+
+def node_table(records: Sequence[Record], look: Look) -> Table:
+    """A row for each run node (and point), a column for each memory node; pairs left out are empty, with a note."""
+    swept = swept_columns(records)
+    values = [record for record in records if record.metric == look.metric]
+    gone = [record for record in records if record.metric == LEFT_OUT.name]
+    memory_nodes = _nodes([*values, *gone], "memory_node")
+    columns = (
+        *swept,
+        Column("run_node", "Run node", format="text"),
+        *(Column(_key(node), f"Node {node}", look.scale, look.digits, kept=True) for node in memory_nodes),
+    )
+    rows: list[dict[str, Scalar | None]] = []
+    for mine in by_point([*values, *gone]):
+        for run in _nodes(mine, "run_node"):
+            row: dict[str, Scalar | None] = {**swept_cells(mine, swept), "run_node": f"Node {run}"}
+            for node in memory_nodes:
+                row[_key(node)] = middle(at(mine, look.metric, run_node=run, memory_node=node))
+            rows.append(row)
+    return Table(look.slug, f"{look.title} (in {look.unit})", columns, tuple(rows), _left_out(gone), flags_of(values))
+
+
+def pair_table(records: Sequence[Record], look: Look) -> Table:
+    """The same values one pair a row, with their intervals, largest samples and flags."""
+    swept = swept_columns(records)
+    values = [record for record in records if record.metric == look.metric]
+    columns = (
+        *swept,
+        Column("run_node", "Run node", format="text"),
+        Column("memory_node", "Memory node", format="text"),
+        Column("value", f"Median [{look.unit}]", look.scale, look.digits),
+        Column("interval", f"95 % interval [{look.unit}]", format="text", help="Of several repeats: their span"),
+        Column("max", f"Max [{look.unit}]", look.scale, look.digits),
+        Column("flags", "Flags", format="text"),
+    )
+    rows: list[dict[str, Scalar | None]] = []
+    for mine in by_point(values):
+        for run in _nodes(mine, "run_node"):
+            for node in _nodes(mine, "memory_node"):
+                repeats = at(mine, look.metric, run_node=run, memory_node=node)
+                if repeats:
+                    row = {**swept_cells(mine, swept), "run_node": f"Node {run}", "memory_node": f"Node {node}"}
+                    rows.append(row | _spread(repeats, look))
+    return Table(f"{look.slug}-spread", f"{look.title}: spread", columns, tuple(rows), flags=flags_of(values))
+
+
+def node_heatmaps(records: Sequence[Record], look: Look, caption: str) -> tuple[Heatmap, ...]:
+    """One heat map for each point with more than one value."""
+    values = [record for record in records if record.metric == look.metric]
+    return tuple(
+        _heatmap(mine, look, caption, number)
+        for number, mine in enumerate(by_point(values), start=1)
+        if len({(record.coords["run_node"], record.coords["memory_node"]) for record in mine}) > 1
+    )
+
+
+def _heatmap(mine: Sequence[Record], look: Look, caption: str, number: int) -> Heatmap:
+    runs, memories = _nodes(mine, "run_node"), _nodes(mine, "memory_node")
+    label = point_label(mine[0], "")
+    return Heatmap(
+        slug=look.slug if number == 1 else f"{look.slug}-{number}",
+        title=f"{look.title}, {label}" if label else look.title,
+        caption=caption,
+        x_title="Memory node",
+        y_title="Run node",
+        columns=tuple(f"Node {node}" for node in memories),
+        rows=tuple(f"Node {node}" for node in runs),
+        values=tuple(
+            tuple(middle(at(mine, look.metric, run_node=run, memory_node=node)) for node in memories) for run in runs
+        ),
+        unit=mine[0].unit,
+        host=mine[0].host,
+        better=look.better,
+    )
+
+
+def _spread(repeats: Sequence[Record], look: Look) -> dict[str, Scalar | None]:
+    return {
+        "value": middle(repeats),
+        "interval": interval_text(repeats, look.scale, look.digits),
+        "max": highest(repeats),
+        "flags": ", ".join(flags_of(repeats)),
+    }
+
+
+def _nodes(records: Sequence[Record], key: str) -> list[int]:
+    return sorted({int(record.coords[key]) for record in records})
+
+
+def _key(node: int) -> str:
+    return f"node{node}"
+
+
+def _left_out(gone: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(
+        f"{pair} was left out: {LEFT_OUT_FLAGS[NO_FREE_MEMORY]}."
+        for pair in dict.fromkeys(_named(record) for record in gone)
+    )
+
+
+def _named(record: Record) -> str:
+    return f"node {record.coords['run_node']} to memory of node {record.coords['memory_node']}"

@@ -1,0 +1,250 @@
+"""The kernel stream: its settings and its command line, and its samples as bandwidths with their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from asct.instruments.memory.noise import NOISE_FLAGS, settled_flags
+from asct.instruments.memory.pages import PAGE_FLAGS, page_flags
+from asct.instruments.memory.settings import CYCLE_BASE, PageKind, Share, from_pools
+from asct.instruments.memory.topology import UNBOUND
+from asct.instruments.memory.traffic import WORDS, Width
+from asct.sdk.metric import Metric
+from asct.sdk.params import Params, setting
+from asct.sdk.record import Measurement, Record, Scalar, Stats
+from asct.sdk.samples import KernelRun, interval, number
+from asct.sdk.step import Kernel, Step
+from asct.statistics.robust import mad, median
+
+KERNEL: Final = "stream"
+WINDOW_S: Final = 100e-6
+PER_CYCLE: Final = "_cycles"
+"""Ends the name of a metric in bytes per core cycle."""
+_MANY_DROPPED: Final = 0.25
+STREAM_FLAGS: Final[dict[str, str]] = {
+    **NOISE_FLAGS,
+    **PAGE_FLAGS,
+    "switched": "more than a quarter of the windows were dropped since a thread lost its CPU",
+}
+"""Every flag of a bandwidth that the kernel measured, and its meaning."""
+CIRCUMSTANCES: Final = (
+    Metric("core_clock", "Hz", "neither", "Clock of the cores while measuring, from dependent additions"),
+    Metric("page_size", "B", "neither", "Size of the pages that were used", comparable=False),
+)
+"""What `circumstances` measures."""
+
+
+class StreamParams(Params):
+    """What all benchmarks on the kernel stream have."""
+
+    pages: PageKind = setting(
+        "auto",
+        "Pages of the memory: 4K (base pages), THP, 2M or 1G from the pools, or auto: the largest to be had",
+        aliases=("page_size", "page_kind"),
+    )
+    target_interval: Share = setting(
+        0.03,
+        "A value is done when the 95 % interval of its median is no wider than this share of it (3 % = 0.03)",
+        ge=0.001,
+        le=0.2,
+    )
+    seed: int = setting(1, "Seed of the contents of the memory", ge=0, le=2**31 - 1)
+    cycle_base: bool = setting(False, "Show bytes per core cycle instead of GB/s in tables and figures")
+
+
+class OneWidthParams(StreamParams):
+    """With one width of accesses for everything."""
+
+    width: Width = setting(
+        "auto",
+        "Bytes of one load or store: 16, 32 or 64, sve, or auto: the widest that the CPU has",
+        pitfalls="A width that the CPU lacks is refused; on aarch64 16 is NEON and 32 and 64 want SVE of that length.",
+    )
+
+
+def capped_s(duration_s: float, iterations: int) -> float:
+    """The longest time of a value: `duration_s`, or that of so many windows if it is shorter."""
+    return min(duration_s, iterations * WINDOW_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One process: a thread on each of `cpus`, every size (bytes a thread) with every kind of traffic.
+
+    `nodes` are those of the memory, one for all threads or one for each CPU; UNBOUND is where the thread runs. No CPUs
+    means the one that the process starts on.
+    """
+
+    cpus: Sequence[int]
+    sizes: Sequence[int]
+    traffic: Sequence[str]
+    cap_s: float
+    width: str = "auto"
+    nodes: Sequence[int] = (UNBOUND,)
+
+    def step(self, name: str, params: StreamParams) -> Step:
+        """The process as a step."""
+        return Step(name, Kernel(KERNEL), self.arguments(params), as_root=from_pools(params.pages))
+
+    def arguments(self, params: StreamParams) -> tuple[str, ...]:
+        """`--name value` for everything; one node is written once."""
+        nodes = list(dict.fromkeys(self.nodes))
+        named: dict[str, object] = {
+            "sizes": _list(sorted(set(self.sizes))),
+            "traffic": _list(dict.fromkeys(self.traffic)),
+            "nodes": _list(self.nodes if len(nodes) > 1 else nodes),
+            "width": self.width,
+            "pages": params.pages,
+            "window-us": round(WINDOW_S * 1e6),
+            "target-interval": max(1, round(params.target_interval * 1000)),
+            "time-cap-ms": max(1, round(self.cap_s * 1e3)),
+            "seed": params.seed,
+        }
+        if self.cpus:
+            named = {"cpus": _list(self.cpus), **named}
+        return tuple(part for name, value in named.items() for part in (f"--{name}", str(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One variant of one kind of traffic at one size (bytes a thread): `useful` are the bytes that the program loads
+    and stores, in B/s over all threads; `bus` is the same with lines that are read for ownership before a store."""
+
+    size: int
+    traffic: str
+    variant: str
+    best: bool
+    threads: int
+    vector_bytes: int
+    useful: Stats
+    bus_share: float
+    clock_hz: float
+    flags: tuple[str, ...]
+
+    @property
+    def bus(self) -> Stats:
+        """Bytes per second on the memory bus, if every normal store of a line reads it first."""
+        return self.useful.scaled(self.bus_share)
+
+
+def points_of(run: KernelRun) -> list[Point]:
+    """Every sample as a point; raises ValueError when there is none, or for one that is not a sample of this kernel."""
+    found = [_point(sample, run) for sample in run.samples]
+    if not found:
+        raise ValueError(f"the kernel {KERNEL} measured nothing")
+    return found
+
+
+def best_of(points: Iterable[Point]) -> list[Point]:
+    """The points of the best variants, by size and traffic, kinds in the order of tables."""
+    return sorted((one for one in points if one.best), key=lambda one: (one.size, WORDS.index(one.traffic)))
+
+
+def circumstances(points: Sequence[Point], meta: Mapping[str, Any], params: StreamParams) -> list[Measurement]:
+    """The core clock while measuring (median over the points), with the unit to show, and the pages that were used."""
+    flags = (CYCLE_BASE,) if params.cycle_base else ()
+    return [
+        Measurement("core_clock", median([one.clock_hz for one in points]), flags=flags),
+        Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)),
+    ]
+
+
+def bandwidths(
+    point: Point, coords: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, detail: bool = False
+) -> list[Measurement]:
+    """The metrics of `bandwidth_metrics` of a point at its place."""
+    spreads = {
+        "bandwidth": point.useful,
+        "bus_bandwidth": point.bus,
+        f"bandwidth{PER_CYCLE}": point.useful.scaled(1.0 / point.clock_hz),
+        f"bus_bandwidth{PER_CYCLE}": point.bus.scaled(1.0 / point.clock_hz),
+    }
+    words = (*point.flags, *flags)
+    return [Measurement(name, stats.median, dict(coords), stats, words, detail) for name, stats in spreads.items()]
+
+
+def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Metric, ...]:
+    """What `bandwidths` measures, at places of `coords`."""
+    return (
+        Metric("bandwidth", "B/s", "higher", "Bytes that the program loads and stores", dict(coords)),
+        Metric("bus_bandwidth", "B/s", "higher", "The same and lines read for ownership before a store", dict(coords)),
+        Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes per core cycle, over all threads", dict(coords)),
+        Metric("bus_bandwidth_cycles", "B/cycle", "higher", "The same of bytes on the memory bus", dict(coords)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How bandwidths are shown: metrics with `suffix` behind their names, divided by `scale`, in `unit`."""
+
+    unit: str
+    scale: float
+    suffix: str
+
+
+IN_CYCLES: Final = Shown("B/cycle", 1.0, PER_CYCLE)
+IN_TIME: Final = Shown("GB/s", 1e9, "")
+
+
+def shown(records: Sequence[Record]) -> Shown:
+    """Bytes per core cycle where `cycle_base` was set, else GB/s."""
+    cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
+    return IN_CYCLES if cycles else IN_TIME
+
+
+def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
+    """The unit, and what to divide B/s by, for values that have no metric per cycle: of the median core clock then."""
+    how = shown(records)
+    clocks = [record.value for record in records if record.metric == "core_clock"]
+    return how.unit, median(clocks) if how is IN_CYCLES else how.scale
+
+
+def _list(values: Iterable[object]) -> str:
+    return ",".join(map(str, values))
+
+
+def _point(sample: Mapping[str, Any], run: KernelRun) -> Point:
+    """Median, interval and extremes as the kernel formed them over all kept windows; the MAD from those it lists."""
+    traffic, variant = sample.get("traffic"), sample.get("variant")
+    if traffic not in WORDS or not isinstance(variant, str):
+        raise ValueError(
+            f"a sample of the kernel {KERNEL} names no known traffic and variant: {traffic!r}, {variant!r}"
+        )
+    useful_bytes = number(sample, "useful_bytes")
+    if useful_bytes <= 0 or number(sample, "cycle_fs") <= 0:
+        raise ValueError(f"the sample of {traffic} at size {sample.get('size')} moved no bytes")
+    best = sample.get("best") is True
+    return Point(
+        size=int(number(sample, "size")),
+        traffic=str(traffic),
+        variant=variant,
+        best=best,
+        threads=int(number(sample, "threads")),
+        vector_bytes=int(number(sample, "vector_bytes")),
+        useful=_stats(sample),
+        bus_share=number(sample, "bus_bytes") / useful_bytes,
+        clock_hz=1e15 / number(sample, "cycle_fs"),
+        flags=_flags(sample, run.end) if best else (),
+    )
+
+
+def _stats(sample: Mapping[str, Any]) -> Stats:
+    ns, moved = sample.get("window_ns"), sample.get("window_bytes")
+    if not isinstance(ns, list) or not isinstance(moved, list) or not ns or len(ns) != len(moved) or min(ns) <= 0:
+        raise ValueError(f"the sample of {sample.get('traffic')} at size {sample.get('size')} has no windows")
+    return Stats(
+        n=int(number(sample, "windows")),
+        median=number(sample, "median_bps"),
+        mad=mad([bytes_ / time * 1e9 for bytes_, time in zip(moved, ns, strict=True)]),
+        ci95=interval(sample, "ci_low_bps", "ci_high_bps", 1.0),
+        min=number(sample, "min_bps"),
+        max=number(sample, "max_bps"),
+    )
+
+
+def _flags(sample: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, ...]:
+    windows, dropped = number(sample, "windows"), int(number(sample, "dropped"))
+    switched = ("switched",) if dropped > _MANY_DROPPED * (windows + dropped) else ()
+    return (*settled_flags(sample.get("capped") is not True, end, dropped), *switched)

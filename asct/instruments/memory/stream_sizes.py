@@ -1,0 +1,150 @@
+"""How much memory each thread of a bandwidth benchmark walks: so that it lies where it should, and fits the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from asct.instruments.memory.needed import CACHE
+from asct.instruments.memory.settings import PageKind
+from asct.instruments.memory.topology import Place, places, usable_cpus
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cache, HostFacts
+from asct.sdk.needs import Privilege
+
+ALIGNMENT: Final = 1 << 16
+LINE: Final = 64
+LARGE_ENOUGH: Final = 4
+"""Times the caches that a thread has for itself: of the last stretch that it walked nothing must be left when it comes
+round again. The rule of J. McCalpin's STREAM (each array at least four times the last-level caches)."""
+TOO_SMALL: Final = 2
+"""Below so many times the caches a part of the traffic stays in them, and the value is none of the memory."""
+ASSUMED_CACHE: Final = 16 << 20
+"""Share of the caches of one CPU where the host does not tell."""
+FREE_SHARE: Final = 0.85
+"""Of the free memory: the kernel keeps some of it, and so do page tables and other programs."""
+SET_FLAG: Final = "invalid-working-set"
+SET_FLAGS: Final = {
+    SET_FLAG: "less than twice the caches was walked, so a part of the traffic never reached memory; free memory, or "
+    "set a larger `data_size`",
+}
+CACHE_LEVELS: Final = ("L1", "L2", "L3", "L4", "LLC")
+MEMORY_LEVEL: Final = "DRAM"
+_START_S: Final = 0.1
+_MAP_S_PER_GIB: Final = 0.6
+_TYPICAL_OPTIMUM: Final = 600 << 20
+"""Of memory, for estimates before latency-sweep has measured it: half of its largest working set."""
+
+
+def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
+    """Bytes a thread for each level that latency-sweep found, smallest first; empty when it found none.
+
+    What one thread has of a level that several share is its part of the size that one thread alone would take.
+    """
+    found: dict[str, int] = {}
+    for level in (*CACHE_LEVELS, MEMORY_LEVEL):
+        size = context.needs.get(f"{CACHE.alias}.{level.lower()}.optimum_size")
+        if size is not None:
+            found[level] = level_size(facts, cpus, level, int(size))
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) -> int:
+    """Bytes a thread at a level whose optimum for a single thread is `optimum`."""
+    if level == MEMORY_LEVEL:
+        return local_sizes(facts, cpus, memory_size(facts, cpus, optimum))
+    caches = facts.data_caches()
+    mine = caches[-1:] if level == "LLC" else [cache for cache in caches if f"L{cache.level}" == level]
+    return max(LINE, optimum // (sharers(mine[0], cpus) if mine else 1) // LINE * LINE)
+
+
+def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequence[int] | None = None) -> int:
+    """Memory that threads on `cpus` (all usable ones if not given) will take together; an estimate without facts."""
+    if facts is None:
+        return data_size or _TYPICAL_OPTIMUM
+    cpus = usable_cpus(facts) if cpus is None else cpus
+    size = data_size or local_sizes(facts, cpus, memory_size(facts, cpus, _TYPICAL_OPTIMUM))
+    return size * max(1, len(cpus))
+
+
+def mapping_seconds(demanded: int) -> float:
+    """Time to start a kernel and to map, fill and check so much memory."""
+    return _START_S + _MAP_S_PER_GIB * demanded / 2**30
+
+
+def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
+    """What root adds to a kind of pages that `kernel` maps."""
+    wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB or 1 GiB pages"}.get(pages)
+    lost = "; without it transparent pages are used" if pages == "auto" else ""
+    return (Privilege(f"reserves {wanted} if the pool has too few free ones{lost}", kernel),) if wanted else ()
+
+
+def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
+    """Bytes of all caches that one thread has when a thread runs on each of `cpus`: those that are shared in parts."""
+    caches = [cache for cache in facts.data_caches() if cache.size_bytes > 0]
+    if not caches:
+        return ASSUMED_CACHE
+    return sum(cache.size_bytes // sharers(cache, cpus) for cache in caches)
+
+
+def sharers(cache: Cache, cpus: Sequence[int]) -> int:
+    """How many of the threads share one cache. The facts list the CPUs of one; the others are taken to be alike."""
+    listed = set(cache.shared_cpus)
+    return max(1, len(listed & set(cpus)) or min(len(listed), len(cpus)))
+
+
+def memory_size(facts: HostFacts, cpus: Sequence[int], optimum: int) -> int:
+    """Bytes a thread to measure memory, not caches: its part of `optimum` (a size well inside memory for one thread),
+    or four times its caches if that is more."""
+    caches = facts.data_caches()
+    together = sharers(caches[-1], cpus) if caches else max(1, len(cpus))
+    return aligned(max(optimum // together, LARGE_ENOUGH * cache_share(facts, cpus)))
+
+
+def fitted(size: int, place: Place, threads: int) -> int:
+    """`size` for each of `threads`, or as much as the free memory of the node has for them."""
+    return size if place.free_bytes is None else min(size, room(place, threads))
+
+
+def room(place: Place, threads: int) -> int:
+    """Bytes that each of `threads` can have on a node whose free memory is known."""
+    return _part(place.free_bytes or 0, threads)
+
+
+def _part(free_bytes: int, threads: int) -> int:
+    return aligned(int(free_bytes * FREE_SHARE) // max(1, threads))
+
+
+def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
+    """`size` a thread, or what the fullest of the nodes of `cpus` has for each of its own: all walk the same.
+
+    Threads of a node without memory take it from others, so all together must fit the host as well.
+    """
+    with_memory = [(place, on) for place, on in _occupied(facts, cpus) if place.memory]
+    sizes = [fitted(size, place, len(on)) for place, on in with_memory]
+    available = facts.memory.available_bytes
+    if available is not None:
+        sizes.append(_part(available, len(cpus)))
+    return min([size, *sizes])
+
+
+def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:
+    """For each CPU the node to bind its memory to: its own, or UNBOUND where that has no memory or is not known."""
+    nodes = {cpu: place.bind for place, on in _occupied(facts, cpus) if place.memory for cpu in on}
+    return tuple(nodes.get(cpu, -1) for cpu in cpus)
+
+
+def working_set_flags(facts: HostFacts, cpus: Sequence[int], size: int) -> tuple[str, ...]:
+    """What speaks against a value of memory that was measured with `size` bytes on each of `cpus`."""
+    known = bool(facts.data_caches())
+    return (SET_FLAG,) if known and size < TOO_SMALL * cache_share(facts, cpus) else ()
+
+
+def aligned(size: int) -> int:
+    """Down to a multiple of 64 KiB, of which there is at least one."""
+    return max(ALIGNMENT, size // ALIGNMENT * ALIGNMENT)
+
+
+def _occupied(facts: HostFacts, cpus: Sequence[int]) -> list[tuple[Place, list[int]]]:
+    found = [(place, [cpu for cpu in cpus if cpu in place.cpus]) for place in places(facts)]
+    return [(place, on) for place, on in found if on]

@@ -1,0 +1,152 @@
+"""What an NVMe drive says of itself: Identify Controller, Identify Namespace and the SMART / Health log page.
+
+Offsets are those of the NVM Express Base Specification 2.0c (figures 207 and 275) and of the NVM Command Set
+Specification 1.0c (figure 97). Bytes come as hexadecimal text in guard's `device` lines; a field that is not there is
+None, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from asct.instruments.watch import Device
+
+UNIT_BYTES: Final = 512_000
+"""A data unit of the health log: a thousand times 512 bytes."""
+CONTROLLER_FIELD: Final = "nvme_id_ctrl"
+NAMESPACE_FIELD: Final = "nvme_id_ns"
+HEALTH_FIELD: Final = "nvme_smart"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The SMART / Health Information log page (02h). Temperatures in degrees Celsius, times in minutes."""
+
+    critical_warning: int
+    temperature: float
+    available_spare: int
+    percentage_used: int
+    data_units_read: int
+    data_units_written: int
+    media_errors: int
+    warning_minutes: int
+    critical_minutes: int
+    throttle_transitions: int
+    """Times that the drive went to a slower power state to cool down, by both of its thresholds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """Of Identify Controller. `formats_all` says that a format concerns every namespace, `caches` that the drive has a
+    volatile write cache."""
+
+    serial: str
+    model: str
+    firmware: str
+    formats: bool
+    formats_all: bool
+    erases_all: bool
+    crypto_erase: bool
+    sanitize: int
+    """SANICAP: bit 0 crypto erase, bit 1 block erase, bit 2 overwrite."""
+    caches: bool
+    capacity_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """Of Identify Namespace. Sizes in blocks of `block_bytes`; `format_index` is that of the format in use."""
+
+    blocks: int
+    used_blocks: int
+    format_index: int
+    block_bytes: int
+    metadata_bytes: int
+
+
+def health_of(device: Device) -> Health | None:
+    """None for a drive without a readable log."""
+    data = _bytes(device, HEALTH_FIELD, 512)
+    if data is None:
+        return None
+    return Health(
+        critical_warning=data[0],
+        temperature=_number(data, 1, 2) - 273.15,
+        available_spare=data[3],
+        percentage_used=data[5],
+        data_units_read=_number(data, 32, 16),
+        data_units_written=_number(data, 48, 16),
+        media_errors=_number(data, 160, 16),
+        warning_minutes=_number(data, 192, 4),
+        critical_minutes=_number(data, 196, 4),
+        throttle_transitions=_number(data, 216, 4) + _number(data, 220, 4),
+    )
+
+
+def controller_of(device: Device) -> Controller | None:
+    """None for another kind of drive, or one that could not be asked."""
+    data = _bytes(device, CONTROLLER_FIELD, 4096)
+    if data is None:
+        return None
+    return Controller(
+        serial=_text(data, 4, 20),
+        model=_text(data, 24, 40),
+        firmware=_text(data, 64, 8),
+        formats=bool(_number(data, 256, 2) & 2),
+        formats_all=bool(data[524] & 1),
+        erases_all=bool(data[524] & 2),
+        crypto_erase=bool(data[524] & 4),
+        sanitize=_number(data, 328, 4) & 7,
+        caches=bool(data[525] & 1),
+        capacity_bytes=_number(data, 280, 16),
+    )
+
+
+def namespace_of(device: Device) -> Namespace | None:
+    """None for another kind of drive, or one that could not be asked."""
+    data = _bytes(device, NAMESPACE_FIELD, 4096)
+    if data is None:
+        return None
+    index = data[26] & 0x0F | (data[26] & 0x60) >> 1
+    form = _number(data, 128 + 4 * index, 4)
+    return Namespace(
+        blocks=_number(data, 0, 8),
+        used_blocks=_number(data, 16, 8),
+        format_index=index,
+        block_bytes=1 << (form >> 16 & 0xFF),
+        metadata_bytes=form & 0xFFFF,
+    )
+
+
+def throttled(before: Sequence[Device], after: Sequence[Device]) -> bool:
+    """Whether any drive counted time above its warning temperature, or slowed down to cool, between the two looks."""
+    then = {device.path: health_of(device) for device in before}
+    for device in after:
+        old, new = then.get(device.path), health_of(device)
+        if old is not None and new is not None and _heat(new) > _heat(old):
+            return True
+    return False
+
+
+def _heat(health: Health) -> int:
+    return health.warning_minutes + health.critical_minutes + health.throttle_transitions
+
+
+def _bytes(device: Device, field: str, size: int) -> bytes | None:
+    """The bytes of a field; None when it is missing, no hexadecimal text, or shorter than the structure."""
+    text = device.scalar(field)
+    try:
+        data = bytes.fromhex(text) if isinstance(text, str) else b""
+    except ValueError:
+        return None
+    return data if len(data) >= size else None
+
+
+def _number(data: bytes, start: int, size: int) -> int:
+    return int.from_bytes(data[start : start + size], "little")
+
+
+def _text(data: bytes, start: int, size: int) -> str:
+    return data[start : start + size].decode("ascii", "replace").strip(" \0")

@@ -1,0 +1,167 @@
+"""The base of the tests of a drive's steady state: a subclass says its settings and its phases."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Final, TypeVar
+
+from asct.instruments.fio.benchmark import OLDEST_FIO
+from asct.instruments.fio.contradictions import contradictions
+from asct.instruments.fio.devices import device_values
+from asct.instruments.fio.params import SCRATCH_NAME
+from asct.instruments.fio.process import INSPECTION, layout_steps, scratch_bytes
+from asct.instruments.fio.verdict import FLAGS as FIO_FLAGS
+from asct.instruments.qualification.costs import longest_seconds, usual_seconds, written_bytes
+from asct.instruments.qualification.fast import FAST, MOVED, Passes
+from asct.instruments.qualification.figures import phase_figures
+from asct.instruments.qualification.journal import Journal
+from asct.instruments.qualification.methods import TOOLS
+from asct.instruments.qualification.metrics import METRICS
+from asct.instruments.qualification.phase import Phase
+from asct.instruments.qualification.precondition import INCOMPLETE
+from asct.instruments.qualification.purge import NOT_PURGED, UNVERIFIED
+from asct.instruments.qualification.results import NOT_STEADY, phase_values
+from asct.instruments.qualification.rounds import phase_steps
+from asct.instruments.qualification.settings import MIB, QualificationParams, settings_at_odds
+from asct.instruments.qualification.tables import phase_tables
+from asct.sdk.benchmark import Benchmark, Context, Unsuitable
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.guard import KERNEL
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs, Scratch
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Output, Step
+
+FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
+    NOT_PURGED: "the target was not purged (a file, a drive without a way, or purge: none): older content was there",
+    UNVERIFIED: "the purge ended well, but blocks that were read back were not empty",
+    INCOMPLETE: "preconditioning wrote less than it should: places that were never written may be read",
+    NOT_STEADY: "the steady state was not reached: averages of rounds that still change, for the reason beside it",
+    "not-steady-excursion": "the values of the window lie too far apart",
+    "not-steady-slope": "the values of the window rise or fall",
+    "not-steady-volume": "too little was written since the purge, so the values may be those of a burst",
+    "not-steady-pause": "the test was cut off in the window, and the drive rested",
+    FAST: "measured by the profile fast: each cell once, until its rate settled",
+    MOVED: "profile fast: the tracked cells changed while the others were measured, in every pass",
+}
+_FIO_BYTES: Final = 64 * MIB
+_CACHES: Final = {"on": "write back", "off": "write through"}
+
+Q = TypeVar("Q", bound=QualificationParams)
+
+
+class Qualification(Benchmark[Q]):
+    """Look at the target, then for each phase purge, precondition, and repeat rounds until nothing changes any more."""
+
+    metrics: ClassVar[tuple[Metric, ...]] = METRICS
+    flags: ClassVar[Mapping[str, str]] = FLAGS
+    matrices: ClassVar[tuple[str, ...]] = ("iops",)
+    """The metrics that have a table by block size and mix."""
+    quantity: ClassVar[str] = "iops"
+    """What the figures show."""
+
+    @abstractmethod
+    def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
+        """The phases on a target with that logical block: no cell has smaller requests."""
+
+    def check(self, params: Q) -> Iterable[tuple[str, str]]:
+        """What is wrong with the target or the rules."""
+        yield from contradictions(
+            params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
+        )
+        yield from settings_at_odds(params)
+
+    def needs(self, params: Q, facts: HostFacts | None) -> Needs:
+        """The usual time is that of as many rounds as the window has; the longest that of all rounds."""
+        phases = self.phases(params, 512)
+        tool = TOOLS.get(params.purge)
+        whole = params.fio(params.filesize, rw="randwrite")
+        written = written_bytes(params, phases)
+        purged = params.file_names if params.purge != "none" else ()
+        return Needs(
+            kernels=(KERNEL,),
+            tools=(("fio", OLDEST_FIO), *(((tool, ""),) if tool else ())),
+            optional_tools=("nvme", "blkdiscard") if params.purge == "auto" and params.file_names else (),
+            memory_bytes=_FIO_BYTES + params.numjobs * params.iodepth * max(params.sizes),
+            scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
+            seconds=usual_seconds(params, phases),
+            longest_s=longest_seconds(params, phases),
+            writes_bytes=((params.file_names[0] if params.file_names else "", written),),
+            targets=params.file_names,
+            purges=tuple(name for name in purged if name.startswith("/dev/")),
+            may_overwrite=params.overwrite,
+        )
+
+    def prepare(self, points: Sequence[Q], context: Context) -> Sequence[Step]:
+        """Lay out the temporary file."""
+        return layout_steps([point.fio(point.filesize) for point in points], context)
+
+    def steps(self, params: Q, context: Context) -> Sequence[Step]:
+        """The next steps of the first phase that is not over."""
+        journal = Journal(params, context.done, context.facts)
+        if not journal.has(INSPECTION):
+            return [journal.inspection(context)]
+        require_cache(journal)
+        for phase in self.phases(params, journal.logical_block):
+            steps = self.phase_steps(journal, phase, context)
+            if steps:
+                return steps
+        return self.closing_steps(journal, params, context)
+
+    def phase_steps(self, journal: Journal, phase: Phase, context: Context) -> Sequence[Step]:
+        """What a phase does next, by the profile."""
+        if journal.params.profile == "fast":
+            return Passes(journal, phase).steps(context)
+        return phase_steps(journal, phase, context)
+
+    def closing_steps(self, journal: Journal, params: Q, context: Context) -> Sequence[Step]:
+        """What is still to do behind all phases."""
+        return ()
+
+    def continues(self, params: Q) -> bool:
+        """A named target keeps what was written to it; a temporary file goes with its job."""
+        return not params.makes_file
+
+    def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """The values of every phase, and what the target is."""
+        if not outputs:
+            raise Unsuitable("the target was not looked at")
+        journal = Journal(params, outputs, facts)
+        phases = self.phases(params, journal.logical_block)
+        found = [value for phase in phases for value in phase_values(journal, phase)]
+        return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
+
+    def target_values(self, journal: Journal) -> Iterator[Measurement]:
+        """What was measured on, its health before and after, and which block sizes it does not take."""
+        yield from device_values(replace(journal.inspected, after=journal.last.after))
+        yield Measurement("active_range", float(journal.span))
+        for size in journal.params.sizes:
+            if size < journal.logical_block:
+                yield Measurement("left_out", float(size), {"block_size": size})
+
+    def closing_values(self, journal: Journal, params: Q) -> Iterable[Measurement]:
+        """The values of the steps behind all phases."""
+        return ()
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """Averages over the window, and the steady state."""
+        return phase_tables(records, self.name, self.matrices)
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Convergence, verification, and the averages."""
+        return phase_figures(records, self.quantity)
+
+
+def require_cache(journal: Journal) -> None:
+    """Raises Unsuitable when the write cache of the drive is not in the state that the settings require."""
+    wanted = _CACHES.get(journal.params.write_cache)
+    found = journal.device.scalar("write_cache")
+    if wanted is not None and found != wanted:
+        state = found if isinstance(found, str) else "not known"
+        raise Unsuitable(
+            f"the write cache of {journal.device.path} is {state}, and write_cache asks for {wanted}; set it on "
+            "the host (nvme set-feature -f 6, hdparm -W, sdparm), or set write_cache to as-found"
+        )

@@ -1,0 +1,94 @@
+"""The profile `fast`: the tracked cells alone are driven to the steady state, then every cell is measured once.
+
+A cell ends as soon as its rate has settled. Whether the drive stayed in its state meanwhile show the tracked cells,
+which are measured once more behind the others (sentinels): when one moved, all cells are measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import Point
+from asct.instruments.qualification.history import History
+from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.phase import Cell, Phase, Tracked
+from asct.instruments.qualification.rounds import phase_steps
+from asct.sdk.benchmark import Context
+from asct.sdk.guard import StopRule
+from asct.sdk.step import Step
+
+FAST: Final = "fast"
+MOVED: Final = "invalid-drift"
+_LATER_SEEDS: Final = 1_000_000
+"""Random offsets of the passes are not those of the rounds."""
+
+
+class Passes:
+    """The rounds of the tracked cells of a phase, and the passes over all of its cells behind them."""
+
+    def __init__(self, journal: Journal, phase: Phase) -> None:
+        self.journal = journal
+        self.phase = phase
+        cells = tuple(dict.fromkeys(tracked.cell for tracked in phase.tracked))
+        self.history = History(journal, replace(phase, cells=cells))
+
+    @property
+    def count(self) -> int:
+        """Whole passes, sentinels included."""
+        number = 0
+        while all(self.journal.has(self._name(number + 1, "sentinel", cell)) for cell in self.history.phase.cells):
+            number += 1
+        return number
+
+    def steps(self, context: Context) -> Sequence[Step]:
+        """The steps that come next; nothing when the state held during a pass, or there were enough of them."""
+        before = phase_steps(self.journal, self.history.phase, context)
+        if before:
+            return before
+        number = self.count
+        if number and (number >= self.journal.params.fast_passes or not self.moved(number)):
+            return ()
+        return self._pass(number + 1, context)
+
+    def _pass(self, number: int, context: Context) -> Sequence[Step]:
+        params = self.journal.params
+        stop = StopRule(params.fast_interval / 100.0, min(params.fast_min_time, self.phase.seconds))
+        wanted: list[tuple[str, Cell, StopRule | None]] = [("pass", cell, stop) for cell in self.phase.cells]
+        wanted += [("sentinel", cell, None) for cell in self.history.phase.cells]
+        return [
+            fio_process(self._params(number, kind, cell), context, name, rule)
+            for kind, cell, rule in wanted
+            if not self.journal.has(name := self._name(number, kind, cell))
+        ]
+
+    def point(self, number: int, cell: Cell) -> Point:
+        """What a cell gave in a pass (from 1)."""
+        return self.journal.point(self._name(number, "pass", cell), self._params(number, "pass", cell))
+
+    def _sentinel(self, number: int, tracked: Tracked) -> float:
+        name = self._name(number, "sentinel", tracked.cell)
+        return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
+
+    def drift(self, number: int, tracked: Tracked) -> float:
+        """How far a dependent variable moved in a pass, as a share: against the sentinel before, or the window."""
+        after = self._sentinel(number, tracked)
+        if number > 1:
+            before = self._sentinel(number - 1, tracked)
+        else:
+            before = next(window.mean for one, window in self.history.verdict().windows if one == tracked)
+        return after / before - 1.0
+
+    def moved(self, number: int) -> bool:
+        """Whether any of them moved too far."""
+        limit = self.journal.params.fast_drift / 100.0
+        return any(abs(self.drift(number, tracked)) > limit for tracked in self.phase.tracked)
+
+    def _name(self, number: int, kind: str, cell: Cell) -> str:
+        return f"{self.phase.name}{kind}{number}-{cell.name}"
+
+    def _params(self, number: int, kind: str, cell: Cell) -> FioParams:
+        place = self.phase.cells.index(cell) + (len(self.phase.cells) if kind == "sentinel" else 0)
+        return self.journal.fio(cell, self.phase, _LATER_SEEDS * number + place)

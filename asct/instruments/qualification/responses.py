@@ -1,0 +1,89 @@
+"""Response times of one long run: percentiles up to 99.999 %, and the histogram they are read from.
+
+SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level plot". A
+percentile stands only where at least 10 requests lie above it; the histogram has one bucket for each factor of 2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from asct.instruments.fio.histogram import NS, Latency
+from asct.sdk.figure import Axis, Bars, Figure, Series
+from asct.sdk.metric import Metric
+from asct.sdk.record import Measurement, Scalar
+from asct.statistics.robust import median
+
+PERCENTILES: Final = {
+    "p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99, "p99_999": 99.999,
+}  # fmt: skip
+Coords = dict[str, tuple[str, ...] | None]
+
+
+def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
+    """Metrics of `response_values` that stand at `coords`."""
+    at: Coords = dict(coords or {})
+    return (
+        Metric("response_mean", "s", "lower", "Mean time of a request in the run for the histogram", at),
+        *(
+            Metric(f"response_{name}", "s", "lower", f"{percent:g} % of the requests took at most this", at)
+            for name, percent in PERCENTILES.items()
+        ),
+        Metric("response_max", "s", "lower", "Longest time of a request in the run for the histogram", at),
+        Metric(
+            "response_share",
+            "%",
+            "neither",
+            "Share of the requests that took `latency` to twice that",
+            at | {"latency": None},
+            comparable=False,
+        ),
+    )
+
+
+def response_values(
+    latency: Latency, at: Mapping[str, Scalar] | None = None, flags: tuple[str, ...] = ()
+) -> Iterator[Measurement]:
+    """Mean, percentiles and highest of all requests, then the histogram as details."""
+    coords = dict(at or {})
+    yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.stats(), flags)
+    for name, percent in PERCENTILES.items():
+        value = latency.percentile_ns(percent)
+        if value is not None:
+            yield Measurement(f"response_{name}", value * NS, coords, latency.percentile_stats(percent), flags)
+    yield Measurement("response_max", latency.max_ns * NS, coords, flags=flags)
+    buckets: Counter[int] = Counter()
+    for value_ns, count in latency.bins.items():
+        buckets[max(0, value_ns.bit_length() - 1)] += count
+    for octave in range(min(buckets), max(buckets) + 1) if buckets else ():
+        share = 100.0 * buckets[octave] / buckets.total()
+        yield Measurement("response_share", share, coords | {"latency": 2**octave * NS}, flags=flags, detail=True)
+
+
+def response_figure(records: Mapping[str, Sequence[tuple[float, float]]], slug: str, title: str) -> Figure | None:
+    """Bars of the histogram: per series, pairs of latency (s) and share (%) of any number of repeats."""
+    lows = sorted({low for pairs in records.values() for low, _ in pairs})
+    if not lows:
+        return None
+    series = tuple(
+        Series(
+            name,
+            tuple(_bucket(low) for low in lows),
+            tuple(_middle([share for at, share in pairs if at == low]) for low in lows),
+        )
+        for name, pairs in records.items()
+    )
+    caption = "Share of the requests by the time they took; each bar covers a factor of 2."
+    return Bars(slug, title, caption, Axis("Response time", "", "category"), Axis("Requests", "%"), series)
+
+
+def _middle(shares: Sequence[float]) -> float:
+    return median(shares) if shares else 0.0
+
+
+def _bucket(low: float) -> str:
+    """`16.4 - 32.8 us`: the bounds of a bucket."""
+    unit, scale = next(((unit, scale) for unit, scale in (("s", 1.0), ("ms", 1e-3)) if low >= scale), ("us", 1e-6))
+    return f"{low / scale:.3g} - {2 * low / scale:.3g} {unit}"

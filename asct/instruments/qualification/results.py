@@ -1,0 +1,122 @@
+"""From the finished steps of a phase to its values: averages over the window, every round, and what speaks against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from asct.instruments.fio.engines import chosen_engine
+from asct.instruments.fio.histogram import NS, Latency, merged
+from asct.instruments.fio.point import Point
+from asct.instruments.qualification.fast import FAST, MOVED, Passes
+from asct.instruments.qualification.history import History, Verdict
+from asct.instruments.qualification.journal import Journal, Summary
+from asct.instruments.qualification.metrics import PERCENTILES, QUANTITIES, SETTINGS
+from asct.instruments.qualification.phase import Cell, Phase, Tracked
+from asct.instruments.qualification.precondition import precondition_flags
+from asct.instruments.qualification.purge import purge_of
+from asct.sdk.record import Measurement, Scalar
+from asct.sdk.samples import stats_of
+from asct.statistics.steady import Window
+
+NOT_STEADY: Final = "invalid-not-steady"
+ENOUGH_ROUNDS: Final = 3
+
+
+def phase_values(journal: Journal, phase: Phase) -> Iterator[Measurement]:
+    """All values of a phase. Raises ValueError when a step failed or a round was not ended."""
+    fast = journal.params.profile == "fast"
+    passes = Passes(journal, phase) if fast else None
+    history = passes.history if passes else History(journal, phase)
+    verdict = history.verdict()
+    if verdict.reason == "rounds":
+        raise ValueError(f"only {history.rounds} rounds were ended, and the window has {journal.params.window}")
+    flags = phase_flags(journal, phase, verdict)
+    if passes:
+        flags = (FAST, *flags, *((MOVED,) if passes.moved(passes.count) else ()))
+    yield from _about_phase(journal, phase, history, verdict, flags)
+    for cell in phase.cells:
+        points = [passes.point(passes.count, cell)] if passes else _in_window(history, cell)
+        yield from cell_values(cell, points, flags)
+    for tracked, window in verdict.windows:
+        yield from _about_window(_place(phase, tracked), window, flags)
+        if passes:
+            yield from _drifts(passes, tracked)
+    yield from _rounds(history)
+
+
+def phase_flags(journal: Journal, phase: Phase, verdict: Verdict) -> tuple[str, ...]:
+    """What holds for every value of the phase."""
+    steady = () if verdict.steady else (NOT_STEADY, f"not-steady-{verdict.reason}")
+    return (*purge_of(journal, phase).flags, *precondition_flags(journal, phase), *steady)
+
+
+def _in_window(history: History, cell: Cell) -> list[Point]:
+    first = history.rounds - history.journal.params.window
+    return [history.point(index, cell) for index in range(first, history.rounds)]
+
+
+def cell_values(cell: Cell, points: Sequence[Point], flags: tuple[str, ...]) -> Iterator[Measurement]:
+    """Rates are averages of the rounds; latencies are those of all requests, whatever their round and direction."""
+    marks = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
+    for quantity in ("iops", "bandwidth"):
+        values = [Summary.of(point).value(quantity) for point in points]
+        spread = stats_of(values) if len(values) >= ENOUGH_ROUNDS else points[0].sides[""].iops_stats
+        spread = spread if quantity == "iops" or len(values) >= ENOUGH_ROUNDS else points[0].sides[""].bandwidth_stats
+        yield Measurement(quantity, sum(values) / len(values), cell.coords, spread, marks)
+    latency = merged(one for point in points if (one := point.sides[""].lat) is not None)
+    if latency is not None:
+        yield from latency_values(latency, cell.coords, marks)
+
+
+def latency_values(latency: Latency, coords: dict[str, Scalar], flags: tuple[str, ...]) -> Iterator[Measurement]:
+    """Mean, largest, and the percentiles that enough requests lie above."""
+    yield Measurement("latency", latency.mean_ns * NS, coords, latency.stats(), flags)
+    yield Measurement("latency_max", latency.max_ns * NS, coords, flags=flags)
+    for name, percent in PERCENTILES.items():
+        value = latency.percentile_ns(percent)
+        if value is not None:
+            yield Measurement(f"latency_{name}", value * NS, coords, latency.percentile_stats(percent), flags)
+
+
+def _about_phase(
+    journal: Journal, phase: Phase, history: History, verdict: Verdict, flags: tuple[str, ...]
+) -> Iterator[Measurement]:
+    at = _place(phase)
+    params = journal.params
+    settings: dict[str, Scalar] = {name: getattr(params, name) for name in SETTINGS}
+    settings["engine"] = chosen_engine(journal.fio(phase.cells[0], phase), journal.facts)
+    settings["round_time"] = phase.seconds
+    yield Measurement("steady", float(verdict.steady), at, flags=flags)
+    yield Measurement("rounds", float(history.rounds), at | settings, flags=flags)
+    yield Measurement("written_volume", float(list(history.written())[-1]), at)
+    purge = purge_of(journal, phase)
+    yield Measurement("purged", float(bool(purge.method)), at | {"method": purge.method or "none"}, flags=purge.flags)
+
+
+def _place(phase: Phase, tracked: Tracked | None = None) -> dict[str, Scalar]:
+    """Coordinates of what is of a phase, or of one of its dependent variables."""
+    at: dict[str, Scalar] = {"phase": phase.name.rstrip("-") or "test"}
+    return at if tracked is None else at | tracked.cell.coords | {"quantity": tracked.quantity}
+
+
+def _about_window(at: dict[str, Scalar], window: Window, flags: tuple[str, ...]) -> Iterator[Measurement]:
+    yield Measurement("window_excursion", 100.0 * window.excursion, at, flags=flags)
+    yield Measurement("window_slope", 100.0 * window.drift, at, flags=flags)
+
+
+def _drifts(passes: Passes, tracked: Tracked) -> Iterator[Measurement]:
+    at = _place(passes.phase, tracked)
+    for number in range(1, passes.count + 1):
+        yield Measurement("sentinel_drift", 100.0 * passes.drift(number, tracked), at | {"pass": number})
+
+
+def _rounds(history: History) -> Iterator[Measurement]:
+    """Every cell of every round."""
+    for index in range(history.rounds):
+        for cell in history.phase.cells:
+            summary = history.summary(index, cell)
+            at = cell.coords | {"round": index + 1}
+            for quantity in QUANTITIES:
+                value = summary.value(quantity)
+                yield Measurement(f"round_{quantity}", value, at, flags=summary.flags, detail=True)

@@ -1,0 +1,147 @@
+"""The tables of a drive's qualification: averages by block size and mix, the steady state, and what was really run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from asct.instruments.fio.device_table import device_table
+from asct.instruments.qualification.phase import cell_label, size_name
+from asct.instruments.qualification.view import Variable, View, phase_label, views
+from asct.sdk.figure import Column, Table
+from asct.sdk.record import Record, Scalar
+from asct.values.duration import format_duration
+from asct.values.quantity import format_quantity
+from asct.values.size import about_size
+
+UNITS: Final = {"iops": "ops/s", "bandwidth": "B/s", "latency": "s"}
+_MATRICES: Final = {
+    "iops": ("Average IOPS", 1.0, 1),
+    "bandwidth": ("Average Bandwidth (MB/s)", 1e6, 3),
+    "latency": ("Average Latency (ms)", 1e-3, 3),
+    "latency_p99_999": ("99.999 % Latency (ms)", 1e-3, 3),
+    "latency_max": ("Max Latency (ms)", 1e-3, 3),
+}
+"""Metric to title, scale and decimals."""
+_STEADY: Final = (
+    Column("point", "Point", format="text"),
+    Column("phase", "Phase", format="text"),
+    Column("variable", "Dependent Variable", format="text"),
+    Column("reached", "Steady State", format="text"),
+    Column("rounds", "Rounds", format="text"),
+    Column("values", "Values in Window", format="text"),
+    Column("average", "Average", format="text"),
+    Column("excursion", "Excursion (%)"),
+    Column("slope", "Slope (%)"),
+    Column("written", "Written (GB)", 1e9, help="since the purge, until the end of the rounds"),
+)
+
+
+def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -> Sequence[Table]:
+    """A table of each metric that has values, the steady state, then the drive."""
+    found = [_matrix(view, slug, metric) for view in views(records) for metric in metrics if view.cells(metric)]
+    return (*found, *steady_table(records, slug), *device_table(records, slug))
+
+
+def _matrix(view: View, slug: str, metric: str) -> Table:
+    """A row for each block size and a column for each mix; latencies in the opposite order, as reports have them."""
+    title, scale, digits = _MATRICES[metric]
+    values = view.cells(metric)
+    mixes = list(dict.fromkeys(reads for _, reads in values))
+    sizes = sorted({size for size, _ in values})
+    if metric.startswith("latency"):
+        mixes, sizes = mixes[::-1], sizes[::-1]
+    columns = (
+        Column("block_size", "Block Size", format="text"),
+        *(Column(f"r{reads}", f"{reads}/{100 - reads}", scale, digits, kept=True) for reads in mixes),
+        Column("flags", "Flags", format="text"),
+    )
+    rows = tuple(_matrix_row(view, metric, size, mixes) for size in sizes)
+    name = f"{title} vs. Block Size and R/W Mix %{profile_label(view)}{view.suffix}"
+    return Table(
+        f"{slug}-{metric}{view.slug}".replace("_", "-"), name, columns, rows, notes_of(view), view.flags(metric)
+    )
+
+
+def _matrix_row(view: View, metric: str, size: int, mixes: Sequence[int]) -> dict[str, Scalar | None]:
+    row: dict[str, Scalar | None] = {"block_size": size_name(size)}
+    row |= {f"r{reads}": view.amount(metric, block_size=size, rwmixread=reads) for reads in mixes}
+    return row | {"flags": ", ".join(view.flags(metric, block_size=size))}
+
+
+def profile_label(view: View) -> str:
+    """For titles: the profile, unless it is that of the specification."""
+    profile = view.run(view.phases[0])["profile"]
+    return "" if profile == "pts" else f" ({profile})"
+
+
+def notes_of(view: View) -> tuple[str, ...]:
+    """What was really run; every figure comes from the settings and the records."""
+    notes = dict.fromkeys(note for phase in view.phases for note in _phase_notes(view, phase))
+    size = view.amount("active_range")
+    found = list(notes)
+    if size is not None:
+        found.append(f"Active range: {about_size(round(size))}")
+    if view.left_out:
+        sizes = ", ".join(size_name(one) for one in view.left_out)
+        found.append(f"Left out: {sizes}, smaller than a logical block of the target")
+    return tuple(found)
+
+
+def _phase_notes(view: View, phase: str) -> list[str]:
+    run = view.run(phase)
+    seconds = format_duration(float(run["round_time"]))
+    load = f"{run['numjobs']} jobs with {run['iodepth']} requests each, engine {run['engine']}, direct"
+    where = f"{phase_label(phase)}: " if phase_label(phase) else ""
+    first, last = view.first_round(phase), view.last_round(phase)
+    if run["profile"] == "fast":
+        how = (
+            f"Profile fast: the tracked cells {seconds} a round until steady (rounds {first} to {last}), then each "
+            f"cell once, until its rate settled or {seconds} were over; not comparable with profile pts"
+        )
+    else:
+        how = f"Averages of rounds {first} to {last}, each cell {seconds} a round"
+    notes = [f"{where}{how}; {load}"]
+    if not view.steady(phase):
+        notes.append(f"{where}The steady state was NOT reached: the values still change")
+    method = view.method(phase)
+    purged = "NOT purged" if method == "none" else f"Purged by {method}"
+    notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds")
+    return notes
+
+
+def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
+    """Each dependent variable: reached or not, in which rounds, with which values."""
+    shown = views(records)
+    rows = tuple(_steady_row(view, what) for view in shown for what in view.variables())
+    if not rows:
+        return ()
+    notes = tuple(dict.fromkeys(_rule(view.run(phase)) for view in shown for phase in view.phases))
+    flags = tuple(dict.fromkeys(flag for view in shown for flag in view.flags("steady")))
+    return (Table(f"{slug}-steady-state", "Steady State Information", _STEADY, rows, notes, flags),)
+
+
+def _rule(run: dict[str, Scalar]) -> str:
+    """The rule as it was applied."""
+    return (
+        f"Steady: over {run['window']} rounds, largest minus smallest value at most {run['excursion']:g} % and the "
+        f"change of the fitted line at most {run['slope']:g} % of the average, behind {run['steady_volume']:g} times "
+        f"the active range written since the purge or a fall of the level by half; at most {run['rounds_max']} rounds"
+    )
+
+
+def _steady_row(view: View, what: Variable) -> dict[str, Scalar | None]:
+    values = [value for _, value in view.window(what)]
+    unit = UNITS[what.quantity]
+    return {
+        "point": view.label or None,
+        "phase": phase_label(what.phase) or None,
+        "variable": f"{what.quantity} {cell_label(*what.place)}",
+        "reached": "reached" if view.steady(what.phase) else "NOT reached",
+        "rounds": f"{view.first_round(what.phase)} to {view.last_round(what.phase)}",
+        "values": ", ".join(format_quantity(value, unit, 4) for value in values),
+        "average": format_quantity(sum(values) / len(values), unit, 4) if values else None,
+        "excursion": view.share("window_excursion", what),
+        "slope": view.share("window_slope", what),
+        "written": view.amount("written_volume", phase=what.phase),
+    }

@@ -1,7 +1,0 @@
-"""The fio instrument that the storage benchmarks share: settings, job files, parsers, metrics, tables, figures."""
-
-from asct.sdk.fio.benchmark import FioBenchmark
-from asct.sdk.fio.params import Counts, FioParams
-from asct.sdk.fio.sweep import Patterns, Sizes, SweepBenchmark, SweepParams
-
-__all__ = ["Counts", "FioBenchmark", "FioParams", "Patterns", "Sizes", "SweepBenchmark", "SweepParams"]
