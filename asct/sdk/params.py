@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -44,7 +47,8 @@ class Params(BaseModel):
     """List settings that expand to points: {"iodepth_sweep_steps": "iodepth"}."""
 
     @classmethod
-    def aliases(cls) -> dict[str, str]:
+    @cache
+    def aliases(cls) -> Mapping[str, str]:
         """Every accepted spelling and the setting it means (main names included)."""
         names: dict[str, str] = {}
         for name, info in cls.model_fields.items():
@@ -53,4 +57,4 @@ class Params(BaseModel):
             others = extra.get("aliases", []) if isinstance(extra, dict) else []
             if isinstance(others, list):
                 names.update({str(other): name for other in others})
-        return names
+        return MappingProxyType(names)
