@@ -8,8 +8,7 @@ from typing import Final
 
 from asct.analysis.grid import plain
 from asct.analysis.view import JobView, RepeatView
-from asct.store.model import JobEntry
-from asct.store.telemetry import Reason
+from asct.store.model import JobEntry, Reason
 
 _WORST_FIRST: Final = ("invalid", "noisy")
 

@@ -24,8 +24,8 @@ from asct.planner.model import Job
 from asct.planner.safety import consents_of
 from asct.sdk.guard import Consent, Target, targets_in
 from asct.sdk.step import Output, Step
-from asct.store.audit import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
 from asct.store.documents import load
+from asct.store.model import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
 from asct.values.quantity import format_quantity
 
 Occasion = Literal["preflight", "start", "step"]

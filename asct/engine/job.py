@@ -27,8 +27,7 @@ from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.record import Scalar
-from asct.store.model import JobEntry, Reused
-from asct.store.telemetry import HostVerdict
+from asct.store.model import HostVerdict, JobEntry, Reused
 from asct.values.quantity import format_quantity
 
 Exports = Mapping[str, Mapping[str, Scalar] | None]

@@ -29,8 +29,7 @@ from asct.sdk.params import Params
 from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Kernel, Step
 from asct.store.layout import RunLayout
-from asct.store.model import Command, Status
-from asct.store.telemetry import Telemetry
+from asct.store.model import Command, Status, Telemetry
 
 _MOST_STEPS = 10_000
 """A benchmark that still wants steps after so many would go on for ever."""

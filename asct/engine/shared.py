@@ -12,8 +12,8 @@ from asct.engine.stop import Stop
 from asct.planner.model import ResolvedPlan
 from asct.sdk.record import Scalar
 from asct.store.earlier import EarlierRuns
+from asct.store.model import HostVerdict
 from asct.store.reader import RepeatKey
-from asct.store.telemetry import HostVerdict
 from asct.store.writer import RunWriter
 
 

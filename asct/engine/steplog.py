@@ -18,7 +18,7 @@ from asct.hosts.base import Around
 from asct.sdk.step import Output, Step
 from asct.store.files import writing
 from asct.store.model import Readings, StepNote
-from asct.store.steps import finished_steps, hashes
+from asct.store.reader import finished_steps, hashes
 from asct.store.writer import RunWriter
 
 

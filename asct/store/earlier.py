@@ -10,9 +10,10 @@ from threading import Lock
 
 from asct.errors import StoreError
 from asct.sdk.facts import HostFacts
+from asct.sdk.record import Record
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
 from asct.store.find import list_runs
-from asct.store.model import Command, Record, Run, Status
+from asct.store.model import Command, Run, Status
 from asct.store.reader import RepeatKey, StoredRun, real_folders
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -47,6 +47,19 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
+    """Flush files of `folder`, and the folders from it up to `root`; raises OSError."""
+    for name in names:
+        descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    while folder != root:
+        sync_folder(folder)
+        folder = folder.parent
 
 
 def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None:

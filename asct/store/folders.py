@@ -1,17 +1,20 @@
-"""Making and clearing the folders that runs lie in."""
+"""The folder of a run: made, cleared, locked for one writer, filled with hard links to the files of another run."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.errors import StoreError
-from asct.store.files import is_full, write_error
+from asct.errors import SafetyError, StoreError
+from asct.store.documents import store_error
+from asct.store.files import is_full, write_error, writing
 from asct.store.layout import latest_link, plan_folder, run_id
 from asct.store.model import Run
 
@@ -97,3 +100,72 @@ def link_latest(root: Path) -> Diagnostic | None:
         message = f"{link}: the link to the newest run could not be made: {reason}"
         return Diagnostic("E514", message, hint=f"name this run by its id, {root.name}", severity="warning")
     return None
+
+
+def link_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
+    """Put the regular files below `source` into the folder `target`: as hard links, or as copies where those fail.
+
+    Symbolic links and devices are left out, and the files of `source` itself that are named in `leave_out`. Raises
+    OSError for `target`, and StoreError (E515) for what cannot be read in `source`.
+    """
+    with _reading(source), os.scandir(source) as found:
+        entries = [entry for entry in found if entry.name not in leave_out]
+    for entry in entries:
+        place = target / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            place.mkdir()
+            link_files(Path(entry.path), place)
+        elif entry.is_file(follow_symlinks=False):
+            _link(Path(entry.path), place)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        with _reading(source):
+            stream = source.open("rb")
+        with stream, target.open("xb") as copy:
+            shutil.copyfileobj(stream, copy)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise store_error("E515", f"{path}: cannot be read: {reason}", "check the permissions") from error
+
+
+class RunLock:
+    """Held from `take` to `release`. The file stays: removing it would let two writers hold different inodes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = -1
+
+    def take(self) -> None:
+        """Raises SafetyError (E504) naming the process that holds it."""
+        with writing(self.path):
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(descriptor, 64, 0).decode("ascii", errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            message = f"{self.path.parent}: another asct writes into this run (process {holder})"
+            raise SafetyError(Diagnostic("E504", message, hint="wait for it to end, or stop it")) from None
+        except OSError:  # a file system without locks: one writer is then the user's care
+            os.close(descriptor)
+            return
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Let go; harmless when not held."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

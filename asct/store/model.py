@@ -1,15 +1,12 @@
-"""The documents of a results tree: run.json, status.json and command.json (asct.run/1, asct.status/1, ...)."""
+"""Models of every document in a results tree (asct.run/1, asct.status/1, ...) and of the lines that a kernel prints."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from asct.sdk.record import Record, Scalar
-from asct.store.telemetry import HostVerdict
-
-__all__ = ["Command", "HostEntry", "JobEntry", "Readings", "Record", "Reused", "Run", "Status", "StepNote", "Verdict"]
+from asct.sdk.record import Scalar
 
 PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
 
@@ -179,3 +176,195 @@ class StepNote(_Document):
     files: dict[str, str]
     """Name to SHA-256."""
     around: Readings = Field(default_factory=Readings)
+
+
+class AuditConsent(_Document):
+    """An entry of `safety.destroys` for the host."""
+
+    device: str
+    serial: str
+    overwrite: bool = False
+    reason: str = ""
+
+
+class AuditCheck(_Document):
+    """One look at a target; `ok` null: it could not be seen."""
+
+    path: str
+    name: str
+    ok: bool | None
+    detail: str = ""
+
+
+class AuditRefusal(_Document):
+    """Why a target was not touched."""
+
+    code: str
+    message: str
+
+
+class AuditLook(_Document):
+    """One inspection of the targets on the host: every device and check that the kernel guard reported."""
+
+    at: str
+    occasion: Literal["preflight", "start", "step"]
+    """Before anything is measured on the host, right before the job, or by a step that was refused."""
+    decision: Literal["allowed", "refused"]
+    refusals: list[AuditRefusal] = Field(default_factory=list)
+    devices: list[dict[str, Any]] = Field(default_factory=list)
+    checks: list[AuditCheck] = Field(default_factory=list)
+    raw: str = ""
+    """The folder of what the checks wrote, relative to the run; empty when they were not asked."""
+
+
+class AuditTarget(_Document):
+    """What a job writes to one target, all repeats together."""
+
+    path: str
+    """As the plan names it; empty for temporary files."""
+    planned_bytes: int
+    """At most about so many."""
+    written_bytes: int = 0
+    """By the counters of the drives below it, while this run wrote there."""
+    capacity_bytes: int | None = None
+    drive_writes: float | None = None
+    """`written_bytes` as a share of the capacity."""
+    percentage_used: int | None = None
+    """Of the life of the drive, as it said itself before the job (NVMe, may be above 100)."""
+    begun: bool = False
+    """Whether a step that writes there was started."""
+
+
+class Audit(_Document):
+    """jobs/<host>/<id>/audit.json."""
+
+    schema_: Literal["asct.audit/1"] = Field("asct.audit/1", alias="schema")
+    run: str
+    host: str
+    id: str
+    benchmark: str
+    max_written_bytes: int | None = None
+    consents: list[AuditConsent] = Field(default_factory=list)
+    targets: list[AuditTarget] = Field(default_factory=list)
+    looks: list[AuditLook] = Field(default_factory=list)
+
+
+State = Literal["stable", "noisy", "invalid", "unknown"]
+
+
+class Reason(_Document):
+    """One thing that disturbed: `seen` in `unit` (empty: a number), more than `limit`; `means` says it in words."""
+
+    what: str
+    state: Literal["noisy", "invalid"]
+    seen: float
+    limit: float
+    unit: str
+    means: str
+
+
+class HostVerdict(_Document):
+    """`unknown`: the host could not be read at both ends. The worst reason decides the state."""
+
+    state: State
+    reasons: list[Reason] = Field(default_factory=list)
+
+
+class DriveHealth(_Document):
+    """Of the SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Celsius, minutes."""
+
+    celsius: float
+    critical_warning: int
+    available_spare: int
+    percentage_used: int
+    media_errors: int
+    warning_minutes: int
+    critical_minutes: int
+    throttle_transitions: int
+
+
+class Moment(_Document):
+    """One reading of the host; what is not there is null, or missing from its map.
+
+    `counters` only grow: `ticks_*` are hundredths of a second of all CPUs together (proc(5)), `pressure_*_us` the time
+    in which some task waited (psi.rst), `quota_*` what control groups held back, `heat_throttles` of the CPUs watched.
+    """
+
+    uptime_s: float | None = None
+    load1: float | None = None
+    running: int | None = None
+    online: str | None = None
+    """The CPUs, as the kernel lists them."""
+    clock_source: str | None = None
+    counters: dict[str, int] = Field(default_factory=dict)
+    clock_hz: dict[str, float] = Field(default_factory=dict)
+    """The present clock by frequency policy, of the first and the last one; of an idle CPU it says little."""
+    clock_limit_hz: dict[str, float] = Field(default_factory=dict)
+    governor: dict[str, str] = Field(default_factory=dict)
+    celsius: dict[str, float] = Field(default_factory=dict)
+    critical_celsius: dict[str, float] = Field(default_factory=dict)
+    cooling: dict[str, int] = Field(default_factory=dict)
+    """By how much devices that slow CPUs down to cool them do so; 0: not at all."""
+    drives: dict[str, DriveHealth] = Field(default_factory=dict)
+
+
+class Telemetry(_Document):
+    """jobs/<host>/<id>/<point>/r<k>/telemetry.json.
+
+    `before` is that of the first step, `after` that of the last; `growth` and `elapsed_s` are sums over the steps, so
+    that what happened between them does not count. Shares are parts of 1: of the time of all CPUs (`user`, `system`,
+    `irq`, `idle`, `iowait`), of the time in which they were wanted (`steal`), of the time that passed (`pressure_*`,
+    `quota`). `own_cpu_s` is the CPU time of the programs that measured, `others_cpus` how many CPUs other programs had.
+    """
+
+    schema_: Literal["asct.telemetry/1"] = Field("asct.telemetry/1", alias="schema")
+    verdict: HostVerdict
+    steps: int
+    elapsed_s: float
+    before: Moment
+    after: Moment
+    growth: dict[str, int] = Field(default_factory=dict)
+    shares: dict[str, float] = Field(default_factory=dict)
+    own_cpu_s: float | None = None
+    others_cpus: float | None = None
+    unknown: dict[str, str] = Field(default_factory=dict)
+    """What could not be read, and why."""
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+
+
+class Meta(_Line):
+    """First line: what was built and how it was called. Further fields are the kernel's own."""
+
+    t: Literal["meta"]
+    kernel: str | None = Field(default=None, description="name of the folder in kernels/")
+    abi: int | None = Field(default=None, description="version of this format")
+    compiler: str | None = None
+    flags: str | None = None
+    argv: list[str] | None = None
+
+
+class Ready(_Line):
+    """Set-up is done (memory touched, threads bound); what follows is measured."""
+
+    t: Literal["ready"]
+
+
+class Sample(_Line):
+    """One measurement: raw integers under names that carry the unit (`ns`, `bytes`, `ticks`, `ops`)."""
+
+    t: Literal["sample"]
+
+
+class End(_Line):
+    """Last line. A stream without it is cut off, and the measurement failed."""
+
+    t: Literal["end"]
+    ok: bool
+    error: str | None = Field(default=None, description="why not ok, for people")
+
+
+class StreamLine(RootModel[Annotated[Meta | Ready | Sample | End, Field(discriminator="t")]]):
+    """One line of a kernel's standard output."""

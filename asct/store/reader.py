@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,9 +15,10 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
+from asct.sdk.record import Record
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
 from asct.store.layout import RunLayout, safe_name
-from asct.store.model import Command, Record, Run, Status
+from asct.store.model import Command, Run, Status, StepNote
 
 M = TypeVar("M", bound=BaseModel)
 RepeatKey = tuple[str, str, str, int]
@@ -168,3 +170,27 @@ def readable(root: Path) -> tuple[StoredRun | None, tuple[Diagnostic, ...]]:
         return read_run(root), ()
     except StoreError as error:
         return None, error.diagnostics
+
+
+def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
+    """The steps noted for the repeat in the folder `repeat`, first to last; raises StoreError (E508, E510, E515)."""
+    path = inside(layout.root, layout.relative(layout.steps(repeat)))
+    if not path.exists():
+        return []
+    found = []
+    for number, line in enumerate(read_text(path).split("\n")[:-1], start=1):
+        try:
+            place = f"{path}:{number}"
+            note = validated(StepNote, current(parse_object(line, place), "step", place), place)
+            whole = hashes(inside(layout.root, note.folder), note.files) == note.files
+        except (StoreError, OSError):
+            break
+        if not whole:
+            break
+        found.append(note)
+    return found
+
+
+def hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of each file; raises OSError, and StoreError (E510) for a name that leaves the folder."""
+    return {name: hashlib.sha256(inside(folder, name).read_bytes()).hexdigest() for name in names}

@@ -16,11 +16,8 @@ from asct.resources import folder
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
-from asct.store.audit import Audit
 from asct.store.documents import VERSIONS
-from asct.store.kernel_stream import StreamLine
-from asct.store.model import Command, Run, Status, StepNote
-from asct.store.telemetry import Telemetry
+from asct.store.model import Audit, Command, Run, Status, StepNote, StreamLine, Telemetry
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: dict[str, tuple[type[BaseModel], str]] = {

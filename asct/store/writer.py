@@ -23,14 +23,10 @@ from asct.errors import StoreError
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
-from asct.store.files import LineFile, clear_unfinished, write_atomic, write_error, writing
-from asct.store.folders import given_folder, link_latest, new_folder
+from asct.store.files import LineFile, clear_unfinished, sync_files, write_atomic, write_error, writing
+from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
 from asct.store.layout import RunLayout
-from asct.store.links import link_files
-from asct.store.lock import RunLock
-from asct.store.model import Command, Run, Status, StepNote
-from asct.store.steps import sync_files
-from asct.store.telemetry import Telemetry
+from asct.store.model import Command, Run, Status, StepNote, Telemetry
 
 _RESERVE_BYTES = 128 << 10
 _SYNC_EVERY_S = 0.25

@@ -11,8 +11,7 @@ from asct.analysis.report import build
 from asct.analysis.telemetry import host_remarks, hosts_line, mark_of, meanings, reason_text
 from asct.analysis.view import open_view
 from asct.export import render
-from asct.store.model import JobEntry
-from asct.store.telemetry import Reason
+from asct.store.model import JobEntry, Reason
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
 

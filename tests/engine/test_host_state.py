@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from asct.store.model import Telemetry
 from asct.store.schemas import violations
-from asct.store.telemetry import Telemetry
 from asct.store.verify import verify
 from tests.engine import plant
 from tests.engine.conftest import Lab

@@ -12,8 +12,8 @@ from asct.facts import collect
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import Target, guarded, handle_path
 from asct.sdk.step import Step, Tool
-from asct.store.audit import Audit
 from asct.store.documents import load
+from asct.store.model import Audit
 from asct.toolchain import provide
 from tests.disks.loop import loop_device, throttle
 from tests.engine import plant

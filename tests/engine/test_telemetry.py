@@ -19,8 +19,8 @@ from asct.hosts.around import read_files
 from asct.hosts.base import Around
 from asct.sdk.guard import Target, guarded
 from asct.sdk.step import Output, Step, Tool
+from asct.store.model import Telemetry
 from asct.store.schemas import violations
-from asct.store.telemetry import Telemetry
 from tests.engine import readings
 from tests.engine.readings import reading
 

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
-from asct.store.model import Command, Record, Run, Status
+from asct.sdk.record import Record
+from asct.store.model import Command, Run, Status
 
 TEXT = (
     "`|\\</script></style>--><img src=x onerror=\"window.hacked='img'\"><svg onload=\"window.hacked='svg'\">\n"

@@ -22,8 +22,7 @@ from asct.sdk.facts import (
     ToolFact,
 )  # fmt: skip
 from asct.sdk.record import Record, Stats
-from asct.store.model import Command, HostEntry, JobEntry, Run, Status, Verdict
-from asct.store.telemetry import HostVerdict, Reason
+from asct.store.model import Command, HostEntry, HostVerdict, JobEntry, Reason, Run, Status, Verdict
 from asct.store.writer import RunWriter
 
 HASH = "3f9c2a" + "0" * 58

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from asct.sdk.facts import HostFacts
-from asct.store.model import Record, Run
+from asct.sdk.record import Record
+from asct.store.model import Run
 
 
 def head(**fields: Any) -> Run:

@@ -15,7 +15,7 @@ from asct.instruments.nvme import health_of
 from asct.instruments.watch import Device, device_of
 from asct.sdk.guard import KERNEL
 from asct.sdk.step import Kernel, Output
-from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Telemetry
+from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'
 _BRIEF: Final = f"it took less than {BRIEF_S * 1000:g} ms: what a host counts of its CPUs is too coarse for that"

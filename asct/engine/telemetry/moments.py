@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from asct.facts.gaps import real, whole
-from asct.store.telemetry import Moment
+from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
 """Counters by name and file: of several files only those are compared that were read at both ends."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from asct.instruments.memory.noise import CLOCK_LIMIT, STEAL_LIMIT
-from asct.store.telemetry import DriveHealth, HostVerdict, Moment, Reason
+from asct.store.model import DriveHealth, HostVerdict, Moment, Reason
 from asct.values.cpulist import parse_cpulist
 
 TICKS_A_SECOND: Final = 100
