@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from asct.benchmarks.storage_fio import BENCHMARK
 from asct.instruments.fio import FioParams
-from asct.instruments.fio.allowed import HARMLESS, option_problem
+from asct.instruments.fio.jobfile import HARMLESS, option_problem
 from asct.instruments.fio.sections import sections_of
 from asct.sdk import HostFacts
 from asct.sdk.benchmark import Context

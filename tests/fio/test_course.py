@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from asct.instruments.fio.course import CHANGED, turns
 from asct.instruments.fio.figures import sweep_figures
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import sweep_table
+from asct.instruments.fio.timeline import CHANGED, turns
 from asct.sdk import Heatmap, Line
 from tests.fio.synthetic import point, record, seconds, side
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from asct.instruments.fio.coverage import coverage_of
+from asct.instruments.fio.counters import Window, coverage_of
 from asct.instruments.fio.document import Document, Report
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.window import Window
 from asct.instruments.watch import Sample, Watch
 
 PARAMS = FioParams(duration=2.0, ramp_time=1.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asct.instruments.fio.device_table import device_table
-from asct.instruments.fio.part_table import part_table
+from asct.instruments.fio.devices import device_table
 from asct.instruments.fio.rows import gather
+from asct.instruments.fio.tables import part_table
 from asct.sdk.record import Record, Scalar
 
 DRIVE: dict[str, Scalar] = {"path": "/dev/nvme0n1", "model": "ACME X1", "serial": "S1", "firmware": "2B"}

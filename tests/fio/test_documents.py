@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.instruments.fio.document import Report, read_document
+from asct.instruments.fio.document import Report, merged_seconds, read_document, seconds_of
 from asct.instruments.fio.histogram import merged
-from asct.instruments.fio.seconds import merged_seconds, seconds_of
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from asct.instruments.fio import FioParams
 from asct.instruments.fio.jobfile import job_file, joined_names, refusal
-from asct.instruments.fio.span import span_of
+from asct.instruments.fio.sections import span_of
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a;b", "a#b", "[a]", "$x", "a\\b", " a", "a ", "", "a\x00", "a\tb", "a\x7f"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as DEPTH_SWEEP
-from asct.instruments.fio.limits import limit_note, limits
+from asct.instruments.fio.operating import limit_note, limits
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import sweep_table
 from tests.fio.synthetic import DEPTHS, MIB, PROCESSES, SIZES, drive, point, published, side

@@ -10,11 +10,10 @@ import pytest
 
 from asct.facts.software import options as listed
 from asct.instruments.fio import FioParams
-from asct.instruments.fio.allowed import ENGINE_OPTIONS, HARMLESS
-from asct.instruments.fio.cpus import node_matters, used_cpus
-from asct.instruments.fio.jobfile import job_file
-from asct.instruments.fio.options import section_options
-from asct.instruments.fio.passing import option_of
+from asct.instruments.fio.jobfile import ENGINE_OPTIONS, HARMLESS, job_file
+from asct.instruments.fio.params import option_of
+from asct.instruments.fio.process import section_options
+from asct.instruments.fio.sections import node_matters, used_cpus
 from asct.sdk import HostFacts
 from asct.sdk.facts import Cpu, Node, ToolFact
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.instruments.fio.cpu_load import Row, load_within, read_rows
+from asct.instruments.fio.counters import Row, load_within, read_rows
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import Latency, Quantiles, merged
 from tests.fio.samples import CASES, depth_sample, load

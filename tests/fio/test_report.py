@@ -12,7 +12,7 @@ from asct.analysis.headline import headlines
 from asct.analysis.view import JobView
 from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
-from asct.instruments.fio.course import CHANGED
+from asct.instruments.fio.timeline import CHANGED
 from asct.instruments.fio.verdict import FLAGS
 from asct.registry import Registry
 from asct.sdk import Bars, Line, Measurement, Record

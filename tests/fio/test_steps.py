@@ -9,8 +9,8 @@ import pytest
 
 from asct.benchmarks.storage_fio import BENCHMARK
 from asct.instruments.fio import FioParams
-from asct.instruments.fio.engines import chosen_engine
 from asct.instruments.fio.process import fio_step
+from asct.instruments.fio.sections import chosen_engine
 from asct.sdk import HostFacts, Step
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, Node

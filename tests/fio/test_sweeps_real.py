@@ -14,8 +14,8 @@ import pytest
 from asct.benchmarks.storage_access_pattern_sweep import BENCHMARK as PATTERNS
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as DEPTHS
 from asct.benchmarks.storage_request_size_sweep import BENCHMARK as SIZES
-from asct.instruments.fio.course import CHANGED, turns
 from asct.instruments.fio.rows import gather
+from asct.instruments.fio.timeline import CHANGED, turns
 from asct.sdk import Record, Table
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.guard import Consent

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from asct.instruments.fio import FioParams
-from asct.instruments.fio.parts import part_values
+from asct.instruments.fio.measure import part_values
 from asct.instruments.fio.point import Point, read_point
 from asct.instruments.fio.process import fio_step
 from asct.instruments.watch import Refused

@@ -7,7 +7,7 @@ from typing import Final
 
 from asct.benchmarks.storage_hdd.measure import EDGE_SHARE, QUANTITIES
 from asct.benchmarks.storage_hdd.rows import Index, Place, indexed, places, zone_starts
-from asct.instruments.fio.device_table import device_table
+from asct.instruments.fio.devices import device_table
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import by_point, flags_of, middle, swept_cells, swept_columns

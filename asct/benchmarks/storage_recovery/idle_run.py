@@ -10,12 +10,12 @@ from typing import Final
 from asct.benchmarks.storage_recovery.idle import RECENT, Burst, next_delay, settling_seconds
 from asct.benchmarks.storage_recovery.params import WRITES, RecoveryParams
 from asct.benchmarks.storage_recovery.steady import level_flags, steady_values
+from asct.instruments.fio.counters import window_of
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
-from asct.instruments.fio.window import window_of
 from asct.instruments.qualification.journal import Journal, fio_process
 from asct.instruments.qualification.rounds import phase_steps
 from asct.instruments.qualification.slots import course_of, joined, slot_of

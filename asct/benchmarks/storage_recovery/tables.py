@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
-from asct.instruments.fio.device_table import device_table
+from asct.instruments.fio.devices import device_table
 from asct.instruments.qualification.phase import size_name
 from asct.instruments.qualification.responses import PERCENTILES
 from asct.sdk.figure import Column, Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from asct.instruments.fio.device_table import device_table
+from asct.instruments.fio.devices import device_table
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle, swept_cells, swept_columns

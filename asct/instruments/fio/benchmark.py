@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Final, TypeVar
+from typing import Annotated, ClassVar, Final, TypeVar
+
+from pydantic import BeforeValidator
 
 from asct.instruments.fio.contradictions import contradictions
-from asct.instruments.fio.cpus import node_matters
 from asct.instruments.fio.figures import sweep_figures
 from asct.instruments.fio.measure import measure
 from asct.instruments.fio.metrics import METRICS
-from asct.instruments.fio.params import SCRATCH_NAME, FioParams
+from asct.instruments.fio.operating import BOUND_METRIC
+from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
 from asct.instruments.fio.process import layout_steps, point_steps, scratch_bytes
-from asct.instruments.fio.sections import sections_of, writes
+from asct.instruments.fio.sections import node_matters, sections_of, writes
 from asct.instruments.fio.tables import sweep_table
 from asct.instruments.fio.verdict import FLAGS
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.guard import KERNEL
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs, Scratch
+from asct.sdk.params import Duration, Size, listed, setting
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
@@ -109,3 +112,45 @@ def _estimated_writes(params: FioParams) -> int:
     if params.io_size is not None:
         return round(params.io_size * share)
     return round((params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S * share)
+
+
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
+"""A list of sizes; `4K,8K` as text."""
+Patterns = Annotated[tuple[AccessPattern, ...], BeforeValidator(listed)]
+"""A list of access patterns; `read,write` as text."""
+
+
+class SweepParams(FioParams):
+    """The shared settings, and the latency that a drive is to keep."""
+
+    latency_bound: Duration | None = setting(
+        None,
+        "Bound of the 99th percentile for the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
+        aliases=("latency_slo",),
+        gt=0,
+    )
+
+
+S = TypeVar("S", bound=SweepParams)
+
+
+class SweepBenchmark(FioBenchmark[S]):
+    """A benchmark that sweeps `axis`."""
+
+    keywords = ("storage", "dsweep", "io")
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        *METRICS,
+        Metric(BOUND_METRIC, "s", "neither", "The setting latency_bound, where it was set", comparable=False),
+    )
+    highlights = (
+        Highlight("bandwidth", "Highest bandwidth"),
+        Highlight("iops", "Most requests per second"),
+        Highlight("latency", "Lowest mean latency"),
+        Highlight("clat_p99", "Lowest 99th percentile"),
+    )
+
+    def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        """The values of the point; the bound goes with them, since tables are made of records alone."""
+        found = super().parse(params, outputs, facts)
+        bound = params.latency_bound
+        return found if bound is None else (*found, Measurement(BOUND_METRIC, bound))

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from asct.instruments.fio.allowed import problems
-from asct.instruments.fio.jobfile import refusal
-from asct.instruments.fio.params import SYNCHRONOUS, FioParams
-from asct.instruments.fio.passing import option_of
-from asct.instruments.fio.sections import sections_of
-from asct.instruments.fio.span import slice_bytes
+from asct.instruments.fio.jobfile import problems, refusal
+from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
+from asct.instruments.fio.sections import sections_of, slice_bytes
 from asct.values.size import format_size
 
 MAX_SCRATCH_BYTES: Final = 64 * 2**30

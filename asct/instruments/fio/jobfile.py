@@ -1,13 +1,13 @@
-"""Job files of fio. fio's reader has no quoting: what it would misread is refused here.
+r"""Job files of fio. fio's reader has no quoting: what it would misread is refused here.
 
-fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, drops spaces at both ends, reads `\\:` in a file name as
+fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, drops spaces at both ends, reads `\:` in a file name as
 a colon that separates nothing, and starts a section at `[` (fio documentation, "Job file format"; tried with 3.33).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from asct.sdk.record import Scalar
@@ -71,3 +71,78 @@ def _check(value: str) -> None:
     reason = refusal(value)
     if reason:
         raise ValueError(f"{reason} cannot stand in a job file of fio")
+
+
+# fio runs commands (`exec_prerun`), loads libraries (`ioengine=external:`), reads and writes any file (`write_iolog`,
+# `mem=mmap:`), changes the host (`ioscheduler`, `cgroup`) and names its targets by a dozen options, and newer
+# versions add to that. So this is a list of what is known to do no more than shape the requests; everything else is
+# refused.
+
+
+HARMLESS: Final = frozenset({
+    "atomic", "bs_unaligned", "bsrange", "clocksource", "cmdprio", "cmdprio_bssplit", "cmdprio_class",
+    "cmdprio_percentage", "dedupe_global", "dedupe_mode", "dedupe_working_set_percentage", "do_verify",
+    "experimental_verify", "fadvise_hint", "file_service_type", "force_async", "fsync_on_close", "hipri_percentage",
+    "ignore_zone_limits", "invalidate", "latency_run", "libaio_vectored", "max_latency", "mem", "nowait",
+    "number_ios", "offset_align", "rate_cycle", "rate_ignore_thinktime", "rate_iops_min", "rate_min",
+    "read_beyond_wp", "rw_sequencer", "serialize_overlap", "sprandom",
+    "sqthread_poll_cpu", "sync_file_range", "thinktime_blocks_type", "thinktime_iotime", "thp",
+    "uncached", "userspace_reap", "verify_async", "verify_backlog_batch", "verify_fatal", "verify_header_seed",
+    "verify_offset", "verify_write_sequence", "write_barrier", "write_hint", "zone_reset_frequency",
+    "zone_reset_threshold", "zonecapacity",
+})  # fmt: skip
+"""Options of fio 3.30 to 3.42 (HOWTO) that only shape the requests, by fio's main names."""
+ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "io_uring": frozenset({"force_async", "nowait", "sqthread_poll_cpu", "uncached", "cmdprio", "cmdprio_bssplit",
+                           "cmdprio_class", "cmdprio_percentage"}),
+    "libaio": frozenset({"cmdprio", "cmdprio_bssplit", "cmdprio_class", "cmdprio_percentage", "libaio_vectored",
+                         "nowait", "userspace_reap"}),
+    "pvsync2": frozenset({"hipri_percentage", "nowait", "uncached"}),
+    "mmap": frozenset({"thp"}),
+}  # fmt: skip
+"""Of these, the ones that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
+_VALUE: Final = re.compile(r"[A-Za-z0-9_.,:%+/-]*")
+_MEMORY: Final = frozenset({"malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge"})
+_UNSAFE: Final = re.compile(r"^/|:/|\.\.")
+
+
+def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:
+    """What is wrong with an option, as the end of a sentence that begins with its name; empty when it may stand.
+
+    `settings` maps fio's names to the settings of asct that stand for them.
+    """
+    if name in settings:
+        return f"is the setting `{settings[name]}` of asct; write it there"
+    if name not in HARMLESS:
+        return (
+            "is not among the options that are known to only shape the requests; it could name files, run commands "
+            "or change the host, or asct sets it itself: leave it out (`asct explain storage-fio` lists them)"
+        )
+    return value_problem(name, written(value))
+
+
+def value_problem(name: str, value: str) -> str:
+    """What is wrong with the value of an option that may stand; empty for nothing."""
+    reason = refusal(value)
+    if reason:
+        return f"has {reason}, which a job file of fio cannot hold"
+    if not _VALUE.fullmatch(value) or _UNSAFE.search(value):
+        return f"has the value `{value}`, which may name a file; write letters, digits and . , : % + - only"
+    if name in ("mem", "iomem") and value not in _MEMORY:
+        return f"has the value `{value}`; write one of {', '.join(sorted(_MEMORY))}"
+    return ""
+
+
+def problems(options: Mapping[str, Scalar], settings: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each option that may not stand."""
+    for name, value in options.items():
+        problem = option_problem(name, value, settings)
+        if problem:
+            yield f"`{name}` {problem}"
+
+
+def unknown_options(names: Mapping[str, object], engine: str, known: frozenset[str]) -> list[str]:
+    """The options that the fio of a host does not have. `known` is what it lists: `name`, or `engine.name`."""
+    if not known:
+        return []
+    return [name for name in names if name not in known and f"{engine}.{name}" not in known]

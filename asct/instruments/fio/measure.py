@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from asct.instruments.fio.counters import FIELDS, device_change, host_cpu_ns, program_cpu_ns
 from asct.instruments.fio.devices import device_values
-from asct.instruments.fio.engines import chosen_engine
-from asct.instruments.fio.histogram import NS, Latency, Quantiles
+from asct.instruments.fio.document import DIRECTIONS, Second, merged_seconds
+from asct.instruments.fio.histogram import NS, Latency, Quantiles, merged
 from asct.instruments.fio.metrics import CONTEXT, LATENCIES, PERCENTILES, percentiles_of
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.parts import part_values
 from asct.instruments.fio.point import Point, Side, read_point
-from asct.instruments.fio.seconds import Second, merged_seconds
-from asct.instruments.fio.sections import job_count, sections_of
+from asct.instruments.fio.sections import chosen_engine, job_count, sections_of
 from asct.instruments.fio.verdict import cpu_flags
-from asct.instruments.fio.window import host_cpu_ns, program_cpu_ns
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
@@ -119,3 +117,43 @@ def second_values(seconds: Sequence[Second]) -> Iterator[Measurement]:
         for octave, number in quantiles.octaves().items():
             share = 100.0 * number / quantiles.n
             yield Measurement("second_share", share, at | {"latency": 2**octave * NS}, detail=True)
+
+
+def part_values(point: Point) -> Iterator[Measurement]:
+    """Nothing for a point of one section and one target: that is the point itself."""
+    if len({job.name for job in point.document.jobs}) > 1:
+        yield from _sections(point)
+    if len(point.watch.before) > 1:
+        yield from _targets(point)
+
+
+def _sections(point: Point) -> Iterator[Measurement]:
+    for name in dict.fromkeys(job.name for job in point.document.jobs):
+        jobs = [job for job in point.document.jobs if job.name == name]
+        for direction in DIRECTIONS:
+            parts = [job.directions[direction] for job in jobs if direction in job.directions]
+            seconds = max((part.runtime_ms for part in parts), default=0) / 1000.0
+            if not seconds:
+                continue
+            at: dict[str, Scalar] = {"section": name, "direction": direction}
+            yield Measurement("section_iops", sum(part.ios for part in parts) / seconds, at, flags=point.flags)
+            yield Measurement(
+                "section_bandwidth", sum(part.io_bytes for part in parts) / seconds, at, flags=point.flags
+            )
+            latency = merged(part.clat for part in parts)
+            if latency is None:
+                continue
+            yield Measurement("section_latency", latency.mean_ns * NS, at, flags=point.flags)
+            p99 = latency.percentile_ns(99.0)
+            if p99 is not None:
+                yield Measurement("section_clat_p99", p99 * NS, at, flags=point.flags)
+
+
+def _targets(point: Point) -> Iterator[Measurement]:
+    window = point.window
+    for index, device in enumerate(point.watch.before):
+        for direction in (name for name in DIRECTIONS if name in point.sides):
+            moved = device_change(point.watch.samples, FIELDS[direction], window.start_ns, window.end_ns, index)
+            if moved is not None and window.seconds > 0:
+                at: dict[str, Scalar] = {"path": device.path, "direction": direction}
+                yield Measurement("target_bandwidth", moved / window.seconds, at, flags=point.flags)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.instruments.fio.cpu_load import KINDS
+from asct.instruments.fio.counters import KINDS
 from asct.instruments.fio.devices import IDENTITY
-from asct.instruments.fio.parts import PART_METRICS
+from asct.instruments.fio.document import DIRECTIONS
 from asct.sdk.metric import Metric, Unit
 
 PERCENTILES: Final = {
@@ -119,6 +119,21 @@ def _devices() -> tuple[Metric, ...]:
 
 DEVICE_METRICS: Final = _devices()
 """What is said of a target: `asct.instruments.fio.devices` makes the values."""
+
+_SECTION: Final[dict[str, tuple[str, ...] | None]] = {"section": None, "direction": DIRECTIONS}
+PART_METRICS: Final = (
+    Metric("section_iops", "ops/s", "higher", "Requests per second of one section of the job file", _SECTION),
+    Metric("section_bandwidth", "B/s", "higher", "Bytes per second of one section of the job file", _SECTION),
+    Metric("section_latency", "s", "lower", "Mean completion latency of one section of the job file", _SECTION),
+    Metric("section_clat_p99", "s", "lower", "99 % of the section's requests took at most this", _SECTION),
+    Metric(
+        "target_bandwidth",
+        "B/s",
+        "higher",
+        "Bytes per second of one of several targets, by the counters of its drive",
+        {"path": None, "direction": DIRECTIONS},
+    ),
+)
 
 METRICS: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),

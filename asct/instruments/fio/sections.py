@@ -7,15 +7,19 @@ sections run at the same time on the same targets.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import ValidationError
 
-from asct.instruments.fio.allowed import option_problem
-from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.jobfile import option_problem
+from asct.instruments.fio.params import SYNCHRONOUS, FioParams
+from asct.sdk.facts import HostFacts
 from asct.sdk.record import Scalar
+from asct.values.cpulist import parse_cpulist
 
 ONE: Final = "point"
 _SECTION: Final = re.compile(r"\[([A-Za-z0-9][A-Za-z0-9._-]*)\]")
@@ -102,3 +106,93 @@ def writes(params: FioParams) -> bool:
 def job_count(params: FioParams) -> int:
     """Jobs of all sections."""
     return sum(section.numjobs for _, section in sections_of(params))
+
+
+def chosen_engine(params: FioParams, facts: HostFacts) -> str:
+    """The engine of the settings, or for `auto` the first of io_uring, libaio, psync that fio and the kernel have.
+
+    `facts.tools["fio"].features` are the engines fio was built with. If they are not known, libaio is taken: fio on
+    Linux has it unless left out on purpose.
+    """
+    if params.engine != "auto":
+        return params.engine
+    tool = facts.tools.get("fio")
+    features = tool.features if tool else []
+    if facts.io_uring and (not features or "io_uring" in features):
+        return "io_uring"
+    return "libaio" if not features or "libaio" in features else "psync"
+
+
+def effective_depth(params: FioParams, facts: HostFacts) -> int:
+    """Requests that the engines can keep in flight, all jobs of all sections together."""
+    return sum(
+        section.numjobs if chosen_engine(section, facts) in SYNCHRONOUS else section.requested_depth
+        for _, section in sections_of(params)
+    )
+
+
+def depth_is_lost(params: FioParams, facts: HostFacts) -> bool:
+    """Whether an engine keeps fewer requests in flight than the settings ask for."""
+    return effective_depth(params, facts) < sum(section.requested_depth for _, section in sections_of(params))
+
+
+def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> tuple[int, ...]:
+    """The CPUs in ascending order; empty when the jobs are not bound (`all`, or a host whose CPUs are not known).
+
+    `auto` takes as many as there are jobs, from the end, where fewer interrupts and daemons run than on the first ones:
+    those of the drive's NUMA node when it has enough, else of all that the account may use.
+    """
+    if params.cpus == "all":
+        return ()
+    if params.cpus != "auto":
+        return tuple(parse_cpulist(params.cpus))
+    allowed = sorted(facts.cpu.allowed or facts.cpu.online)
+    near = [cpu for one in facts.nodes if one.id == node for cpu in sorted(one.cpus) if cpu in allowed]
+    jobs = job_count(params)
+    return tuple((near if len(near) >= jobs else allowed)[-jobs:])
+
+
+def node_matters(params: FioParams, facts: HostFacts) -> bool:
+    """Whether the place of the drive decides which CPUs are taken."""
+    return params.cpus == "auto" and sum(1 for node in facts.nodes if node.cpus) > 1
+
+
+# Random patterns: every job draws from the whole span, from a random sequence of its own. Sequential patterns: the
+# span is cut into one slice per job. Without that every job walks the same offsets, and the second reader is served
+# from the cache of the drive (fio issue 1501).
+
+
+_PAGE: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """fio's `size` and `offset_increment` as plain byte counts or percentages; None leaves the option out."""
+
+    size: str | None = None
+    offset_increment: str | None = None
+
+
+def span_of(params: FioParams) -> Span:
+    """The part of the target for each job. Settings that pass `contradictions` never give an empty slice."""
+    total = params.span_bytes
+    if not params.sequential or params.numjobs == 1:
+        return Span(None if total is None else str(total))
+    if total is None:
+        share = f"{100 // params.numjobs}%"
+        return Span(share, share)
+    files = max(1, len(params.file_names))
+    increment = slice_bytes(params, total)
+    return Span(str(increment * files), str(increment))
+
+
+def slice_bytes(params: FioParams, total: int) -> int:
+    """Bytes of each file that one of several sequential jobs works on: whole requests on whole pages, possibly 0."""
+    grain = math.lcm(params.block_size, _PAGE)
+    files = max(1, len(params.file_names))
+    return total // files // params.numjobs // grain * grain
+
+
+def job_bytes(params: FioParams, total: int) -> int:
+    """The share of one job in `total` bytes of requests: whole requests, rounded up."""
+    return -(-total // params.numjobs // params.block_size) * params.block_size

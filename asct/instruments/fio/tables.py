@@ -7,18 +7,112 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
-from asct.instruments.fio.course import CHANGED, Turn, change_note, changes_table, turns
-from asct.instruments.fio.device_table import device_table
-from asct.instruments.fio.limits import limit_note, limits
+from asct.instruments.fio.devices import device_table
 from asct.instruments.fio.metrics import CONTEXT
-from asct.instruments.fio.operating_table import curves, operating_table
-from asct.instruments.fio.part_table import part_table
-from asct.instruments.fio.patterns import pattern_table
+from asct.instruments.fio.operating import curves, limit_note, limits, operating_table
 from asct.instruments.fio.rows import AXIS_TITLES, SIZES, Row, gather, grouped, place, shown, swept_names, varying
+from asct.instruments.fio.timeline import CHANGED, Turn, change_note, changes_table, turns
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 
 _US: Final = 1e-6
+_COLUMNS: Final = (
+    Column("point", "Point", format="text"),
+    Column("part", "Part", format="text"),
+    Column("direction", "Direction", format="text"),
+    Column("iops", "Thruput (kops)", 1e3),
+    Column("bandwidth", "BW (MB/s)", 1e6),
+    Column("latency", "Lat. (us)", _US, help="mean completion latency"),
+    Column("clat_p99", "p99 (us)", _US),
+)
+_KINDS: Final = {"section": "section", "target": "path"}
+"""How the metrics of a part begin, and the coordinate that names the part."""
+_NOTE: Final = "Sections by fio's account, targets by the counters of their drives; the mean over the repeats"
+
+
+def part_table(rows: Sequence[Row], names: Sequence[str], slug: str) -> Sequence[Table]:
+    """A row for each part and direction of each point; nothing where points are not made of parts."""
+    cells = [line for row in rows for line in _lines(row, names)]
+    return (Table(f"{slug}-parts", "Sections and targets", _COLUMNS, tuple(cells), (_NOTE,)),) if cells else ()
+
+
+def _lines(row: Row, names: Sequence[str]) -> list[dict[str, Scalar | None]]:
+    label = place(row, [name for name in names if name in row.swept]) or None
+    found: dict[tuple[str, Scalar, Scalar], dict[str, list[Record]]] = {}
+    for metric, records in row.samples.items():
+        kind, _, quantity = metric.partition("_")
+        for record in records if kind in _KINDS else []:
+            key = (kind, record.coords[_KINDS[kind]], record.coords["direction"])
+            found.setdefault(key, {}).setdefault(quantity, []).append(record)
+    return [
+        {column.key: None for column in _COLUMNS}
+        | {"point": label, "part": part, "direction": direction}
+        | {name: sum(one.value for one in values) / len(values) for name, values in quantities.items()}
+        for (_, part, direction), quantities in found.items()
+    ]
+
+
+_PAIRS: Final = (
+    ("writes against reads, sequential", "write", "read"),
+    ("writes against reads, random", "randwrite", "randread"),
+    ("random against sequential reads", "randread", "read"),
+    ("random against sequential writes", "randwrite", "write"),
+    ("mixed against reads, sequential", "rw", "read"),
+    ("mixed against reads, random", "randrw", "randread"),
+)
+_QUANTITIES: Final = {"rate": "iops", "latency": "latency", "tail": "clat_p99"}
+
+
+def pattern_table(rows: Sequence[Row], label: str, slug: str) -> Table | None:
+    """Ratios between the patterns among `rows`, which differ in `rw` alone; None when none of the pairs is there."""
+    by_word = {str(row.setting("rw")): row for row in rows}
+    found = [
+        _pattern_cells(name, by_word[first], by_word[second])
+        for name, first, second in _PAIRS
+        if first in by_word and second in by_word
+    ]
+    if not found:
+        return None
+    columns = (
+        Column("compared", "Compared", format="text"),
+        Column("rate", "Rate (x)", digits=2),
+        Column("rate_range", "Rate over repeats (x)", format="text"),
+        Column("latency", "Mean latency (x)", digits=2),
+        Column("tail", "p99 (x)", digits=2),
+        Column("reads", "Reads in the mix (%)"),
+    )
+    notes = ["Each figure is that of the first divided by that of the second; latency is that of completion"]
+    if any(row.doubtful for row in rows):
+        notes.append("Some of these points cannot be trusted: see the flags of their rows")
+    title = "Access patterns against one another" + (f", {label}" if label else "")
+    return Table(f"{slug}-patterns", title, columns, tuple(found), tuple(notes))
+
+
+def _pattern_cells(name: str, first: Row, second: Row) -> dict[str, Scalar | None]:
+    cells: dict[str, Scalar | None] = {"compared": name, "reads": _reads(first)}
+    cells |= {key: _ratio(first.value(metric), second.value(metric)) for key, metric in _QUANTITIES.items()}
+    cells["rate_range"] = _range(first, second)
+    return cells
+
+
+def _range(first: Row, second: Row) -> str | None:
+    """The lowest and highest ratio that the repeats allow."""
+    (low, high), (least, most) = first.interval("iops"), second.interval("iops")
+    if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
+        return None
+    ends = (_ratio(low, most), _ratio(high, least))
+    return None if None in ends else " to ".join(f"{end:.2f}" for end in ends if end is not None)
+
+
+def _reads(row: Row) -> float | None:
+    reads, writes = row.value("read_ios"), row.value("write_ios")
+    return None if reads is None or writes is None else 100.0 * reads / (reads + writes)
+
+
+def _ratio(value: float | None, by: float | None) -> float | None:
+    return value / by if value is not None and by else None
+
+
 _RATES: Final = (
     Column("read_bandwidth", "Read BW (MB/s)", 1e6),
     Column("write_bandwidth", "Write BW (MB/s)", 1e6),

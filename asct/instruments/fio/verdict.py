@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.fio.coverage import Coverage, coverage_of
-from asct.instruments.fio.cpu_load import ENOUGH_ROWS, CpuLoad
+from asct.instruments.fio.counters import ENOUGH_ROWS, Coverage, CpuLoad, Window, coverage_of
 from asct.instruments.fio.document import Document, JobResult
-from asct.instruments.fio.engines import chosen_engine, depth_is_lost, effective_depth
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams
-from asct.instruments.fio.sections import sections_of
-from asct.instruments.fio.window import Window
+from asct.instruments.fio.sections import chosen_engine, depth_is_lost, effective_depth, sections_of
 from asct.instruments.nvme import throttled
 from asct.instruments.watch import Device, Watch
 from asct.sdk.facts import HostFacts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from asct.instruments.fio.engines import chosen_engine
 from asct.instruments.fio.histogram import NS, Latency, merged
 from asct.instruments.fio.point import Point
+from asct.instruments.fio.sections import chosen_engine
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
 from asct.instruments.qualification.history import History, Verdict
 from asct.instruments.qualification.journal import Journal, Summary

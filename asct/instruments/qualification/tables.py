@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from asct.instruments.fio.device_table import device_table
+from asct.instruments.fio.devices import device_table
 from asct.instruments.qualification.phase import cell_label, size_name
 from asct.instruments.qualification.view import Variable, View, phase_label, views
 from asct.sdk.figure import Column, Table

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from asct.instruments.fio.rows import Row, label, place, varying
-from asct.instruments.fio.views import MOST_SERIES, sample, slug_of
+from asct.instruments.fio.rows import MOST_SERIES, Row, label, place, sample, slug_of, varying
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.statistics.changepoint import SHORTEST, changes

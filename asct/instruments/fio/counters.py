@@ -1,0 +1,263 @@
+"""Read mpstat's JSON (sysstat 12) and average the part that lies inside fio's run.
+
+mpstat stamps each row with the whole second it ended in, so a row of 12:00:07 covers an interval (1 s, more in long
+runs) that ends somewhere in 12:00:07. The rows are percentages of time: of all online CPUs, and of those that the jobs
+are bound to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import Any, Final
+
+from asct.instruments.fio.document import Document, Report, count
+from asct.instruments.fio.params import FioParams
+from asct.instruments.watch import Sample, Watch
+
+# mpstat stamps each row with the whole second it ended in, so a row of 12:00:07 covers an interval (1 s, more in long
+# runs) that ends somewhere in 12:00:07. The rows are percentages of time: of all online CPUs, and of those that the
+# jobs are bound to.
+
+
+KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
+ENOUGH_ROWS: Final = 3
+_BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
+"""What a job cannot have; a CPU that the hypervisor gave to others is as little there as one that works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interval: percent of time by kind, of all online CPUs and of those in use, and the busiest of the latter."""
+
+    second: int
+    load: Mapping[str, float]
+    used: Mapping[str, float]
+    busiest: float
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLoad:
+    """The mean over `rows` rows."""
+
+    load: Mapping[str, float]
+    used: Mapping[str, float]
+    busiest: float
+    rows: int
+
+
+def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[Row]:
+    """The rows of `mpstat -o JSON -P ALL` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
+
+    `used` are the CPUs in use; empty: all of them. Raises ValueError for anything else (mpstat leaves an unfinished
+    document when it is not ended by SIGINT, or within its first second).
+    """
+    try:
+        host = json.loads(text)["sysstat"]["hosts"][0]
+        day = datetime.fromisoformat(host["date"]).replace(tzinfo=UTC)
+        rows: list[Row] = []
+        for sample in host["statistics"]:
+            if "cpu-load" not in sample:
+                continue
+            moment = day + _time_of_day(sample["timestamp"])
+            if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start
+                day, moment = day + timedelta(days=1), moment + timedelta(days=1)
+            rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"not a whole JSON document of mpstat: {error!r}") from None
+    return rows
+
+
+def _time_of_day(text: str) -> timedelta:
+    moment = datetime.strptime(text, "%H:%M:%S").replace(tzinfo=UTC)
+    return timedelta(hours=moment.hour, minutes=moment.minute, seconds=moment.second)
+
+
+def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> Row:
+    together = next((cpu for cpu in cpus if cpu["cpu"] == "all"), {})
+    single = [cpu for cpu in cpus if cpu["cpu"] != "all" and (not used or cpu["cpu"] in used)]
+    return Row(
+        second=second,
+        load={kind: float(together[kind]) for kind in KINDS},
+        used={kind: sum(float(cpu[kind]) for cpu in single) / len(single) for kind in KINDS} if single else {},
+        busiest=max((sum(float(cpu.get(kind, 0.0)) for kind in _BUSY) for cpu in single), default=0.0),
+    )
+
+
+def load_within(rows: Sequence[Row], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
+    """The mean of the rows inside the window, or of the nearest row if none fits; None without any overlap.
+
+    Rows that surely lie inside are taken when there are ENOUGH_ROWS of them. In a short run the fraction of the second
+    is assumed to be one half.
+    """
+    chosen = [row for row in rows if row.second - interval_s >= start_s and row.second + 1 <= end_s]
+    if len(chosen) < ENOUGH_ROWS:
+        chosen = [row for row in rows if row.second + 0.5 - interval_s >= start_s and row.second + 0.5 <= end_s]
+    if not chosen:
+        nearest = max(rows, key=lambda row: _overlap(row, start_s, end_s, interval_s), default=None)
+        if nearest is None or _overlap(nearest, start_s, end_s, interval_s) <= 0:
+            return None
+        chosen = [nearest]
+    count = len(chosen)
+    return CpuLoad(
+        load={kind: sum(row.load[kind] for row in chosen) / count for kind in KINDS},
+        used={kind: sum(row.used[kind] for row in chosen) / count for kind in chosen[0].used},
+        busiest=sum(row.busiest for row in chosen) / count,
+        rows=count,
+    )
+
+
+def _overlap(row: Row, start_s: float, end_s: float, interval_s: int) -> float:
+    """Seconds of the row inside the window, its fraction of a second assumed to be one half."""
+    return min(row.second + 0.5, end_s) - max(row.second + 0.5 - interval_s, start_s)
+
+
+_STEADY_NS: Final = 100_000_000
+"""The clock of the day may be slewed by this much in a run; more, and it was set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The measured time (without fio's start and the ramp) by the monotonic clock.
+
+    `real_offset_ns` added to it gives the clock of the day, None when that was set during the run.
+    """
+
+    start_ns: float
+    end_ns: float
+    real_offset_ns: float | None
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return (self.end_ns - self.start_ns) * 1e-9
+
+
+def window_of(document: Document, watch: Watch) -> Window:
+    """It ends with fio's last report, whose stamp is of the clock of the day, or with fio when that clock was set."""
+    longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
+    offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
+    offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None
+    end = float(watch.ended_ns)
+    if offset is not None and watch.started_ns < document.ended_s * 1e9 - offset <= watch.ended_ns + _STEADY_NS:
+        end = min(end, document.ended_s * 1e9 - offset)
+    return Window(max(end - longest_ns, float(watch.started_ns)), end, offset)
+
+
+def program_cpu_ns(watch: Watch, window: Window) -> float | None:
+    """CPU time of fio and the threads that work for it; None where it was not counted."""
+    return _change([(one.mono_ns, one.program_cpu_ns) for one in watch.samples], window.start_ns, window.end_ns)
+
+
+def host_cpu_ns(watch: Watch, window: Window) -> float | None:
+    """CPU time of the whole host; None where it was not counted."""
+    return _change([(one.mono_ns, one.host_cpu_ns) for one in watch.samples], window.start_ns, window.end_ns)
+
+
+def device_change(
+    samples: Sequence[Sample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
+) -> float | None:
+    """How much the given counters rose, of one target or all together; None where a drive has none."""
+    return _change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
+
+
+def _sum(sample: Sample, fields: Sequence[int], target: int | None) -> int | None:
+    chosen = sample.devices if target is None else sample.devices[target : target + 1]
+    rows = [row for row in chosen if row is not None]
+    return sum(row[field] for row in rows for field in fields) if len(rows) == len(chosen) > 0 else None
+
+
+def _change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
+    known = [(moment, value) for moment, value in series if value is not None]
+    if len(known) < 2 or len(known) < len(series):
+        return None
+    return _at(known, end_ns) - _at(known, start_ns)
+
+
+def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
+    """The counter at a moment: a straight line between the samples, and what the outermost ones say outside them."""
+    before = series[0]
+    for after in series:
+        if after[0] >= moment:
+            span = after[0] - before[0]
+            share = max(0.0, (moment - before[0]) / span) if span else 1.0
+            return before[1] + min(share, 1.0) * (after[1] - before[1])
+        before = after
+    return float(before[1])
+
+
+# A sparse file, one that was never written, and the page cache give figures that no drive had a part in. Counters of
+# the drives below the targets show it: their bytes are those of fio within a few percent when all is right.
+
+
+TOLERANCE: Final = 0.02
+_EDGE_S: Final = 0.02
+"""How far the moment that a report tells of may be from its stamp on an idle host."""
+FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
+"""Places of read_bytes, write_bytes and discard_bytes in a sample of guard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """`ratio` is the drives' bytes over fio's; None where `why` says what keeps it from being told: `buffered`,
+    `no-drive`, `clock`, or `foreign` (then the ratio is kept). `uncertainty` is that of the moments compared."""
+
+    ratio: float | None
+    why: str = ""
+    uncertainty: float = 0.0
+
+    @property
+    def missing(self) -> bool:
+        """The drive did less than fio says."""
+        return self.ratio is not None and self.ratio < 1.0 - TOLERANCE - self.uncertainty
+
+
+def coverage_of(params: FioParams, document: Document, watch: Watch, window: Window) -> Coverage:
+    """Without a ramp the whole run is compared, to the byte; with one, the time between two reports after it."""
+    if not params.direct:
+        return Coverage(None, "buffered")
+    sides = sorted({name for job in document.jobs for name in job.directions})
+    fields = [field for name in sides for field in FIELDS[name]]
+    if params.ramp_time <= 0:
+        done = sum(part.io_bytes for job in document.jobs for part in job.directions.values())
+        seen = device_change(watch.samples, fields, float("-inf"), float("inf"))
+        found = _coverage(seen, done, 0.0)
+    else:
+        found = _between_reports(document.reports, watch, window, sides, fields)
+    if found.ratio is not None and found.ratio > 1.0 + TOLERANCE + found.uncertainty:
+        return Coverage(found.ratio, "foreign", found.uncertainty)
+    return found
+
+
+def _between_reports(
+    reports: Sequence[Report], watch: Watch, window: Window, sides: Sequence[str], fields: Sequence[int]
+) -> Coverage:
+    if window.real_offset_ns is None:
+        return Coverage(None, "clock")
+    running = reports[:-1] if len(reports) > 2 else reports
+    first, last = running[0], running[-1]
+    seconds = (last.stamp_ms - first.stamp_ms) / 1000.0
+    done = _bytes(last, sides) - _bytes(first, sides)
+    if seconds <= 4 * _EDGE_S or done <= 0:
+        return Coverage(None, "clock")
+    start, end = (one.stamp_ms * 1e6 - window.real_offset_ns for one in (first, last))
+    edge = _EDGE_S + _lateness_s(watch.samples)
+    return _coverage(device_change(watch.samples, fields, start, end), done, 2 * edge / seconds)
+
+
+def _lateness_s(samples: Sequence[Sample]) -> float:
+    """How much later than usual guard came to take a sample: on a busy host fio's reports are late by as much."""
+    gaps = [(later.mono_ns - one.mono_ns) / 1e9 for one, later in pairwise(samples)]
+    return max(gaps) - median(gaps) if gaps else 0.0
+
+
+def _bytes(report: Report, sides: Sequence[str]) -> int:
+    return sum(count(job[name]["io_bytes"]) for job in report.jobs for name in sides)
+
+
+def _coverage(seen: float | None, done: int, uncertainty: float) -> Coverage:
+    return Coverage(None, "no-drive") if seen is None else Coverage(seen / done, "", uncertainty)
