@@ -18,10 +18,10 @@ from asct.errors import AsctError, HostError, HostLocked, Interrupted, NotMeasur
 from asct.facts.batch import facts_of, glance
 from asct.facts.cmn.detect import KERNEL as WATCH
 from asct.facts.cmn.discover import REGISTERS, Found, found, mesh_of, report
+from asct.facts.cmn.dump import KERNEL as READER
+from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import CmnReport
-from asct.facts.cmn.registers import KERNEL as READER
-from asct.facts.cmn.registers import asked as wanted_registers
-from asct.facts.cmn.registers import mesh_of_dump
 from asct.facts.snapshot import Said, Snapshot
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
@@ -150,12 +150,12 @@ def _dump(instruments: Instruments, item: Found, asked: Asked) -> Said:
     if region is None or region.base is None or region.size is None:
         return Said(_UNREAD, "where they lie is not told (/proc/iomem)")
     place = ("--base", str(region.base), "--size", str(region.size), "--root", str(region.root))
-    ran = instruments.run(READER, (*place, "--registers", wanted_registers()), _WHY)
+    ran = instruments.run(READER, (*place, "--registers", register_list()), _WHY)
     if ran.status != 0:
         return Said(_UNREAD, ran.last_words)
     if asked.every_register:
         mesh = mesh_of_dump(ran.stdout, item.instance)
-        again = instruments.run(READER, (*place, "--registers", wanted_registers(mesh)), _WHY)
+        again = instruments.run(READER, (*place, "--registers", register_list(mesh)), _WHY)
         ran = again if again.status == 0 else ran
     return Said(0, ran.stdout)
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from asct.facts.cmn.discover import REGISTERS
-from asct.facts.cmn.registers import asked, mesh_of_dump
+from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.snapshot import Said
 from asct.store.schemas import validator
 from tests.cli.conftest import Asct
@@ -71,7 +72,7 @@ def test_a_snapshot_of_two_sockets(asct: Asct, tmp_path: Path) -> None:
 
 
 def test_a_snapshot_with_registers(asct: Asct, tmp_path: Path) -> None:
-    dump = HARDWARE.printed(asked(mesh_of_dump(HARDWARE.printed(asked()))), 0x40000000)
+    dump = HARDWARE.printed(register_list(mesh_of_dump(HARDWARE.printed(register_list()))), 0x40000000)
     laid(machine(pmu(identifier="43c03"), commands={f"{REGISTERS}0": Said(0, dump)}), tmp_path / "dump")
     ended = asct("cmn", "--from", "dump", "--verbose")
     assert ended.code == 0 and narrow(ended.out)
@@ -121,7 +122,7 @@ def test_wrong_usage(asct: Asct, arguments: tuple[str, ...], code: int) -> None:
 
 def test_root_reads_the_registers(asct: Asct, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen = tmp_path / "arguments"
-    body = f'echo "$*" >>{seen}\n' + cat(HARDWARE.printed(asked(), 0x40000000))
+    body = f'echo "$*" >>{seen}\n' + cat(HARDWARE.printed(register_list(), 0x40000000))
     show(monkeypatch, meshy(IOMEM_ONE), {"cmn": body})
     ended = asct("cmn")
     assert ended.code == 0 and "read from       configuration registers" in ended.out and ended.err == ""
@@ -152,7 +153,7 @@ def test_another_account_is_told_what_root_would_see(asct: Asct, monkeypatch: py
 def test_sudo_shows_what_only_root_may_read(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [{"t": "sample", "path": path, "text": text} for path, whole in (mesh_map() | IOMEM_ONE).items()
              for text in whole.split("\n")]  # fmt: skip
-    kernels = {"cmnwatch": cat(text_of(lines)), "cmn": cat(HARDWARE.printed(asked(), 0x40000000))}
+    kernels = {"cmnwatch": cat(text_of(lines)), "cmn": cat(HARDWARE.printed(register_list(), 0x40000000))}
     snapshot = machine(pmu(), {"/proc/iomem": "00000000-00000000 : ARMHC700:00"}, commands={"id": Said(0, "1000")})
     show(monkeypatch, snapshot, kernels)
     ended = asct("cmn", "--sudo")

@@ -22,7 +22,8 @@ from asct.engine.stop import Stop
 from asct.errors import HostLocked, Interrupted, NotMeasured
 from asct.facts.batch import glance
 from asct.facts.cmn.cpumap import file_name
-from asct.facts.cmn.registers import asked, mesh_of_dump
+from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.snapshot import Said, Snapshot
 from asct.hosts import local
 from asct.hosts.base import Host, Session
@@ -265,5 +266,5 @@ def test_registers_are_read_through_dev_mem_by_the_real_kernel(tmp_path: Path) -
     (mesh,) = json.loads(done.stdout)["meshes"]
     assert (mesh["kind"], mesh["source"], mesh["base"]) == ("CMN-700", "registers", hex(BASE))
     assert (mesh["width"], mesh["height"]) == (hardware.width, hardware.height)
-    expected = mesh_of_dump(hardware.printed(asked(mesh_of_dump(hardware.printed(asked()))), BASE))
+    expected = mesh_of_dump(hardware.printed(register_list(mesh_of_dump(hardware.printed(register_list()))), BASE))
     assert mesh["registers"] == expected.model_dump(mode="json")["registers"]

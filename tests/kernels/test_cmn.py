@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts.cmn.registers import asked, mesh_of_dump
+from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.mesh import mesh_of_dump
 from tests.facts.cmn import generator as hw
 from tests.facts.cmn.generator import Hardware, Model, Plug, build
 from tests.facts.cmn.shapes import SHAPES, neoverse, slices
@@ -34,7 +35,7 @@ def cmn(built: Builds) -> Path:
 
 def arguments(hardware: Hardware, image: Path, registers: str | None = None) -> list[str]:
     root = ("--root", str(hardware.root.offset)) if hardware.root.offset else ()
-    return ["--from", str(image), "--registers", asked() if registers is None else registers, *root]
+    return ["--from", str(image), "--registers", register_list() if registers is None else registers, *root]
 
 
 def told(ran: Ran) -> list[dict[str, object]]:
@@ -52,9 +53,9 @@ def test_prints_every_node_and_what_is_wanted_of_it(cmn: Path, name: str, tmp_pa
     image = hardware.write(tmp_path / "image")
     ran = run(cmn, *arguments(hardware, image))
     assert (ran.status, ran.stderr) == (0, "")
-    assert told(ran) == expected(hardware, asked())
+    assert told(ran) == expected(hardware, register_list())
     mesh = mesh_of_dump("".join(json.dumps(line) + "\n" for line in ran.lines))
-    every = asked(mesh)
+    every = register_list(mesh)
     assert told(run(cmn, *arguments(hardware, image, every))) == expected(hardware, every)
 
 
@@ -64,7 +65,7 @@ def test_prints_the_same_on_aarch64(built_arm: Builds, tmp_path: Path) -> None:
     image = hardware.write(tmp_path / "image")
     ran = run(["qemu-aarch64", str(built_arm["cmn"])], *arguments(hardware, image))
     assert (ran.status, ran.meta["arch"]) == (0, "aarch64")
-    assert told(ran) == expected(hardware, asked())
+    assert told(ran) == expected(hardware, register_list())
 
 
 def test_the_image_of_the_quick_run_is_that_of_the_generator(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_external_and_isolated_nodes_are_not_touched(cmn: Path, tmp_path: Path) 
         xp.children[0] |= flag
     ran = run(cmn, *arguments(hardware, hardware.write(tmp_path / "image")))
     assert [line["skipped"] for line in ran.of("sample") if "skipped" in line] == ["external", "isolation"]
-    assert told(ran) == expected(hardware, asked())
+    assert told(ran) == expected(hardware, register_list())
 
 
 def test_device_isolation_keeps_it_off_all_devices(cmn: Path, tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_device_isolation_keeps_it_off_all_devices(cmn: Path, tmp_path: Path) ->
     ran = run(cmn, *arguments(hardware, hardware.write(tmp_path / "image")))
     assert ran.of("mesh")[0]["isolation"] is True
     assert (ran.end["nodes"], {line.get("skipped") for line in ran.of("sample")}) == (5, {None, "isolation"})
-    assert told(ran) == expected(hardware, asked())
+    assert told(ran) == expected(hardware, register_list())
 
 
 def test_pointers_of_zero_are_left_out_but_in_a_cmn_600(cmn: Path, tmp_path: Path) -> None:
@@ -271,10 +272,10 @@ def test_reads_through_dev_mem_from_the_base(cmn: Path, tmp_path: Path) -> None:
     whole = hardware.write(tmp_path / "image").read_bytes()
     (tmp_path / "memory").write_bytes(bytes(0x10000) + whole)
     ran = through_memory(
-        cmn, tmp_path / "memory", "--base", str(0x10000), "--size", str(len(whole)), "--registers", asked()
+        cmn, tmp_path / "memory", "--base", str(0x10000), "--size", str(len(whole)), "--registers", register_list()
     )
     assert (ran.status, ran.stderr) == (0, "")
-    assert told(ran) == expected(hardware, asked())
+    assert told(ran) == expected(hardware, register_list())
     mesh = mesh_of_dump("".join(json.dumps(line) + "\n" for line in ran.lines))
     assert (mesh.base, mesh.registers[0].address) == (0x10000, 0x10000)
 
@@ -286,7 +287,7 @@ def test_reads_that_the_bus_answers_with_an_error_are_null(cmn: Path, tmp_path: 
     whole = hardware.write(tmp_path / "image").read_bytes()
     (tmp_path / "memory").write_bytes(whole[:0x2000])
     ran = through_memory(
-        cmn, tmp_path / "memory", "--base", "0", "--size", str(1 << 20), "--registers", f"{asked()};434/6:2000"
+        cmn, tmp_path / "memory", "--base", "0", "--size", str(1 << 20), "--registers", f"{register_list()};434/6:2000"
     )
     assert (ran.status, ran.stderr) == (0, "")
     root, crosspoint, home = ran.of("sample")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from asct.facts.cmn.layouts.names import DEVICES
+from asct.facts.cmn.layouts import devices
 from asct.facts.cmn.model import Crosspoint, Mesh, Node, Port
 from asct.facts.gaps import Gaps
 
@@ -146,7 +146,7 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
     code = _CODES.get(name)
     if code is None:
         return Port(port=port, devices=len(ids) or None)
-    kind, device_type = DEVICES[code]
+    kind, device_type = devices()[code]
     return Port(port=port, kind=kind, device_type=device_type, code=code, devices=len(ids) or None)
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.facts.cmn.mesh import usual_bits
 from asct.facts.cmn.model import CpuPlace, Mesh
-from asct.facts.cmn.registers.grid import usual_bits
 from asct.facts.cmn.sysfs import Pmu
 
 KERNEL: Final = "cmnwatch"

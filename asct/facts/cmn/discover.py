@@ -10,8 +10,8 @@ from typing import Final
 
 from asct.facts.cmn.cpumap import noted, with_kept
 from asct.facts.cmn.debugfs import mesh_of_map
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import CmnReport, Mesh
-from asct.facts.cmn.registers import mesh_of_dump
 from asct.facts.cmn.sysfs import Pmu, Region, pmus, regions
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.cmn import MAPS, PMUS

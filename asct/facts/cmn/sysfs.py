@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from asct.facts.cmn.layouts.products import PRODUCTS
+from asct.facts.cmn.layouts import products
 from asct.facts.cmn.model import MeshKind
 from asct.facts.gaps import whole
 from asct.facts.snapshot import Snapshot
@@ -88,7 +88,7 @@ def _pmu(found: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
     at = f"{PMUS}/{name}"
     text = (found.text(f"{at}/identifier") or "").strip()
     identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", text)
-    product = PRODUCTS.get(int(identifier[1], 16)) if identifier else None
+    product = products().get(int(identifier[1], 16)) if identifier else None
     fields = found.matching(rf"{at}/format/(\w+)")
     formats = {match[1]: bits for match, line in fields if (bits := bits_of(line)) is not None}
     return Pmu(

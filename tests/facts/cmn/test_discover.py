@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.facts.cmn.discover import REGISTERS, found, report
+from asct.facts.cmn.dump import register_list
 from asct.facts.cmn.model import CmnReport, Mesh
-from asct.facts.cmn.registers import asked
 from asct.facts.cmn.sysfs import Bits, bits_of, pmus, regions
 from asct.facts.snapshot import Said, Snapshot
 from tests.facts.cmn.machine import FORMATS, IOMEM, machine, mesh_map, pmu
@@ -137,7 +137,7 @@ def test_devices_are_not_guessed_when_their_number_differs() -> None:
 
 def test_registers_come_before_the_map() -> None:
     hardware = next(iter(SHAPES.values()))()
-    dump = {f"{REGISTERS}0": Said(0, hardware.printed(asked()))}
+    dump = {f"{REGISTERS}0": Said(0, hardware.printed(register_list()))}
     mesh = only(machine(pmu(), mesh_map(width=hardware.width, height=hardware.height), commands=dump))
     assert mesh.source == "registers" and "size" not in mesh.unknown
     assert len(mesh.crosspoints) == hardware.width * hardware.height

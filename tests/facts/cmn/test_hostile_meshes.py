@@ -13,8 +13,8 @@ import pytest
 from asct.facts.cmn.cpumap import KeptPlaces, holds_for, with_kept
 from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.detect import counted
+from asct.facts.cmn.dump import Dump, DumpNode
 from asct.facts.cmn.model import CpuPlace
-from asct.facts.cmn.registers.dump import Dump, Found
 from asct.facts.cmn.sysfs import regions
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources.cmn import COMMANDS
@@ -37,7 +37,7 @@ class Counting(int):
 
 def test_nodes_below_any_number_of_crosspoints_are_found_at_the_cost_of_their_number() -> None:
     count = 500
-    nodes = [Found(0, None, info=2), *(Found(at, Counting(0), info=6) for at in range(1, count))]
+    nodes = [DumpNode(0, None, info=2), *(DumpNode(at, Counting(0), info=6) for at in range(1, count))]
     found = Dump(tuple(nodes))
     Counting.compared = 0
     crosspoints = found.crosspoints()

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
+from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import Mesh
-from asct.facts.cmn.registers import asked, mesh_of_dump
 from tests.facts.cmn import generator as hw
 from tests.facts.cmn.generator import Hardware, Plug, build
 from tests.facts.cmn.shapes import SHAPES, altra, neoverse, slices, small
@@ -17,14 +18,14 @@ MIB = 1 << 20
 
 def read(hardware: Hardware, base: int = -1) -> Mesh:
     """All registers, asked for as a user of --verbose does: the topology first, then what this mesh has."""
-    first = mesh_of_dump(hardware.printed(asked()))
-    return mesh_of_dump(hardware.printed(asked(first), base))
+    first = mesh_of_dump(hardware.printed(register_list()))
+    return mesh_of_dump(hardware.printed(register_list(first), base))
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_node_is_found_where_it_is(name: str) -> None:
     hardware = SHAPES[name]()
-    mesh = mesh_of_dump(hardware.printed(asked()), instance=3)
+    mesh = mesh_of_dump(hardware.printed(register_list()), instance=3)
     assert (mesh.kind, mesh.width, mesh.height) == (
         name.split(" with")[0].rsplit(" ", 1)[0],
         hardware.width,
@@ -53,7 +54,7 @@ def test_every_node_is_found_where_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_port_is_found_with_its_devices(name: str) -> None:
     hardware = SHAPES[name]()
-    mesh = mesh_of_dump(hardware.printed(asked()))
+    mesh = mesh_of_dump(hardware.printed(register_list()))
     for place, plugs in hardware.plugs.items():
         xp = mesh.at(*place)
         assert xp is not None
@@ -73,45 +74,45 @@ def test_what_a_mesh_is() -> None:
 
 
 def test_counts() -> None:
-    mesh = mesh_of_dump(SHAPES["CMN-600 8x8"]().printed(asked()))
+    mesh = mesh_of_dump(SHAPES["CMN-600 8x8"]().printed(register_list()))
     assert mesh.counts() == {
         "CFG": 1, "CXG": 2, "CXHA": 1, "CXRA": 1, "DN": 1, "DTC": 1, "HN-F": 63, "HN-I": 1, "RN-F": 96, "RN-SAM": 96,
         "SBSX": 14, "XP": 64,
     }  # fmt: skip
-    assert mesh_of_dump(SHAPES["CMN-600 2x2"]().printed(asked())).counts()["SN-F"] == 1
+    assert mesh_of_dump(SHAPES["CMN-600 2x2"]().printed(register_list())).counts()["SN-F"] == 1
 
 
 def test_sizes_of_caches_are_the_sum_of_the_home_nodes() -> None:
     assert caches("CMN-600 8x8") == (63 * 2 * MIB, 63 * 4 * MIB)
-    homes = mesh_of_dump(SHAPES["CMN-700 10x10"]().printed(asked())).counts()["HN-F"]
+    homes = mesh_of_dump(SHAPES["CMN-700 10x10"]().printed(register_list())).counts()["HN-F"]
     assert caches("CMN-700 10x10") == (homes * 4 * MIB, homes * 4 * MIB)
-    homes = mesh_of_dump(SHAPES["CMN-700 12x12"]().printed(asked())).counts()["HN-F"]
+    homes = mesh_of_dump(SHAPES["CMN-700 12x12"]().printed(register_list())).counts()["HN-F"]
     assert caches("CMN-700 12x12") == (homes * 384 * 1024, homes * MIB)
     assert caches("CMN S3 8x6") == (47 * 2 * 2 * MIB, 47 * 2 * 3 * MIB)
 
 
 def caches(name: str) -> tuple[int | None, int | None]:
-    mesh = mesh_of_dump(SHAPES[name]().printed(asked()))
+    mesh = mesh_of_dump(SHAPES[name]().printed(register_list()))
     return mesh.slc_bytes, mesh.sf_bytes
 
 
 @pytest.mark.parametrize(("code", "kib"), [*enumerate((0, 128, 256, 512, 1024, 2048, 3072, 4096))])
 def test_sizes_of_a_home_node_of_a_cmn_600(code: int, kib: int) -> None:
-    mesh = mesh_of_dump(build(hw.CMN_600, 2, 2, small, chi=2, home_info=0x1000 | code).printed(asked()))
+    mesh = mesh_of_dump(build(hw.CMN_600, 2, 2, small, chi=2, home_info=0x1000 | code).printed(register_list()))
     assert (mesh.slc_bytes, mesh.sf_bytes) == (kib * 1024, 512 * 1024)
 
 
 @pytest.mark.parametrize(("code", "kib"), [*enumerate((0, 128, 256, 512, 1024, 2048, 1536, 3072, 4096, 384))])
 def test_sizes_of_a_home_node_of_a_cmn_700(code: int, kib: int) -> None:
-    mesh = mesh_of_dump(build(hw.CMN_700, 2, 2, small, home_info=0x1000 | 16 << 54 | code).printed(asked()))
+    mesh = mesh_of_dump(build(hw.CMN_700, 2, 2, small, home_info=0x1000 | 16 << 54 | code).printed(register_list()))
     assert mesh.slc_bytes == kib * 1024
 
 
 def test_a_size_that_is_not_known_is_unknown() -> None:
-    mesh = mesh_of_dump(build(hw.CMN_700, 2, 2, small, home_info=0x103A | 16 << 54).printed(asked()))
+    mesh = mesh_of_dump(build(hw.CMN_700, 2, 2, small, home_info=0x103A | 16 << 54).printed(register_list()))
     assert mesh.slc_bytes is None and "slc_size" in mesh.unknown["slc_bytes"]
     assert mesh.sf_bytes == 4 * MIB
-    mesh = mesh_of_dump(build(hw.CMN_700, 2, 2, small, home_info=0x1075).printed(asked()))
+    mesh = mesh_of_dump(build(hw.CMN_700, 2, 2, small, home_info=0x1075).printed(register_list()))
     assert mesh.sf_bytes is None and "sf_size" in mesh.unknown["sf_bytes"]
 
 

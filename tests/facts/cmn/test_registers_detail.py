@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from asct.facts.cmn.layouts import RegisterLayout, discovery, registers_of
-from asct.facts.cmn.layouts.names import DEVICES, NODE_TYPES
-from asct.facts.cmn.layouts.products import PRODUCTS
+from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.layouts import RegisterLayout, devices, node_types, products, registers_of
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import Mesh, Register
-from asct.facts.cmn.registers import asked, mesh_of_dump
 from tests.facts.cmn import generator as hw
 from tests.facts.cmn.generator import build
 from tests.facts.cmn.shapes import SHAPES, slices
@@ -20,16 +19,16 @@ BASE = 0x40_0000_0000
 
 
 def layouts() -> Iterator[tuple[int, int, RegisterLayout]]:
-    for part, product in PRODUCTS.items():
+    for part, product in products().items():
         for revision in (None, *product.revisions):
-            for code in NODE_TYPES:
+            for code in node_types():
                 yield from ((part, code, one) for one in registers_of(part, revision, code))
 
 
 def test_no_two_registers_of_a_node_share_a_place_or_a_name() -> None:
-    for part, product in PRODUCTS.items():
+    for part, product in products().items():
         for revision in (None, *product.revisions):
-            for code in NODE_TYPES:
+            for code in node_types():
                 found = registers_of(part, revision, code)
                 assert len({one.offset for one in found}) == len({one.name for one in found}) == len(found)
 
@@ -74,8 +73,8 @@ def test_nothing_is_listed_that_is_for_secure_software_or_acts() -> None:
 
 
 def test_what_discovery_reads_is_listed_or_read_by_the_driver() -> None:
-    for part, product in PRODUCTS.items():
-        for code, offsets in discovery(product).items():
+    for part, product in products().items():
+        for code, offsets in product.discovery().items():
             listed = {one.offset for one in registers_of(part, "r0p0", code)}
             assert set(offsets) - listed <= {0x908}
 
@@ -167,10 +166,16 @@ def test_every_register_of_a_node_that_was_read_is_told_once() -> None:
 
 
 def test_the_topology_alone_needs_few_registers() -> None:
-    first = mesh_of_dump(SHAPES["CMN-700 12x12"]().printed(asked()))
-    assert len(asked()) < 4096 and {one.name for one in first.registers} >= {"por_cfgm_periph_id_0_periph_id_1"}
+    first = mesh_of_dump(SHAPES["CMN-700 12x12"]().printed(register_list()))
+    assert len(register_list()) < 4096 and {one.name for one in first.registers} >= {"por_cfgm_periph_id_0_periph_id_1"}
     assert not [one for one in first.registers if one.name.startswith("por_dtm_control")]
 
 
 def test_families_of_devices_are_types_of_nodes_or_have_none() -> None:
-    assert {kind for kind, _ in DEVICES.values()} - set(NODE_TYPES.values()) == {"RN-F", "SN-F", "CXG", "CCG", "LCN"}
+    assert {kind for kind, _ in devices().values()} - set(node_types().values()) == {
+        "RN-F",
+        "SN-F",
+        "CXG",
+        "CCG",
+        "LCN",
+    }

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import Mesh
-from asct.facts.cmn.registers import asked, mesh_of_dump
 from tests.facts.cmn import generator as hw
 from tests.facts.cmn.generator import build
 from tests.facts.cmn.shapes import SHAPES, neoverse, small
@@ -44,7 +45,7 @@ def sane(mesh: Mesh) -> None:
 
 @pytest.mark.parametrize("name", ["CMN-600 2x2", "CMN-700 3x7", "CI-700 1x1"])
 def test_output_that_is_cut_anywhere(name: str) -> None:
-    whole = SHAPES[name]().printed(asked())
+    whole = SHAPES[name]().printed(register_list())
     for end in range(0, len(whole) - 2, len(whole) // 37):
         mesh = mesh_of_dump(whole[:end])
         sane(mesh)
@@ -53,7 +54,7 @@ def test_output_that_is_cut_anywhere(name: str) -> None:
 
 def test_each_crosspoint_missing_in_turn() -> None:
     hardware = build(hw.CMN_700, 5, 4, neoverse)
-    lines = hardware.printed(asked()).splitlines(keepends=True)
+    lines = hardware.printed(register_list()).splitlines(keepends=True)
     for xp in hardware.crosspoints:
         mesh = mesh_of_dump("".join(line for line in lines if json.loads(line).get("offset") != xp.offset))
         sane(mesh)
@@ -67,7 +68,9 @@ def test_each_crosspoint_missing_in_turn() -> None:
 def test_forged_values_anywhere() -> None:
     lines = [
         json.loads(line)
-        for line in build(hw.CMN_600, 3, 3, lambda x, y: small(x % 2, y % 2), chi=2).printed(asked()).splitlines()
+        for line in build(hw.CMN_600, 3, 3, lambda x, y: small(x % 2, y % 2), chi=2)
+        .printed(register_list())
+        .splitlines()
     ]
     chance = random.Random(1)
     for _ in range(250):
@@ -113,7 +116,7 @@ def forge(line: dict[str, Any], chance: random.Random) -> None:
 
 @pytest.mark.parametrize("word", WORDS, ids=range(len(WORDS)))
 def test_lines_that_are_no_lines(word: str) -> None:
-    whole = SHAPES["CMN-600 2x2"]().printed(asked())
+    whole = SHAPES["CMN-600 2x2"]().printed(register_list())
     mesh = mesh_of_dump(f"{word}\n{whole}{word}\n")
     sane(mesh)
     assert (mesh.width, mesh.height) == (2, 2)
@@ -122,7 +125,7 @@ def test_lines_that_are_no_lines(word: str) -> None:
 
 def test_bytes_at_random() -> None:
     chance = random.Random(2)
-    whole = SHAPES["CMN-600 2x2"]().printed(asked())
+    whole = SHAPES["CMN-600 2x2"]().printed(register_list())
     for _ in range(250):
         text = list(whole)
         for _ in range(chance.randint(1, 20)):
@@ -138,7 +141,7 @@ def test_output_without_a_mesh(text: str) -> None:
 
 
 def test_a_node_that_is_printed_twice_counts_once() -> None:
-    whole = SHAPES["CMN-600 2x2"]().printed(asked())
+    whole = SHAPES["CMN-600 2x2"]().printed(register_list())
     sample = next(line for line in whole.splitlines() if '"sample"' in line)
     mesh = mesh_of_dump(whole + sample + "\n")
     assert mesh.unknown["dump"].endswith("1 of its lines are odd")
@@ -146,7 +149,7 @@ def test_a_node_that_is_printed_twice_counts_once() -> None:
 
 
 def test_registers_that_could_not_be_read_are_counted() -> None:
-    lines = [json.loads(line) for line in SHAPES["CMN-600 2x2"]().printed(asked()).splitlines()]
+    lines = [json.loads(line) for line in SHAPES["CMN-600 2x2"]().printed(register_list()).splitlines()]
     home = next(line for line in lines if line.get("info", 0) & 0xFFFF == hw.HN_F)
     home["regs"][0][1] = None
     mesh = mesh_of_dump("".join(json.dumps(line) + "\n" for line in lines))
@@ -157,7 +160,7 @@ def test_registers_that_could_not_be_read_are_counted() -> None:
 def test_node_ids_that_are_no_grid() -> None:
     hardware = SHAPES["CMN-600 4x4"]()
     hardware.crosspoints[7].node_id = hardware.crosspoints[8].node_id
-    mesh = mesh_of_dump(hardware.printed(asked()))
+    mesh = mesh_of_dump(hardware.printed(register_list()))
     assert mesh.width is None and "4 x 4" in mesh.unknown["size"]
     assert [node for node in mesh.nodes if node.x is not None] == []
     assert mesh.counts()["HN-F"] == 16
@@ -167,7 +170,9 @@ def test_node_ids_that_are_no_grid() -> None:
 def test_counts_that_are_no_mesh(count: int, width: int) -> None:
     hardware = SHAPES["CMN-600 4x4"]()
     next(xp for xp in hardware.crosspoints if xp.node_id == 8).logical_id = width
-    lines = hardware.printed(asked()).replace(f'"children": {len(hardware.crosspoints)}', f'"children": {count}')
+    lines = hardware.printed(register_list()).replace(
+        f'"children": {len(hardware.crosspoints)}', f'"children": {count}'
+    )
     mesh = mesh_of_dump(lines)
     assert mesh.unknown["size"] == f"{count} crosspoints in rows of {width} are no mesh"
 
@@ -175,7 +180,7 @@ def test_counts_that_are_no_mesh(count: int, width: int) -> None:
 def test_a_node_that_is_not_where_its_crosspoint_is() -> None:
     hardware = SHAPES["CMN-600 4x4"]()
     hardware.devices[hardware.crosspoints[0].offset][0].node_id = 0x7F8
-    mesh = mesh_of_dump(hardware.printed(asked()))
+    mesh = mesh_of_dump(hardware.printed(register_list()))
     odd = next(node for node in mesh.nodes if node.node_id == 0x7F8)
     assert (odd.x, odd.y, odd.port, odd.device) == (0, 0, None, None)
     assert "node ids" in mesh.unknown["places"]
@@ -185,7 +190,7 @@ def test_types_and_devices_that_are_not_known() -> None:
     hardware = SHAPES["CMN-700 3x7"]()
     hardware.devices[hardware.crosspoints[0].offset][0].code = 0x777
     hardware.crosspoints[2].registers[0x08] = 0x1F
-    mesh = mesh_of_dump(hardware.printed(asked()))
+    mesh = mesh_of_dump(hardware.printed(register_list()))
     assert mesh.counts()["0x777"] == 1 and "0x777" in mesh.unknown["types"]
     port = mesh.crosspoints[2].ports[0]
     assert (port.kind, port.device_type, port.code) == (None, None, 0x1F) and "0x1f" in mesh.unknown["ports"]
@@ -194,7 +199,7 @@ def test_types_and_devices_that_are_not_known() -> None:
 def test_more_children_than_there_are() -> None:
     """AmpereOneX counts too many; the pointers beyond are zero, and the kernel leaves them out."""
     hardware = SHAPES["CMN-700 3x7"]()
-    for line in (text := hardware.printed(asked())).splitlines():
+    for line in (text := hardware.printed(register_list())).splitlines():
         if json.loads(line).get("offset") == hardware.crosspoints[0].offset:
             sample = json.loads(line)
             text = text.replace(line, json.dumps({**sample, "children": sample["children"] + 2}))
@@ -205,6 +210,6 @@ def test_more_children_than_there_are() -> None:
 def test_devices_behind_an_aggregation_layer_without_a_number() -> None:
     hardware = SHAPES["CI-700 2x1"]()
     hardware.crosspoints[0].registers[0x08] |= 1 << 7
-    mesh = mesh_of_dump(hardware.printed(asked()))
+    mesh = mesh_of_dump(hardware.printed(register_list()))
     assert mesh.crosspoints[0].ports[0].devices is None and "share" in mesh.unknown["devices"]
     assert mesh.crosspoints[1].ports[0].devices == 1

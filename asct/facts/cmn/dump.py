@@ -1,6 +1,6 @@
 """What is asked of the kernel `cmn`, and what it prints; kernels/cmn/README.md has its lines.
 
-It is asked for registers by `asked`: first for those that tell the topology, of all meshes that are known, and
+It is asked for registers by `register_list`: first for those that tell the topology, of all meshes that are known, and
 then, if all registers are wanted, for those of the mesh that was found.
 """
 
@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeGuard
 
-from asct.facts.cmn.layouts import discovery, registers_of
-from asct.facts.cmn.layouts.names import CFG, NODE_TYPES, XP
-from asct.facts.cmn.layouts.products import PRODUCTS, of_kind
+from asct.facts.cmn.layouts import CFG, XP, node_types, of_kind, products, registers_of
 from asct.facts.cmn.model import Mesh
 
 KERNEL: Final = "cmn"
@@ -22,7 +20,7 @@ _WORD = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DumpNode:
     """A node as it was printed. `offset` and `parent` are its place and that of the node above it among the registers;
     `registers` by offset from its own. `skipped` is why it was not looked at, else None.
     """
@@ -55,7 +53,7 @@ class Found:
 class Dump:
     """All nodes, each offset once. `base` is the physical address of the registers, None for those of a file."""
 
-    nodes: tuple[Found, ...] = ()
+    nodes: tuple[DumpNode, ...] = ()
     base: int | None = None
     isolation: bool = False
     """Devices were not looked at."""
@@ -63,46 +61,47 @@ class Dump:
     """What is wrong with the output."""
 
     @property
-    def root(self) -> Found | None:
+    def root(self) -> DumpNode | None:
         """The configuration node."""
         return next((node for node in self.nodes if node.parent is None and node.code == CFG), None)
 
-    def below(self, parent: Found) -> list[Found]:
+    def below(self, parent: DumpNode) -> list[DumpNode]:
         """The nodes below a node, in their order."""
         return [node for node in self._by_parent.get(parent.offset, ()) if node is not parent]
 
     @cached_property
-    def _by_parent(self) -> dict[int | None, list[Found]]:
+    def _by_parent(self) -> dict[int | None, list[DumpNode]]:
         """An output that is none of the kernel's may have any number of nodes."""
-        made: dict[int | None, list[Found]] = {}
+        made: dict[int | None, list[DumpNode]] = {}
         for node in self.nodes:
             made.setdefault(node.parent, []).append(node)
         return made
 
-    def crosspoints(self) -> list[Found]:
+    def crosspoints(self) -> list[DumpNode]:
         """Those below the root."""
         root = self.root
         return [node for node in self.below(root) if node.code == XP and not node.skipped] if root else []
 
 
-def asked(mesh: Mesh | None = None) -> str:
+def register_list(mesh: Mesh | None = None) -> str:
     """The kernel's `--registers`: of any mesh what tells its topology, or of this one all that is known."""
     if mesh is None or mesh.kind is None:
         groups = {
             (product.part, code): offsets
-            for product in PRODUCTS.values()
-            for code, offsets in discovery(product).items()
+            for product in products().values()
+            for code, offsets in product.discovery().items()
         }
         return _listed({key: [f"{offset:x}" for offset in offsets] for key, offsets in groups.items()})
-    part = of_kind(mesh.kind).part
+    product = of_kind(mesh.kind)
+    part = product.part
     found = {
         (part, code): [
             f"{register.offset:x}{'w' if register.width == 4 else ''}"
             for register in registers_of(part, mesh.revision, code)
         ]
-        for code in NODE_TYPES
+        for code in node_types()
     }
-    for code, offsets in discovery(PRODUCTS[part]).items():
+    for code, offsets in product.discovery().items():
         found[part, code] += [f"{offset:x}" for offset in offsets if f"{offset:x}" not in found[part, code]]
     return _listed(found)
 
@@ -113,7 +112,7 @@ def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
 
 def read_dump(text: str) -> Dump:
     """The kernel's standard output. Never raises: what is odd is left out and named in `fault`."""
-    nodes: dict[int, Found] = {}
+    nodes: dict[int, DumpNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():
         match _parsed(line):
@@ -141,14 +140,14 @@ def _parsed(line: str) -> Any:
         return None
 
 
-def _node(sample: Mapping[str, Any]) -> Found | None:
+def _node(sample: Mapping[str, Any]) -> DumpNode | None:
     """None if it is not what the kernel prints."""
     offset, parent = sample.get("offset"), sample.get("parent")
     if not _number(offset) or not (parent is None or _number(parent)):
         return None
     skipped = sample.get("skipped")
     if skipped is not None:
-        return Found(offset, parent, skipped=skipped) if isinstance(skipped, str) else None
+        return DumpNode(offset, parent, skipped=skipped) if isinstance(skipped, str) else None
     info, children, listed = sample.get("info"), sample.get("children", 0), sample.get("regs")
     if not _number(info) or not _number(children) or not isinstance(listed, list):
         return None
@@ -161,7 +160,7 @@ def _node(sample: Mapping[str, Any]) -> Found | None:
                 continue
             case _:
                 return None
-    return Found(offset, parent, info, children, registers, len(listed) - len(registers))
+    return DumpNode(offset, parent, info, children, registers, len(listed) - len(registers))
 
 
 def _number(value: object) -> TypeGuard[int]:

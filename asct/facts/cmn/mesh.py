@@ -1,29 +1,119 @@
 """A mesh from its registers: what it is, its crosspoints with their ports, its nodes, and the registers themselves.
 
-The way is that of `arm_cmn_discover` in the kernel's drivers/perf/arm-cmn.c. It is pure, and takes any input: what does
-not fit is left out, and `unknown` says why.
+The order is that of `arm_cmn_discover` in the kernel's drivers/perf/arm-cmn.c. All of it is pure and takes any input:
+what does not fit is left out, and `unknown` says why.
+
+From its highest bits a node id holds x, y, port and device (CMN-600 TRM 100180, Node ID mapping). No register holds
+their widths. The three lowest bits are port and device: two and one where a crosspoint has over two ports, else one
+and two (`arm_cmn_discover`: portid_bits, deviceid_bits). Above them x and y have the same width, set by the mesh size.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asct.facts.cmn.layouts.home import sf_bytes, slc_bytes
-from asct.facts.cmn.layouts.names import DEVICES, DTC, HN_F, HN_S, NODE_TYPES, RN_SAM, XP
-from asct.facts.cmn.layouts.products import (
+from asct.facts.cmn.dump import Dump, DumpNode, read_dump
+from asct.facts.cmn.layouts import (
+    DTC,
+    HN_F,
+    HN_S,
     INFO_GLOBAL,
     PERIPH_ID_01,
     PERIPH_ID_23,
-    PRODUCTS,
+    RN_SAM,
     UNIT_INFO,
+    XP,
+    FieldLayout,
     Product,
+    devices,
+    node_types,
+    of_kind,
     part_number,
+    products,
+    registers_of,
 )
-from asct.facts.cmn.model import Crosspoint, Mesh, Node, Port
-from asct.facts.cmn.registers.detail import registers
-from asct.facts.cmn.registers.dump import Dump, Found, read_dump
-from asct.facts.cmn.registers.grid import Grid, grid_of
+from asct.facts.cmn.model import Crosspoint, Mesh, Node, Port, Register, RegisterField
 from asct.facts.gaps import Gaps
+
+_MOST = 16
+"""Crosspoints along one axis: four bits."""
+_PLACE_0_1 = 1 << 3
+"""The node id of the crosspoint at (0, 1), however many bits x and y have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Crosspoints by the offset of their registers, and the bits that x and y have each."""
+
+    width: int
+    height: int
+    bits: int
+    places: Mapping[int, tuple[int, int]]
+    ports: Mapping[int, int]
+    """How many ports a crosspoint has, as far as node ids are concerned."""
+
+    def port(self, node: DumpNode, crosspoint: DumpNode) -> tuple[int | None, int | None]:
+        """Port and device of a node; twice None if its id is not one of the crosspoint's."""
+        low = 5 if len(self.places) == 1 and self.width * self.height == 1 else 3
+        if node.node_id >> low != crosspoint.node_id >> low:
+            return None, None
+        devices = 1 if low == 3 and self.ports[crosspoint.offset] > 2 else 2
+        return node.node_id >> devices & ((1 << (low - devices)) - 1), node.node_id & ((1 << devices) - 1)
+
+
+def grid_of(dump: Dump, root: DumpNode, gaps: Gaps) -> Grid | None:
+    """The grid; None and a note if the ids of the crosspoints are not those of a rectangle."""
+    crosspoints = dump.crosspoints()
+    size = _size(crosspoints, root.children)
+    if isinstance(size, str):
+        gaps.note("size", size)
+        return None
+    width, height = size
+    for bits in (usual_bits(width, height), 1, 2, 3, 4):
+        places = {
+            node.offset: (node.node_id >> 3 >> bits, node.node_id >> 3 & ((1 << bits) - 1)) for node in crosspoints
+        }
+        if all(x < width and y < height for x, y in places.values()) and len(set(places.values())) == len(places):
+            break
+    else:
+        gaps.note("size", f"the node ids of the crosspoints are not those of a mesh of {width} x {height}")
+        return None
+    if len(crosspoints) < root.children:
+        gaps.note("crosspoints", f"{root.children - len(crosspoints)} of {root.children} are not in the output")
+    connect = _connect(root)
+    return Grid(width, height, bits, places, {node.offset: _ports(node, connect) for node in crosspoints})
+
+
+def _size(crosspoints: list[DumpNode], count: int) -> tuple[int, int] | str:
+    """Width and height, or why they are unknown. Logical ids count along x first, so that of (0, 1) is the width."""
+    if not crosspoints:
+        return "the output has no crosspoints"
+    width = next((node.logical_id for node in crosspoints if node.node_id == _PLACE_0_1), None)
+    if width is None and len(crosspoints) < count:
+        return "the crosspoint at (0, 1), which tells the width, is not in the output"
+    width = count if width is None else width
+    if not 0 < width <= _MOST or count % width or not 0 < count // width <= _MOST:
+        return f"{count} crosspoints in rows of {width} are no mesh"
+    return width, count // width
+
+
+def usual_bits(width: int, height: int) -> int:
+    """Two, three or four bits, as the manuals have it; smaller meshes were seen with fewer."""
+    most = max(width, height)
+    return 2 if most <= 4 else 3 if most <= 8 else 4
+
+
+def _connect(root: DumpNode) -> tuple[int, ...]:
+    product = products().get(part_number(root.registers.get(PERIPH_ID_01, 0)))
+    return product.connect if product else ()
+
+
+def _ports(node: DumpNode, connect: tuple[int, ...]) -> int:
+    """num_device_port of por_mxp_node_info (CMN-700 and later), or the highest port that something hangs on."""
+    used = [port + 1 for port, offset in enumerate(connect) if node.registers.get(offset, 0) & 0x3F]
+    return max(node.info >> 48 & 0xF, *used, 0)
+
 
 _CAL = 1 << 7
 """por_mxp_device_port_connect_info_p<n>: cal_connected."""
@@ -70,16 +160,16 @@ class _Reading:
             nodes=self._nodes(root, grid),
         )
 
-    def _product(self, root: Found) -> Product | None:
+    def _product(self, root: DumpNode) -> Product | None:
         if PERIPH_ID_01 not in root.registers:
             self.gaps.note("kind", "the output has no peripheral identification")
             return None
         part = part_number(root.registers[PERIPH_ID_01])
-        if part not in PRODUCTS:
+        if part not in products():
             self.gaps.note("kind", f"no mesh is known with the part number {part:#x}")
-        return PRODUCTS.get(part)
+        return products().get(part)
 
-    def _revision(self, product: Product | None, root: Found) -> str | None:
+    def _revision(self, product: Product | None, root: DumpNode) -> str | None:
         if product is None or PERIPH_ID_23 not in root.registers:
             self.gaps.note("revision", "the kind of mesh, or its peripheral identification, is unknown")
             return None
@@ -89,7 +179,7 @@ class _Reading:
             self.gaps.note("revision", f"it is not known which revision of a {product.kind} has the number {code}")
         return found
 
-    def _chi(self, product: Product | None, root: Found) -> str | None:
+    def _chi(self, product: Product | None, root: DumpNode) -> str | None:
         info = root.registers.get(INFO_GLOBAL)
         found = product.chi_issue(info) if product and info is not None else None
         if found is None:
@@ -117,7 +207,7 @@ class _Reading:
             )
         return sorted(found, key=lambda xp: xp.logical_id)
 
-    def _domain(self, product: Product | None, node: Found) -> int | None:
+    def _domain(self, product: Product | None, node: DumpNode) -> int | None:
         """A CMN-600 does not tell; but with a single controller there is a single domain."""
         if product and product.domain is not None and product.domain in node.registers:
             return node.registers[product.domain] & 3
@@ -127,7 +217,7 @@ class _Reading:
         self.gaps.note("dtc", "the registers do not tell the debug and trace domains of the crosspoints")
         return None
 
-    def _ports(self, product: Product, node: Found) -> list[Port]:
+    def _ports(self, product: Product, node: DumpNode) -> list[Port]:
         found = []
         for number, offset in enumerate(product.connect):
             about = node.registers.get(offset)
@@ -137,7 +227,7 @@ class _Reading:
             code = about & ((1 << product.device_bits) - 1)
             if code == 0:
                 continue
-            kind, name = DEVICES.get(code, (None, None))
+            kind, name = devices().get(code, (None, None))
             if kind is None:
                 self.gaps.note("ports", f"no device is known by the number {code:#x}")
             found.append(
@@ -151,7 +241,7 @@ class _Reading:
             )
         return found
 
-    def _devices(self, product: Product, node: Found, number: int, about: int) -> int | None:
+    def _devices(self, product: Product, node: DumpNode, number: int, about: int) -> int | None:
         """One without an aggregation layer; behind one, num_dev of por_mxp_p<n>_info."""
         if not about & _CAL:
             return 1
@@ -161,8 +251,8 @@ class _Reading:
             return None
         return info & 7
 
-    def _nodes(self, root: Found, grid: Grid | None) -> list[Node]:
-        found = [Node(type=NODE_TYPES[root.code], code=root.code, logical_id=root.logical_id, offset=root.offset)]
+    def _nodes(self, root: DumpNode, grid: Grid | None) -> list[Node]:
+        found = [Node(type=node_types()[root.code], code=root.code, logical_id=root.logical_id, offset=root.offset)]
         lost = held = 0
         for crosspoint in self.dump.crosspoints():
             below = self.dump.below(crosspoint)
@@ -179,17 +269,17 @@ class _Reading:
             self.gaps.note("nodes", f"{lost} nodes that crosspoints count are not there, or not in the output")
         return sorted(found, key=lambda node: (node.external, node.code or 0, node.logical_id or 0, node.offset or 0))
 
-    def _node(self, node: Found, crosspoint: Found, grid: Grid | None) -> Node:
+    def _node(self, node: DumpNode, crosspoint: DumpNode, grid: Grid | None) -> Node:
         x, y = grid.places[crosspoint.offset] if grid else (None, None)
         if node.skipped:
             return Node(type="external", x=x, y=y, external=True, offset=node.offset)
         port, device = grid.port(node, crosspoint) if grid else (None, None)
         if grid and port is None:
             self.gaps.note("places", "the node ids of some nodes are not those of their crosspoints")
-        if node.code not in NODE_TYPES:
+        if node.code not in node_types():
             self.gaps.note("types", f"no type of node is known by the number {node.code:#x}")
         return Node(
-            type=NODE_TYPES.get(node.code, f"{node.code:#x}"),
+            type=node_types().get(node.code, f"{node.code:#x}"),
             code=node.code,
             node_id=node.node_id,
             logical_id=None if node.code == RN_SAM else node.logical_id,
@@ -208,8 +298,8 @@ class _Reading:
             return None, None
         infos = [node.registers[UNIT_INFO] for node in homes]
         return (
-            self._sum("slc_bytes", "slc_size", [slc_bytes(product, info) for info in infos]),
-            self._sum("sf_bytes", "sf_size", [sf_bytes(product, info) for info in infos]),
+            self._sum("slc_bytes", "slc_size", [product.slc_bytes(info) for info in infos]),
+            self._sum("sf_bytes", "sf_size", [product.sf_bytes(info) for info in infos]),
         )
 
     def _sum(self, name: str, source: str, sizes: list[int | None]) -> int | None:
@@ -218,3 +308,63 @@ class _Reading:
             return sum(known)
         self.gaps.note(name, f"it is not known what size {source} of por_hnf_unit_info stands for")
         return None
+
+
+_ADDRESSES = 1 << 64
+
+
+def registers(dump: Dump, mesh: Mesh, gaps: Gaps) -> list[Register]:
+    """Of each node that was read those that are known, in the order of the output."""
+    if mesh.kind is None:
+        gaps.note("registers", "what they are depends on the kind of mesh, which is unknown")
+        return []
+    unreadable = sum(node.unreadable for node in dump.nodes)
+    if unreadable:
+        gaps.note("registers", f"{unreadable} could not be read")
+    part = of_kind(mesh.kind).part
+    return [one for node in dump.nodes if not node.skipped for one in _of_node(node, part, mesh)]
+
+
+def _of_node(node: DumpNode, part: int, mesh: Mesh) -> list[Register]:
+    name = _name(node, mesh)
+    found = []
+    for layout in registers_of(part, mesh.revision, node.code):
+        value = node.info if layout.offset == 0 else node.registers.get(layout.offset)
+        if value is None:
+            continue
+        address = None if mesh.base is None else mesh.base + node.offset + layout.offset
+        found.append(
+            Register(
+                node=name,
+                node_offset=node.offset,
+                name=layout.name,
+                offset=layout.offset,
+                address=address if address is not None and address < _ADDRESSES else None,
+                value=value,
+                access=layout.access,
+                reset=layout.reset,
+                description=layout.description,
+                fields=[_field(one, value) for one in layout.fields],
+            )
+        )
+    return found
+
+
+def _field(layout: FieldLayout, value: int) -> RegisterField:
+    number = layout.of(value)
+    return RegisterField(
+        name=layout.name,
+        msb=layout.msb,
+        lsb=layout.lsb,
+        value=number,
+        meaning=layout.values.get(number),
+        description=layout.description,
+    )
+
+
+def _name(node: DumpNode, mesh: Mesh) -> str:
+    """`XP 3 (1,0)`, `HN-F 7`."""
+    kind = node_types().get(node.code, f"{node.code:#x}")
+    number = f"at {node.node_id:#x}" if node.code == RN_SAM else str(node.logical_id)
+    place = next((f" ({xp.x},{xp.y})" for xp in mesh.crosspoints if xp.offset == node.offset), "")
+    return f"{kind} {number}{place}"
