@@ -1,4 +1,4 @@
-"""Collects what is wrong with a plan while it is read, so that every error comes at once."""
+"""Collects what is wrong with a plan while it is read and resolved, so that every error is reported at once."""
 
 from __future__ import annotations
 
@@ -7,70 +7,76 @@ from asct.errors import PlanError
 from asct.values.problem import BadValueError
 
 MOST = 500
-"""More findings than that help nobody; the rest are counted."""
+"""Findings that are kept; any further ones are only counted."""
 
 Note = tuple[str, Span | None]
 
 
 class Findings:
-    """Diagnostics in the order they were met, each once; beyond 500 they are only counted."""
+    """Diagnostics of one plan. A finding that several hosts or points share is kept once; `MOST` are kept in all."""
 
     def __init__(self) -> None:
-        self._items: dict[Diagnostic, None] = {}
-        self._left_out = 0
+        self._items: dict[tuple[str, str, Span | None], Diagnostic] = {}
+        self._omitted = 0
         self._blocking = False
+        self.errors = 0
+        """Errors reported so far, repeated ones included: compare before and after a step to see whether it failed."""
 
-    def add(self, diagnostic: Diagnostic) -> None:
-        """Keep a finding unless the same one is there already."""
+    def add(self, *diagnostics: Diagnostic) -> None:
+        """Report diagnostics; errors count as blocking."""
+        self._blocking = self._blocking or any(item.severity == "error" for item in diagnostics)
+        for item in diagnostics:
+            self._add(item)
+
+    def _add(self, item: Diagnostic) -> None:
+        self.errors += item.severity == "error"
         if len(self._items) < MOST:
-            self._items.setdefault(diagnostic)
+            self._items.setdefault((item.code, item.message, item.span), item)
         else:
-            self._left_out += 1
+            self._omitted += 1
 
     def error(
-        self, code: str, message: str, span: Span | None, hint: str = "", label: str = "", *, local: bool = False
+        self, code: str, message: str, span: Span | None, hint: str = "", *notes: Note, local: bool = False
     ) -> None:
-        """An error of `code` at `span`; a `local` one leaves the rest of the plan as it was meant."""
+        """Report an error at `span`. A `local` error does not make later findings unreliable (see `blocking`)."""
         self._blocking = self._blocking or not local
-        self.add(Diagnostic(code, message, span, label=label, hint=hint))
+        self._add(Diagnostic(code, message, span, hint=hint, notes=notes))
+
+    def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
+        """Report a warning, which does not stop the plan."""
+        self._add(Diagnostic(code, message, span, hint=hint, severity="warning"))
 
     def take(self, problem: PlanError) -> None:
-        """What was raised."""
-        self._blocking = True
-        for item in problem.diagnostics:
-            self.add(item)
+        """Report the diagnostics of an exception."""
+        self.add(*problem.diagnostics)
 
     def twice(self, code: str, message: str, span: Span, first: Span, hint: str) -> None:
-        """Something given a second time at `span`; the note shows the first place."""
-        self._blocking = True
-        self.add(Diagnostic(code, message, span, hint=hint, notes=(("first given here", first),)))
-
-    def warn(self, code: str, message: str, span: Span, hint: str) -> None:
-        """Something that is taken, though perhaps not as it was meant."""
-        self.add(Diagnostic(code, message, span, hint=hint, severity="warning"))
+        """Report a second definition at `span`; a note shows the first."""
+        self.error(code, message, span, hint, ("first given here", first))
 
     def bad_value(self, problem: BadValueError, span: Span, code: str = "E112", *, local: bool = False) -> None:
-        """What a parser of `asct.values` refused."""
-        self.error(code, problem.message, span, problem.hint, problem.label, local=local)
+        """Report a value that a parser of `asct.values` refused."""
+        self._blocking = self._blocking or not local
+        self._add(Diagnostic(code, problem.message, span, label=problem.label, hint=problem.hint))
 
     @property
     def failed(self) -> bool:
-        """Whether there is an error among them."""
-        return self._left_out > 0 or any(item.severity == "error" for item in self._items)
+        """Whether an error was reported."""
+        return self.errors > 0 or self._omitted > 0
 
     @property
     def blocking(self) -> bool:
-        """Whether an error makes the rest of the plan unsure, so that looking for more would find false ones."""
-        return self._blocking or self._left_out > 0
+        """Whether an error leaves the rest of the plan in doubt, so that further checks would report false errors."""
+        return self._blocking or self._omitted > 0
 
     def all(self) -> tuple[Diagnostic, ...]:
-        """Everything found, in order of place, and a line about what was left out."""
-        ordered = sorted(self._items, key=_place)
-        if self._left_out:
-            message = f"{self._left_out} more findings are not shown"
-            ordered.append(Diagnostic("E109", message, hint="mend these first"))
+        """Every finding by file, line and column, then the number of omitted ones."""
+        ordered = sorted(self._items.values(), key=_position)
+        if self._omitted:
+            message = f"{self._omitted} more findings are not shown"
+            ordered.append(Diagnostic("E109", message, hint="fix these first"))
         return tuple(ordered)
 
 
-def _place(item: Diagnostic) -> tuple[str, int, int]:
+def _position(item: Diagnostic) -> tuple[str, int, int]:
     return (item.span.file, item.span.line, item.span.column) if item.span else ("", 0, 0)

@@ -99,8 +99,7 @@ def _values(reader: Reader, name: str | None, node: Node) -> Sequence[Node] | No
     try:
         return axis_values(found, reader.settings.kinds.get(name))
     except PlanError as error:
-        for diagnostic in error.diagnostics:
-            reader.ground.findings.add(diagnostic)
+        reader.ground.findings.take(error)
         return None
 
 
@@ -119,11 +118,11 @@ def read_axes(reader: Reader, written: Sequence[Written], base: Mapping[str, Val
 
 def _read(reader: Reader, item: Written, base: Mapping[str, Value], axes: Axes) -> Axis | None:
     """Values of one axis or zip in their own types; a value that comes twice is an error at the second."""
-    before = reader.ground.findings.count
+    before = reader.ground.findings.errors
     columns = [
         [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
     ]
-    if reader.ground.findings.count > before:
+    if reader.ground.findings.errors > before:
         return None
     rows: list[Row] = [tuple(cell[0] for cell in cells if cell is not None) for cells in zip(*columns, strict=True)]
     pinned = [name for name in item.names if name in base and base[name].rank == SET_RANK]

@@ -34,9 +34,9 @@ def checks(ground: Ground, drafts: Sequence[Draft]) -> list[Check]:
     """The checks for the jobs that will run. An expectation about jobs left out by a selection gives none."""
     found: list[Check] = []
     for expectation in ground.plan.expect:
-        before = ground.findings.count
+        before = ground.findings.errors
         judged = _judged(ground, expectation, drafts)
-        if judged and ground.findings.count == before:
+        if judged and ground.findings.errors == before:
             found += _checks(ground, expectation, judged)
     return found
 
@@ -89,16 +89,16 @@ def _comparable(ground: Ground, found: list[Judged], name: str, span: Span) -> l
 
 
 def _checks(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> list[Check]:
-    before = ground.findings.count
+    before = ground.findings.errors
     unit = _unit(ground, expectation, judged)
     _relative(ground, expectation)
     _versus(ground, expectation, judged)
     place = read_place(ground, expectation, [(item.draft, item.metric) for item in judged])
-    if unit is None or ground.findings.count > before:
+    if unit is None or ground.findings.errors > before:
         return []
     general = read_limits(ground, expectation, expectation.bound, unit)
     special = _by_host(ground, expectation, judged, unit)
-    if ground.findings.count > before:
+    if ground.findings.errors > before:
         return []
     running = dict.fromkeys(item.draft.host for item in judged)
     rest = tuple(host for host in running if host not in special)

@@ -8,8 +8,8 @@ from typing import Any
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
+from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Plan
-from asct.planner.findings import Findings
 from asct.planner.model import Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog

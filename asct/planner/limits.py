@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from asct.diagnostics.model import Span
+from asct.plan.findings import Findings
 from asct.plan.model import Plan
-from asct.planner.findings import Findings
 from asct.planner.model import Job
 from asct.planner.preview import shared_costs
 from asct.sdk.benchmark import Catalog

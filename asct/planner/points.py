@@ -69,7 +69,7 @@ def make_points(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[An
 
 def _draft(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _Draft | None:
     """Everything read and counted, nothing expanded yet; None after an error."""
-    before = ground.findings.count
+    before = ground.findings.errors
     settings = ground.settings(benchmark)
     reader = Reader(ground, settings, ground.plan.hosts[host], needed_benchmarks(ground, entry, benchmark))
     written = written_axes(reader, entry)
@@ -81,7 +81,7 @@ def _draft(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -
     excludes, includes = read_excludes(reader, entry, axes), included(reader, entry)
     swept = names_of(axes.axes)
     where = reader.where(entry.sweep.where, swept) if entry.sweep and entry.sweep.where else None
-    if ground.findings.count > before or not _countable(ground, entry, combinations(axes.axes)):
+    if ground.findings.errors > before or not _countable(ground, entry, combinations(axes.axes)):
         return None
     pinned = frozenset(name for name in swept if name in base and base[name].rank == SET_RANK)
     names = tuple(dict.fromkeys([*swept, *(name for point in includes for name in point)]))
@@ -135,16 +135,15 @@ def _shared(draft: _Draft, host: str) -> tuple[Point, ...] | None:
 
 def _expanded(draft: _Draft) -> tuple[Point, ...] | None:
     """The sweep algebra, then every point that stays."""
-    before = draft.ground.findings.count
+    before = draft.ground.findings.errors
     try:
         found = expand(draft.axes.axes, _where(draft), [rule.rule for rule in draft.excludes])
     except PlanError as error:
-        for diagnostic in error.diagnostics:
-            draft.ground.findings.add(diagnostic)
+        draft.ground.findings.take(error)
         return None
     values = {name: _column(draft.axes, name) for name in names_of(draft.axes.axes)}
     report_unmatched(draft.ground, draft.entry.id, draft.excludes, found, draft.pinned, values)
-    if draft.ground.findings.count > before:
+    if draft.ground.findings.errors > before:
         return None
     if not found.rows and not draft.includes:
         message = f"the sweep of `{draft.entry.id}` leaves no point"
@@ -186,7 +185,7 @@ def _candidates(draft: _Draft, rows: Sequence[Row]) -> Iterator[tuple[dict[str, 
 
 def _materialised(draft: _Draft, rows: Sequence[Row]) -> tuple[Point, ...] | None:
     """Every point, read as a whole by the benchmark's model and its own check, and named by its content."""
-    before = draft.ground.findings.count
+    before = draft.ground.findings.errors
     benchmark, settings = draft.settings.benchmark, draft.settings
     shared = {name: value.value for name, value in draft.base.items() if name not in settings.steps}
     waiting = {name: value.final for name, value in draft.base.items() if value.waits}
@@ -208,7 +207,7 @@ def _materialised(draft: _Draft, rows: Sequence[Row]) -> tuple[Point, ...] | Non
             continue
         values = pattern.settings(varying)
         found[identity] = Point(identity, {name: values[name] for name in draft.names}, values)
-    return tuple(found.values()) if draft.ground.findings.count == before else None
+    return tuple(found.values()) if draft.ground.findings.errors == before else None
 
 
 def _report(draft: _Draft, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:

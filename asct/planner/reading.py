@@ -71,7 +71,7 @@ class Reader:
         try:
             raw = self._example(node) if aliases else node.plain()
         except PlanError as error:
-            self._add(error)
+            self.ground.findings.take(error)
             return None
         value = self.canonical(item.name, raw, node, written=not aliases)
         if value is None:
@@ -85,7 +85,7 @@ class Reader:
         try:
             return replace(node, value=axis_values(node, self.settings.kinds.get(name)))
         except PlanError as error:
-            self._add(error)
+            self.ground.findings.take(error)
             return None
 
     def evaluated(self, node: Node) -> Node | None:
@@ -93,7 +93,7 @@ class Reader:
         try:
             return evaluate(node, self.scope)
         except PlanError as error:
-            self._add(error)
+            self.ground.findings.take(error)
             return None
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
@@ -122,12 +122,8 @@ class Reader:
         try:
             return compile_where(node, spellings, self.scope)
         except PlanError as error:
-            self._add(error)
+            self.ground.findings.take(error)
             return None
-
-    def _add(self, error: PlanError) -> None:
-        for diagnostic in error.diagnostics:
-            self.ground.findings.add(diagnostic)
 
     def _invalid(self, name: str, problem: Problem, node: Node) -> None:
         place = node

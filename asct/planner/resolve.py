@@ -39,7 +39,7 @@ class Resolution:
         PlanError otherwise, with all findings."""
         if self.plan is not None:
             return self.plan
-        codes = {item.code for item in errors(self.diagnostics)}
+        codes = {item.code for item in errors(self.diagnostics)} - {"E109"}
         if codes <= _USAGE:
             raise UsageError(*self.diagnostics)
         if codes <= _SAFETY:
@@ -59,7 +59,7 @@ def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) ->
     found_checks = checks(ground, drafts)
     jobs = [_job(draft, assembly, plan) for draft in drafts]
     _check_costs(ground, jobs, whole=selection in (None, Selection()))
-    if not ground.findings.count:
+    if not ground.findings.errors:
         check_timeouts(drafts, jobs, ground.findings)
     diagnostics = ground.findings.all()
     if errors(diagnostics):
@@ -77,7 +77,7 @@ def _build(ground: Ground, entry: Entry, host: str, reason: str) -> Draft | None
 
 def _check_costs(ground: Ground, jobs: Sequence[Job], *, whole: bool) -> None:
     check_points(ground.plan, jobs, ground.findings)
-    if not ground.findings.count:
+    if not ground.findings.errors:
         check_costs(ground.plan, jobs, ground.catalog, ground.findings)
         check_writes(ground.plan, jobs, ground.catalog, ground.findings, whole=whole)
 

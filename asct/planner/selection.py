@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from asct.diagnostics.suggest import did_you_mean
+from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Plan
 from asct.plan.names import is_pattern, matching
-from asct.planner.findings import Findings
 
 Pair = tuple[str, str]
 """(entry id, host)."""
@@ -72,7 +72,7 @@ def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findin
     tagged = _tagged(plan, selection.tags, findings)
     kept = [entry.id for entry in plan.benchmarks if entry.id in ids and entry.id in tagged]
     pairs = [(name, host) for name in kept for host in where[name] if host in hosts]
-    if not pairs and not findings.count:
+    if not pairs and not findings.errors:
         hint = "`asct plan` without a selection shows what there is"
         findings.error("E207", "nothing in the plan meets all of the selection", None, hint)
     return pairs

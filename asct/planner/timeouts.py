@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from asct.plan.findings import Findings
 from asct.planner.draft import Draft
 from asct.planner.estimate import known_settings
-from asct.planner.findings import Findings
 from asct.planner.model import Job, Point
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.needs import Needs

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import SafetyError
+from asct.plan.findings import Findings
 from asct.plan.model import Destroys, Plan, Safety
-from asct.planner.findings import Findings
 from asct.planner.resolve import resolve
 from asct.planner.safety import check_consent
 from asct.sdk import HostFacts, Needs, setting
