@@ -24,7 +24,7 @@ CERTAINTIES: Final[tuple[Certainty, ...]] = ("certain", "likely", "possible")
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
 
 class Setting(_Part):

@@ -41,7 +41,7 @@ def setting(default: Any, help: str, *, aliases: tuple[str, ...] = (), pitfalls:
 class Params(BaseModel):
     """Base of every benchmark's settings. Plain field names only; other spellings go through `canonical_name`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, defer_build=True)
 
     step_settings: ClassVar[dict[str, str]] = {}
     """List settings that expand to points: {"iodepth_sweep_steps": "iodepth"}."""

@@ -26,7 +26,7 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
 class Stats(BaseModel):
     """The spread behind a value, in the value's unit. `ci95` is None below 6 independent samples."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
     n: int
     median: float
@@ -71,7 +71,7 @@ class Measurement:
 class Record(BaseModel):
     """One line of records.jsonl: a value with all its coordinates (asct.record/1)."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.record/1"] = Field("asct.record/1", alias="schema")
     run: str

@@ -12,7 +12,7 @@ PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost"
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
 
 class Verdict(_Document):

@@ -11,9 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from asct.sdk import Benchmark, Context, HostFacts, Output, Params, Step
-from asct.sdk.facts import Cache, Cpu
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import Cache, Cpu, HostFacts
+from asct.sdk.params import Params
 from asct.sdk.record import Scalar
+from asct.sdk.step import Output, Step
 
 SOURCES = Path(__file__).parents[2] / "kernels"
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from asct.sdk import Output, Step
+from asct.sdk.step import Output, Step
 
 PEAK = 40e9
 """Useful bytes a second that the made-up memory gives at most."""

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from asct.registry import Registry
-from asct.sdk import Context, HostFacts, Output, Step
-from asct.sdk.facts import Cpu, Node
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cpu, HostFacts, Node
+from asct.sdk.step import Output, Step
 from tests.benchmarks.record import plain
 
 DATA = Path(__file__).parents[2] / "asct" / "benchmarks" / "core_to_core_latency" / "testdata"

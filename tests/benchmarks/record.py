@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from asct.registry import Registry
-from asct.sdk import HostFacts, Measurement, Output
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.test_contract import needed
 

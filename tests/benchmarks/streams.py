@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from asct.sdk import Output, Step
+from asct.sdk.step import Output, Step
 
 ARRAYS = {"all-reads": (1, 0), "3:1": (2, 1), "1:1": (0, 1), "write": (0, 1), "nt-write": (0, 1), "2:1": (1, 1)}
 """Lines loaded and stored in a step; all others load two and store one."""

@@ -11,10 +11,13 @@ from typing import Any, get_args
 import pytest
 
 from asct.registry import installed
-from asct.sdk import Benchmark, Context, Figure, HostFacts, Needs, Output, Record, Step
-from asct.sdk.figure import Heatmap
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Heatmap
 from asct.sdk.metric import Better, Unit
-from asct.sdk.record import Scalar
+from asct.sdk.needs import Needs
+from asct.sdk.record import Record, Scalar
+from asct.sdk.step import Output, Step
 
 ALL = installed().all()
 BY_NAME = {benchmark.name: benchmark for benchmark in ALL}

@@ -14,8 +14,11 @@ from pydantic import ValidationError
 from asct.benchmarks.core_to_core_latency import BENCHMARK
 from asct.benchmarks.core_to_core_latency.command import rounds
 from asct.benchmarks.core_to_core_latency.findings import FLAGS, INTERFERENCE, MISSING, SIBLINGS
-from asct.sdk import Context, HostFacts, Measurement, Output, Step, Table
-from asct.sdk.facts import Cpu, Node
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cpu, HostFacts, Node
+from asct.sdk.figure import Table
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.pingpong_streams import Machine, option, played, sample, stream
 from tests.benchmarks.test_contract import bare_facts, folder_of, records_of

@@ -10,7 +10,8 @@ from asct.analysis.overlay import figure_grid
 from asct.benchmarks.core_to_core_latency import BENCHMARK
 from asct.benchmarks.core_to_core_latency.cells import Order
 from asct.benchmarks.core_to_core_latency.findings import FLAGS, SIBLINGS
-from asct.sdk import Bars, Heatmap, Measurement
+from asct.sdk.figure import Bars, Heatmap
+from asct.sdk.record import Measurement
 from tests.benchmarks.pingpong_streams import Machine
 from tests.benchmarks.test_contract import folder_of, records_of
 from tests.benchmarks.test_core_to_core_latency import TWO, measured, tables

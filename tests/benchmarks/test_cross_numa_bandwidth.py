@@ -12,9 +12,11 @@ from pydantic import ValidationError
 from asct.benchmarks.cross_numa_bandwidth import BENCHMARK
 from asct.benchmarks.cross_numa_bandwidth.tables import FLAGS
 from asct.instruments.memory.matrix import LEFT_OUT_FLAGS
-from asct.sdk import Context, HostFacts, Measurement, Output, Step
-from asct.sdk.facts import Cache, Cpu, Memory, Node
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
 from asct.sdk.figure import Heatmap
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.streams import numbers, option, output_of, outputs_of
 from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of

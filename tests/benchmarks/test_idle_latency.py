@@ -12,9 +12,11 @@ from pydantic import ValidationError
 from asct.benchmarks.idle_latency import BENCHMARK
 from asct.benchmarks.idle_latency.measure import FLAGS
 from asct.instruments.memory.matrix import LEFT_OUT_FLAGS
-from asct.sdk import Context, HostFacts, Measurement, Output, Step
-from asct.sdk.facts import Cpu, Memory, Node
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cpu, HostFacts, Memory, Node
 from asct.sdk.figure import Heatmap
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of, replayed
 

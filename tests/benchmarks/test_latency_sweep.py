@@ -13,9 +13,11 @@ from pydantic import ValidationError
 
 from asct.benchmarks.latency_sweep import BENCHMARK
 from asct.benchmarks.latency_sweep.findings import FLAGS, NOTES, WAY_OUT
-from asct.sdk import Context, HostFacts, Line, Measurement, Output, Record
-from asct.sdk.facts import Cache, Cpu, Memory, Node
-from asct.sdk.record import doubtful
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.figure import Line
+from asct.sdk.record import Measurement, Record, doubtful
+from asct.sdk.step import Output
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of, replayed
 

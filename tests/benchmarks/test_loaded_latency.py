@@ -11,9 +11,11 @@ from pydantic import ValidationError
 from asct.benchmarks.loaded_latency import BENCHMARK
 from asct.benchmarks.loaded_latency.findings import FLAGS
 from asct.benchmarks.loaded_latency.params import DELAYS
-from asct.sdk import Context, HostFacts, Line, Measurement, Step
-from asct.sdk.facts import Cache, Cpu, Memory, Node
-from asct.sdk.record import Record
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.figure import Line
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.load_streams import IDLE_NS, PEAK, QUEUE_NS, bandwidth_of, latency_ns, levels, output, sample
 from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of

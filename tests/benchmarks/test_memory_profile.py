@@ -10,9 +10,11 @@ from pydantic import ValidationError
 
 from asct.benchmarks.memory_profile import BENCHMARK
 from asct.benchmarks.memory_profile.tables import FLAGS
-from asct.sdk import Context, HostFacts, Measurement, Step
-from asct.sdk.facts import Cache, Cpu, Memory, Node, System
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node, System
 from asct.sdk.figure import Bars
+from asct.sdk.record import Measurement
+from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all
 from tests.benchmarks.streams import numbers, option, output_of, outputs_of
 from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of

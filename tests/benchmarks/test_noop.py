@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from asct.benchmarks.noop import BENCHMARK
-from asct.sdk import Context
+from asct.sdk.benchmark import Context
 from tests.benchmarks.kernels import run_all
 from tests.benchmarks.test_contract import bare_facts, records_of
 

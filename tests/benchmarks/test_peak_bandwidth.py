@@ -11,9 +11,11 @@ from pydantic import ValidationError
 from asct.benchmarks.peak_bandwidth import BENCHMARK
 from asct.benchmarks.peak_bandwidth.params import PEAK
 from asct.benchmarks.peak_bandwidth.tables import FLAGS
-from asct.sdk import Context, HostFacts, Measurement, Output, Step
-from asct.sdk.facts import Cache, Cpu, Memory, Node
+from asct.sdk.benchmark import Context
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
 from asct.sdk.figure import Bars
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.streams import numbers, option, output_of
 from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of

@@ -6,28 +6,14 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any, ClassVar
 
-from asct.sdk import (
-    Axis,
-    Bars,
-    Benchmark,
-    Column,
-    Context,
-    Figure,
-    HostFacts,
-    Line,
-    Marker,
-    Measurement,
-    Metric,
-    Needs,
-    Output,
-    Params,
-    Record,
-    Series,
-    Size,
-    Step,
-    Table,
-    setting,
-)  # fmt: skip
+from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Axis, Bars, Column, Figure, Line, Marker, Series, Table
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs
+from asct.sdk.params import Params, Size, setting
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Output, Step
 
 
 class LatencyParams(Params):

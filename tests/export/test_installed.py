@@ -15,7 +15,10 @@ from asct.analysis.overlay import figure_grid, overlaid
 from asct.analysis.view import JobView
 from asct.figures.render import render_figure
 from asct.registry import installed
-from asct.sdk import Benchmark, HostFacts, Measurement, Output, Record, Step, Tool
+from asct.sdk.benchmark import Benchmark
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Measurement, Record
+from asct.sdk.step import Output, Step, Tool
 from asct.store.model import JobEntry
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"

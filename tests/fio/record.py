@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from asct.registry import Registry
-from asct.sdk import Benchmark, HostFacts, Output, Step
+from asct.sdk.benchmark import Benchmark
+from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Consent
 from asct.sdk.record import Measurement
-from asct.sdk.step import Kernel
+from asct.sdk.step import Kernel, Output, Step
 from tests.disks.loop import loop_device, throttle
 from tests.fio.running import facts_here, run_points
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from asct.sdk import HostFacts, Output, Params, Step
 from asct.sdk.benchmark import Benchmark, Context
-from asct.sdk.facts import Cpu, ToolFact
+from asct.sdk.facts import Cpu, HostFacts, ToolFact
 from asct.sdk.guard import Consent
+from asct.sdk.params import Params
 from asct.sdk.record import Measurement, Record
-from asct.sdk.step import Kernel, Program
+from asct.sdk.step import Kernel, Output, Program, Step
 from tests.benchmarks.kernels import built
 
 ENGINES = ["io_uring", "libaio", "psync", "posixaio"]

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from asct.registry import Registry
-from asct.sdk import HostFacts, Measurement, Output, Step
-from asct.sdk.step import Kernel
+from asct.sdk.facts import HostFacts
+from asct.sdk.record import Measurement
+from asct.sdk.step import Kernel, Output, Step
 from tests.fio.record import CASES as RECORDED
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"

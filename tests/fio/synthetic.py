@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from asct.sdk import Record, Stats
-from asct.sdk.record import Scalar
+from asct.sdk.record import Record, Scalar, Stats
 
 MIB: Final = 2**20
 US: Final = 1e-6

@@ -14,8 +14,8 @@ from asct.benchmarks.storage_fio import BENCHMARK
 from asct.instruments.fio import FioParams
 from asct.instruments.fio.jobfile import HARMLESS, option_problem
 from asct.instruments.fio.sections import sections_of
-from asct.sdk import HostFacts
 from asct.sdk.benchmark import Context
+from asct.sdk.facts import HostFacts
 
 DANGEROUS = [
     "exec_prerun", "exec_postrun", "filename", "directory", "opendir", "filename_format", "write_iolog", "read_iolog",

@@ -10,7 +10,7 @@ from asct.instruments.fio.figures import sweep_figures
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import sweep_table
 from asct.instruments.fio.timeline import CHANGED, turns
-from asct.sdk import Heatmap, Line
+from asct.sdk.figure import Heatmap, Line
 from tests.fio.synthetic import point, record, seconds, side
 
 CLIFF = [8000.0 + 40 * (number % 3) for number in range(20)] + [1000.0 + 5 * (number % 3) for number in range(40)]

@@ -12,7 +12,7 @@ from asct.instruments.fio.measure import BY_SECTION
 from asct.instruments.fio.metrics import METRICS
 from asct.instruments.fio.verdict import FLAGS
 from asct.registry import Registry
-from asct.sdk import HostFacts
+from asct.sdk.facts import HostFacts
 from tests.fio.samples import CASES, changed, depth_sample, load, output_of, parse, watched
 
 Change = Callable[[dict[str, Any]], None]

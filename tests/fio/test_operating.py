@@ -9,7 +9,7 @@ import pytest
 from asct.instruments.fio.operating import operating_points
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import sweep_table
-from asct.sdk import Table
+from asct.sdk.figure import Table
 from tests.fio.synthetic import DEPTHS, drive, point, published, record, side
 
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128)

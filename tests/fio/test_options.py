@@ -14,8 +14,7 @@ from asct.instruments.fio.jobfile import ENGINE_OPTIONS, HARMLESS, job_file
 from asct.instruments.fio.params import option_of
 from asct.instruments.fio.process import section_options
 from asct.instruments.fio.sections import node_matters, used_cpus
-from asct.sdk import HostFacts
-from asct.sdk.facts import Cpu, Node, ToolFact
+from asct.sdk.facts import Cpu, HostFacts, Node, ToolFact
 
 GIVEN: dict[str, tuple[Any, str]] = {
     "iodepth_batch_complete_min": (2, "2"), "iodepth_batch_complete_max": (8, "8"), "iodepth_low": (4, "4"),

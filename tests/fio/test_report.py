@@ -15,7 +15,8 @@ from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.instruments.fio.timeline import CHANGED
 from asct.instruments.fio.verdict import FLAGS
 from asct.registry import Registry
-from asct.sdk import Bars, Line, Measurement, Record
+from asct.sdk.figure import Bars, Line
+from asct.sdk.record import Measurement, Record
 from asct.store.model import JobEntry
 from tests.fio.running import records_of
 from tests.fio.samples import depth_sample, load, output_of, parse

@@ -11,11 +11,10 @@ from asct.benchmarks.storage_fio import BENCHMARK
 from asct.instruments.fio import FioParams
 from asct.instruments.fio.process import fio_step
 from asct.instruments.fio.sections import chosen_engine
-from asct.sdk import HostFacts, Step
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cpu, Node
+from asct.sdk.facts import Cpu, HostFacts, Node
 from asct.sdk.guard import Consent, StopRule
-from asct.sdk.step import Kernel, Output, Tool
+from asct.sdk.step import Kernel, Output, Step, Tool
 
 
 def facts(engines: list[str], io_uring: bool | None, mpstat: bool = True) -> HostFacts:

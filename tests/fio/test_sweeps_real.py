@@ -16,9 +16,10 @@ from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as DEPTHS
 from asct.benchmarks.storage_request_size_sweep import BENCHMARK as SIZES
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.timeline import CHANGED, turns
-from asct.sdk import Record, Table
 from asct.sdk.benchmark import Benchmark
+from asct.sdk.figure import Table
 from asct.sdk.guard import Consent
+from asct.sdk.record import Record
 from tests.disks.loop import Loop, Throttle, loop_device, throttle
 from tests.fio.running import facts_here, records_of, run_points
 

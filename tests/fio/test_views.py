@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from asct.instruments.fio.figures import sweep_figures
-from asct.sdk import Bars, Figure, Heatmap, Line
+from asct.sdk.figure import Bars, Figure, Heatmap, Line
 from tests.fio.synthetic import point, side
 
 SIZES = (4096, 16384, 32768, 131072)

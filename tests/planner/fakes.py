@@ -5,26 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
-from asct.sdk import (
-    Benchmark,
-    Context,
-    Count,
-    Dependency,
-    Duration,
-    HostFacts,
-    Measurement,
-    Metric,
-    Needs,
-    Output,
-    Params,
-    Privilege,
-    Refusal,
-    ResultField,
-    Scratch,
-    Size,
-    Step,
-    setting,
-)
+from asct.sdk.benchmark import Benchmark, Context, Dependency, Refusal, ResultField
+from asct.sdk.facts import HostFacts
+from asct.sdk.metric import Metric
+from asct.sdk.needs import Needs, Privilege, Scratch
+from asct.sdk.params import Count, Duration, Params, Size, setting
+from asct.sdk.record import Measurement
+from asct.sdk.step import Output, Step
 
 
 class LevelsParams(Params):

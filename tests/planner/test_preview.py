@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from asct.planner.estimate import cost, estimate
 from asct.planner.preview import preview
-from asct.sdk import HostFacts, Needs
+from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Needs
 from tests.planner.building import resolved
 from tests.planner.fakes import CATALOG, Disk, DiskParams, FakeCatalog, Peak
 

@@ -13,8 +13,10 @@ from asct.plan.findings import Findings
 from asct.plan.model import Destroys, Plan, Safety
 from asct.planner.resolve import resolve
 from asct.planner.safety import check_consent
-from asct.sdk import HostFacts, Needs, setting
+from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Target
+from asct.sdk.needs import Needs
+from asct.sdk.params import setting
 from tests.planner.building import load, refused, resolved
 from tests.planner.fakes import Disk, DiskParams, FakeCatalog
 

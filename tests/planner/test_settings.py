@@ -12,7 +12,7 @@ from asct.plan.load import load_plan
 from asct.planner.model import Job
 from asct.planner.resolve import Resolution, resolve
 from asct.planner.settings import InvalidSettings, Settings
-from asct.sdk import Duration, Params, Size, setting
+from asct.sdk.params import Duration, Params, Size, setting
 from tests.planner.building import job
 from tests.planner.fakes import Depth, Disk, FakeCatalog, Levels
 

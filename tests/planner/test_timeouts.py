@@ -6,7 +6,8 @@ import pytest
 
 from asct.planner.freeze import freeze, thaw
 from asct.planner.resolve import Resolution, resolve
-from asct.sdk import HostFacts, Needs
+from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Needs
 from tests.planner.building import load
 from tests.planner.fakes import Disk, DiskParams, FakeCatalog
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.sdk import Kernel, Output, Step
 from asct.sdk.record import Stats
 from asct.sdk.samples import number, read_kernel, stats_of
+from asct.sdk.step import Kernel, Output, Step
 
 META = {"t": "meta", "abi": 1, "kernel": "chase"}
 SAMPLE = {"t": "sample", "size": 64, "median_ps": 1000}

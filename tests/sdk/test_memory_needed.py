@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asct.instruments.memory.needed import chain_size, optimum_size
-from asct.sdk import Context
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache
 from tests.benchmarks.test_contract import bare_facts
 

@@ -20,8 +20,7 @@ from asct.instruments.memory.stream_sizes import (
     sharers,
     working_set_flags,
 )
-from asct.sdk import HostFacts
-from asct.sdk.facts import Cache, Cpu, Memory, Node
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
 
 MIB = 1 << 20
 

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from asct.instruments.memory.settings import LISTED
 from asct.instruments.memory.traffic import ARRAYS, TITLES, WORDS, Traffic, Width, width_title, widths_of
-from asct.sdk import HostFacts, Params, setting
-from asct.sdk.facts import Cpu, System
+from asct.sdk.facts import Cpu, HostFacts, System
+from asct.sdk.params import Params, setting
 
 
 class Some(Params):

@@ -25,7 +25,7 @@ from asct.values.cpulist import MAX_CPU
 class KeptPlaces(Fact):
     """What was detected, and what it holds for; `places` by instance of a mesh."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
     detected_at: str

@@ -172,7 +172,7 @@ class Mesh(Fact):
 class CmnReport(Fact):
     """The meshes of a machine; none with reasons in `unknown` when none was found."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn/1"] = Field("asct.cmn/1", alias="schema")
     host: str | None = None

@@ -29,7 +29,7 @@ class ToolFact(Fact):
 class HostFacts(Fact):
     """The facts of one host."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.facts/1"] = Field("asct.facts/1", alias="schema")
     host: str
