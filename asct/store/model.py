@@ -332,7 +332,7 @@ class Telemetry(_Document):
 
 
 class _Line(BaseModel):
-    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False, defer_build=True)
 
 
 class Meta(_Line):
