@@ -88,7 +88,7 @@ def _params(benchmark: Benchmark[Any], settings: Any, examples: dict[str, Scalar
 def _task(step: Step, work: str, sudo: bool) -> Task:
     from dataclasses import replace
 
-    from asct.engine.stepping import process_of
+    from asct.engine.programs import process_of
     from asct.hosts.base import Task
 
     folder = f"{work}/step"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from asct.cli.options import PROGRAM, Settings
 from asct.cli.words import counted
-from asct.engine.forks import FORKS
+from asct.engine.options import FORKS
 
 if TYPE_CHECKING:
-    from asct.engine.ports import RunOptions
+    from asct.engine.options import RunOptions
     from asct.engine.run import RunOutcome
     from asct.planner.model import ResolvedPlan
     from asct.store.layout import RunLayout
@@ -108,7 +108,7 @@ def _clear(options: Options) -> None:
 
 
 def _run_options(options: Options) -> RunOptions:
-    from asct.engine.ports import RunOptions
+    from asct.engine.options import RunOptions
 
     return RunOptions(
         results=options.results,

@@ -15,7 +15,7 @@ from asct.cli.asked import ReportAsked
 from asct.cli.options import Settings
 from asct.cli.targets import host_of
 from asct.diagnostics.model import Diagnostic
-from asct.engine.forks import FORKS
+from asct.engine.options import FORKS
 from asct.errors import HostError, NoSuchRun, StoreError, UsageError
 from asct.facts.batch import facts_of, glance
 from asct.facts.bounds import bounded

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import Wanted
 from asct.engine.binding import bind_points, deferred
-from asct.engine.disturbing import wanted
 from asct.engine.ports import Collaborators
-from asct.engine.preflight import Demand, check
-from asct.engine.targets import find_tools
+from asct.engine.preflight import Demand, check, find_tools, wanted
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.planner.model import Job

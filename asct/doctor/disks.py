@@ -9,9 +9,8 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor.model import Consented, Disk, Objection
-from asct.engine.inspection import Said, inspected, read
-from asct.engine.refusals import CHECKS, UNREADABLE, plain
-from asct.engine.stepping import process_of, texts
+from asct.engine.guard import CHECKS, UNREADABLE, Said, inspected, plain, read
+from asct.engine.programs import process_of, texts
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Task
 from asct.instruments.watch import Check, Device

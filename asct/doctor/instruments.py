@@ -11,9 +11,8 @@ from typing import Any
 
 from asct.engine.ports import Collaborators
 from asct.engine.privilege import Rights
-from asct.engine.programs import Programs
+from asct.engine.programs import Programs, process_of, texts
 from asct.engine.site import owner_of
-from asct.engine.stepping import process_of, texts
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Session, Task
 from asct.plan.model import HostSpec

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from asct.engine.exports import ExportLedger
 from asct.engine.point import BoundPoint
+from asct.engine.records import ExportLedger
 from asct.engine.reuse import Reuse
 from asct.engine.shared import Done, Shared
 from asct.planner.model import Job

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.inspection import refusal
+from asct.engine.guard import refusal
+from asct.errors import HostLost
+from asct.planner.model import Job
 from asct.sdk.guard import KERNEL as GUARD
 from asct.sdk.step import Kernel, Output
 
@@ -158,3 +160,41 @@ def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
     """A command as one would type it."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
+
+
+def lost(host: str, error: HostLost) -> Diagnostic:
+    """The connection broke in the midst of a measurement."""
+    cause = error.diagnostics[0].message if error.diagnostics else "the connection broke"
+    hint = "the rest goes on when the host answers again; `retry: {max: 1, on: [host-lost]}` repeats the point"
+    return Diagnostic("E610", f"host {host}: lost while measuring: {cause}", hint=hint)
+
+
+def unbound(job: Job, error: Exception) -> Diagnostic:
+    """A result of another job that this point reads is not there."""
+    hint = "give the setting that the needed job would have found"
+    return Diagnostic("E612", f"{job.id} on {job.host}: needs a result that was not found: {error}", hint=hint)
+
+
+def unplaced(job: Job, error: Exception) -> Diagnostic:
+    """The settings do not hold with what the host is."""
+    hint = f"`asct list settings {job.benchmark}` shows what can be set"
+    return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
+
+
+def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: str, error: Exception) -> Diagnostic:
+    """An output of another shape than the benchmark reads."""
+    lines = tail(outputs[-1]) if outputs else []
+    shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # a file that was not fetched comes first
+    message = f"{job.benchmark}: no values in the output: {_reason(error)}"
+    return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=shown)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
+def started_over(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
+    """The noted steps of a repeat are of another measurement, so that it cannot go on behind them."""
+    message = f"{job_id} {point_id} on {host}: begins again with its first step: {why}"
+    hint = "what was measured before lies beside it (.try1); the program on the host, or asct, is not the one of before"
+    return Diagnostic("E622", message, hint=hint, severity="warning")

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.bus import now
-from asct.engine.inspection import REFUSED_STATUS, Inspected, inspected
+from asct.engine.events import now
+from asct.engine.guard import REFUSED_STATUS, VOLUME, Inspected, inspected
 from asct.engine.preflight import Demand
-from asct.engine.refusals import VOLUME
 from asct.engine.shared import Shared
 from asct.instruments.nvme import health_of
 from asct.planner.model import Job

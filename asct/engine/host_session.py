@@ -7,8 +7,8 @@ from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import assess
-from asct.engine.disturbing import notice, wanted
 from asct.engine.job import JobRunner, JobState
+from asct.engine.preflight import notice, wanted
 from asct.engine.shared import Shared
 from asct.engine.site import Site, reasons
 from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured

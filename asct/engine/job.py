@@ -13,14 +13,15 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.before import Before, done_before
 from asct.engine.binding import bind_points, deferred, needed_values, total_seconds
 from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
-from asct.engine.exports import ExportLedger
+from asct.engine.guard import is_refusal
 from asct.engine.point import BoundPoint, Outcome, PointRunner
 from asct.engine.preflight import Demand, Finding
-from asct.engine.refusals import is_refusal
+from asct.engine.records import ExportLedger
 from asct.engine.reuse_key import Surroundings, keyed
 from asct.engine.shared import Done, Shared
 from asct.engine.site import Site
-from asct.engine.stepping import Stepper, Trail
+from asct.engine.steplog import Trail
+from asct.engine.stepping import Stepper
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobBrief, Task
 from asct.planner.model import Job

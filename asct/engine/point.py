@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.bus import now
-from asct.engine.events import DriveRates, PointStatus, StepStarted
-from asct.engine.rates import RateFeed, Rates
+from asct.engine.events import DriveRates, PointStatus, StepStarted, now
+from asct.engine.failures import lost, started_over, unbound, unplaced, unreadable
+from asct.engine.guard import RateFeed, Rates
 from asct.engine.records import ContractBreach, Origin, Swept, records_of
 from asct.engine.shared import Shared
-from asct.engine.steplog import StepLog, StepsChangedError
-from asct.engine.stepping import Stepper, Trail
-from asct.engine.telemetry.account import account
-from asct.engine.unmeasured import lost, started_over, unbound, unplaced, unreadable
+from asct.engine.steplog import StepLog, StepsChangedError, Trail
+from asct.engine.stepping import Stepper
+from asct.engine.telemetry.summary import account
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Task
 from asct.planner.model import Job
@@ -196,7 +195,9 @@ class PointRunner:
             return self._failed("failed", error.diagnostics[0])
         except _UnreadableError as error:
             raw = self._layout.relative(one.folder)
-            return Outcome("failed", diagnostic=unreadable(self._job, one.trail, raw, error.reason))
+            return Outcome(
+                "failed", diagnostic=unreadable(self._job, one.trail.outputs, one.trail.notes, raw, error.reason)
+            )
         except (LookupError, ValueError) as error:
             unmade = unbound if isinstance(error, LookupError) else unplaced
             return self._failed("failed", unmade(self._job, error))
@@ -266,7 +267,10 @@ class PointRunner:
             outcome.status, outcome.diagnostic = "failed", Diagnostic("E615", str(error), hint="please report this")
             return []
         except _SHAPE_ERRORS as error:
-            outcome.status, outcome.diagnostic = "failed", unreadable(self._job, one.trail, raw, error)
+            outcome.status, outcome.diagnostic = (
+                "failed",
+                unreadable(self._job, one.trail.outputs, one.trail.notes, raw, error),
+            )
             return []
         if not found:
             message = f"{self._job.benchmark} measured no value"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from asct.engine.forks import FORKS
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 from asct.planner.model import Job, ResolvedPlan
@@ -62,25 +61,6 @@ class Collaborators:
     """Settings with every Deferred filled in from `alias.path` values; raises NotMeasured."""
     freeze: Callable[[ResolvedPlan], str]
     """The resolved plan as JSON text."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How to run. `hosts` and `jobs` restrict the run by name (empty: all); `folder` takes the place of
-    results/<plan>/<run id>/ and must be empty."""
-
-    results: Path = Path("results")
-    folder: Path | None = None
-    hosts: tuple[str, ...] = ()
-    jobs: tuple[str, ...] = ()
-    forks: int = FORKS
-    timeout_s: float | None = None
-    fail_fast: bool = False
-    reuse_s: float | None = None
-    """Take what runs below `results` measured not longer ago, if nothing has changed since; None: measure all."""
-    label: str | None = None
-    command: tuple[str, ...] = field(default=())
-    """The command line, for run.json."""
 
 
 def default_collaborators() -> Collaborators:

@@ -1,15 +1,23 @@
-"""Whether a host can do what a job asks: pure checks of the needs of its points against the host's facts."""
+"""Checks before a job that its host can run it: tools, space, files and devices, disturbances."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from typing import Final, Literal, get_args
 
 from asct.diagnostics.model import Diagnostic
+from asct.disturbances import Wanted
 from asct.disturbances.tools import PACKAGES
+from asct.errors import HostError, HostLost
+from asct.hosts.base import Host
 from asct.instruments.memory.topology import usable_cpus
+from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
+from asct.sdk.guard import is_device_path
 from asct.sdk.needs import Needs, Privilege
 from asct.values.cpulist import format_cpulist
 
@@ -137,3 +145,162 @@ def mib(number: int) -> str:
     if number >= 10 << 30:
         return f"{number / (1 << 30):.1f} GiB"
     return f"{-(-number // (1 << 20))} MiB"
+
+
+_MOST_NAMES: Final = 3
+_LIKE: Final = 0.6
+"""How alike a suggested name is at least (Ratcliff/Obershelp)."""
+
+Kind = Literal["file", "device", "folder", "other", "absent", "homeless"]
+"""`homeless`: absent, and so is the folder it would stand in."""
+
+_LOOK = """for p do
+  if [ -f "$p" ]; then echo file
+  elif [ -b "$p" ]; then echo device
+  elif [ -d "$p" ]; then echo folder
+  elif [ -e "$p" ] || [ -h "$p" ]; then echo other
+  elif [ -d "$(dirname -- "$p")" ]; then echo absent
+  else echo homeless
+  fi
+done"""
+_KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+
+
+def look(host: Host, paths: Collection[str]) -> dict[str, Kind]:
+    """What each path is on the host, links followed, in one exchange. Raises HostError."""
+    if not paths:
+        return {}
+    names = list(paths)
+    answer = host.answer(["sh", "-c", _LOOK, "sh", *names])
+    lines = answer.stdout.splitlines()
+    return {
+        name: _KINDS.get(line, "other") for name, line in zip(names, [*lines, *["other"] * len(names)], strict=False)
+    }
+
+
+def check_targets(
+    demand: Demand,
+    kinds: Mapping[str, Kind],
+    made: Collection[str],
+    consented: Collection[str],
+    host: str,
+    known: Collection[str] = (),
+) -> list[Finding]:
+    """What forbids to touch the named paths, by what they are. `made` are files that this run itself made on the host,
+    `consented` devices that the plan gives up: whether these may be written is found out by the kernel guard. `known`
+    are names of devices that the host has, for suggestions."""
+    findings = []
+    for path, careful in demand.targets.items():
+        kind, written = kinds.get(path, "other"), path in demand.written
+        finding = None
+        if written and not (kind == "device" and path in consented):
+            finding = _written(path, kind, careful and path not in made, host)
+        finding = finding or _present(path, kind, written, host, known)
+        if finding is not None:
+            findings.append(finding)
+    return findings
+
+
+def _written(path: str, kind: Kind, careful: bool, host: str) -> Finding | None:
+    if kind == "file" and careful:
+        hint = "put `overwrite: true` into the benchmark's config if its content may go, or leave `file_names` out"
+        message = f"host {host}: {path} exists and would be overwritten"
+        return Finding(Diagnostic("E430", message, hint=hint), refused=True)
+    if kind == "device":
+        message = f"host {host}: {path} is a block device, and the plan does not give it up by this name"
+        hint = "name its /dev/disk/by-id path in `file_names` and, with its serial, under `safety.destroys`"
+        return Finding(Diagnostic("E431", message, hint=hint), refused=True)
+    if kind in ("folder", "other"):
+        what = "a folder" if kind == "folder" else "neither a regular file nor a block device"
+        message = f"host {host}: {path} is {what}; it is not written to"
+        hint = "name a regular file, or leave `file_names` out for a temporary file"
+        return Finding(Diagnostic("E431", message, hint=hint), refused=True)
+    return None
+
+
+def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[str]) -> Finding | None:
+    if kind in ("absent", "homeless") and is_device_path(path):
+        message = f"host {host}: there is no device {path}"
+        return Finding(Diagnostic("E424", message, hint=_missing_device(path, known)))
+    if kind == "homeless":
+        message = f"host {host}: the folder of {path} does not exist"
+        return Finding(Diagnostic("E425", message, hint="make the folder on the host, or correct `file_names`"))
+    if kind == "absent" and not written:
+        message = f"host {host}: {path} does not exist"
+        return Finding(Diagnostic("E424", message, hint="correct `file_names`, or leave it out for a temporary file"))
+    return None
+
+
+def missing_devices(kinds: Mapping[str, Kind]) -> bool:
+    """Whether a named device is not there: the host's own names are then worth a look."""
+    return any(kind in ("absent", "homeless") and is_device_path(path) for path, kind in kinds.items())
+
+
+def device_names(host: Host) -> list[str]:
+    """Names of the host's block devices that a plan may use: by-id, and loop devices in use. Raises HostError."""
+    script = 'for p in /dev/disk/by-id/* /sys/block/loop*/loop; do [ ! -e "$p" ] || echo "$p"; done'
+    lines = host.answer(["sh", "-c", script]).stdout.splitlines()
+    return [f"/dev/{line.split('/')[3]}" if line.startswith("/sys/") else line for line in lines if line.isprintable()]
+
+
+def _missing_device(path: str, known: Collection[str]) -> str:
+    """The way out for a device that is not there: the names most like it, of those that are."""
+    names = {PurePosixPath(name).name: name for name in known}
+    close = get_close_matches(PurePosixPath(path).name, names, n=_MOST_NAMES, cutoff=_LIKE)
+    if close:
+        return f"did you mean {' or '.join(names[name] for name in close)}?"
+    return "`asct doctor` lists the devices of the host" if known else "the host names no device by-id; see `lsblk`"
+
+
+def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
+    """Absolute paths of programs on the host's PATH; those not found are left out. Raises HostError."""
+    if not names:
+        return {}
+    wanted = list(names)
+    script = 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done'
+    lines = host.answer(["sh", "-c", script, "sh", *wanted]).stdout.splitlines()
+    return {name: line for name, line in zip(wanted, lines, strict=False) if line.startswith("/")}
+
+
+_MOST: Final = 4
+"""Findings that the line names."""
+_LINKS: Final = 'for path do readlink -f -- "$path" || echo; done'
+
+
+def wanted(host: Host, demands: Iterable[Demand]) -> Wanted:
+    """What jobs with these demands open and use on an open host. Raises HostLost."""
+    paths: dict[str, None] = {}
+    tools: dict[str, None] = {}
+    for demand in demands:
+        paths.update(dict.fromkeys([*demand.targets, *([host.work] if demand.scratch else [])]))
+        tools.update(demand.optional_tools)
+    return Wanted(tuple(paths), _devices(host, [path for path in paths if is_device_path(path)]), tuple(tools))
+
+
+def _devices(host: Host, paths: list[str]) -> dict[str, str]:
+    """The kernel's names of devices, links followed, in one exchange; none when there is nothing to ask."""
+    if not paths:
+        return {}
+    try:
+        lines = host.answer(["sh", "-c", _LINKS, "sh", *paths]).stdout.splitlines()
+    except HostLost:
+        raise
+    except HostError:  # the checks of targets ask the same host and say what is the matter
+        return {}
+    return {path: PurePosixPath(line).name for path, line in zip(paths, lines, strict=False) if line}
+
+
+def notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
+    """One line on what disturbs the jobs with these subjects; None when nothing does."""
+    told = found.touching(subjects)
+    if not told:
+        return None
+    names = ", ".join(item.title for item in told[:_MOST])
+    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
+    count = "1 thing disturbs" if len(told) == 1 else f"{len(told)} things disturb"
+    return Diagnostic(
+        "E432",
+        f"host {found.host}: {count} measurement: {names}{more}",
+        hint="`asct doctor` tells what each does to the results, with its fix and undo",
+        severity="warning" if any(item.sure == "certain" for item in told) else "note",
+    )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from asct.engine.ports import Built
+from asct.hosts.base import Process
 from asct.sdk.facts import HostFacts
-from asct.sdk.step import Kernel, Program, Step
+from asct.sdk.step import Companion, Kernel, Program, Step
 
 
 class MissingProgram(LookupError):
@@ -44,3 +46,25 @@ class Programs:
     def unknown(self, names: Mapping[str, object]) -> list[str]:
         """Of these tools, the ones that neither facts nor an earlier look have found."""
         return [name for name in names if name not in self.facts.tools and name not in self.found]
+
+
+def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
+    """The program at `path` with the arguments of a step or of what runs beside it, in `folder` of the host.
+
+    With `sudo` it is a kernel that starts itself again as root; the files to be collected it makes before.
+    """
+    argv = (path, *part.arguments)
+    if isinstance(part, Step):
+        return Process((path, "--sudo", ",".join(part.collect), *part.arguments) if sudo else argv, folder, part.env)
+    name = part.stdout_file
+    return Process(argv, folder, part.env, stdout_file=name, stderr_file=f"{name}.stderr")
+
+
+def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The fetched files as text; a file with other bytes is read with replacement characters."""
+    return {name: _text(f"{folder}/{name}") for name in names}
+
+
+def _text(path: str) -> str:
+    with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files: pathlib would double the time
+        return file.read().decode("utf-8", errors="replace")

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.exports import ExportLedger
 from asct.engine.ports import Collaborators
-from asct.engine.records import measurements_of
+from asct.engine.records import ExportLedger, measurements_of
 from asct.engine.shared import Done, Earlier
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan

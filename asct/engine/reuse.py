@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.bus import now
-from asct.engine.events import PointEnded, PointStarted
+from asct.engine.events import PointEnded, PointStarted, now
 from asct.engine.point import BoundPoint
 from asct.engine.records import measurements_of
 from asct.engine.reuse_key import changes, repeatable

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asct.engine.bus import Bus
-from asct.engine.ports import Collaborators, RunOptions
+from asct.engine.events import Bus
+from asct.engine.options import RunOptions
+from asct.engine.ports import Collaborators
 from asct.engine.stop import Stop
 from asct.planner.model import ResolvedPlan
 from asct.sdk.record import Scalar

@@ -13,14 +13,22 @@ from functools import partial
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.gate import HostGate, JobGate, Occasion
-from asct.engine.inspection import Inspected, inspected
-from asct.engine.preflight import Demand, Finding, check
+from asct.engine.guard import Inspected, inspected
+from asct.engine.preflight import (
+    Demand,
+    Finding,
+    Kind,
+    check,
+    check_targets,
+    device_names,
+    find_tools,
+    look,
+    missing_devices,
+)
 from asct.engine.privilege import Rights
-from asct.engine.programs import Programs
+from asct.engine.programs import Programs, process_of, texts
 from asct.engine.shared import Shared
-from asct.engine.stepping import process_of, texts
-from asct.engine.targets import Kind, check_targets, device_names, find_tools, look, missing_devices
-from asct.engine.telemetry.sources import READING
+from asct.engine.telemetry.readings import READING
 from asct.errors import AsctError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts.describe import describe
 from asct.hosts.base import Host, Session, Task

@@ -7,19 +7,47 @@ noted one (another plan, another program on the host, a newer asct) shows that t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from asct.engine.step_key import step_key
-from asct.engine.stepping import Trail, texts
-from asct.engine.telemetry.account import StepReading
+from asct.diagnostics.model import Diagnostic
+from asct.engine.programs import texts
+from asct.engine.telemetry.summary import StepReading
 from asct.hosts.base import Around
+from asct.sdk.guard import target_files, targets_in
+from asct.sdk.record import Scalar
 from asct.sdk.step import Output, Step
 from asct.store.files import writing
 from asct.store.model import Readings, StepNote
 from asct.store.reader import finished_steps, hashes
 from asct.store.writer import RunWriter
+
+
+@dataclass(slots=True)
+class Trail:
+    """What the steps of one repeat left: outputs for the benchmark, and documents for status.json and command.json."""
+
+    outputs: list[Output] = field(default_factory=list)
+    rows: list[dict[str, Scalar | None]] = field(default_factory=list)
+    commands: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    readings: list[StepReading] = field(default_factory=list)
+    failure: Diagnostic | None = None
+    timed_out: bool = False
+
+    def add(self, read: StepReading, status: int | None, folder: str, notes: Sequence[str]) -> None:
+        """A step that ended, with its `status` (None: out of time); its files lie in `folder`, relative to the run."""
+        output = read.output
+        self.readings.append(read)
+        self.outputs.append(output)
+        self.rows.append(
+            {"name": output.step.name, "status": status, "elapsed_ns": output.elapsed_ns, "folder": folder}
+        )
+        self.notes += notes
 
 
 class StepsChangedError(Exception):
@@ -113,3 +141,17 @@ class StepLog:
 
     def _digest(self, step: Step, number: int) -> str:
         return step_key(self._identity, number, step, self._work)
+
+
+def step_key(identity: Sequence[str], number: int, step: Step, work: str) -> str:
+    """64 hex digits. Not its time limit nor what runs beside it, and not where the job's folder `work` lies."""
+    program = [type(step.program).__name__, step.program.name]
+    parts = [*identity, number, step.name, program, [*step.arguments], _files(step), {**step.env}]
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False).replace(work, "<work>")
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _files(step: Step) -> Mapping[str, str]:
+    """The files of a step. That its target was written to before is true from the second part on, and left out."""
+    targets = targets_in(step)
+    return {**step.files, **target_files([replace(one, dirty=False) for one in targets])} if targets else {**step.files}

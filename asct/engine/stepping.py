@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,37 +11,13 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.engine.failures import Ran, failure_of
 from asct.engine.gate import JobGate
-from asct.engine.programs import MissingProgram, Programs
-from asct.engine.step_key import step_key
-from asct.engine.telemetry.account import StepReading
+from asct.engine.programs import MissingProgram, Programs, process_of, texts
+from asct.engine.steplog import Trail, step_key
+from asct.engine.telemetry.summary import StepReading
 from asct.hosts.base import Finished, Host, Process, Task
-from asct.sdk.record import Scalar
-from asct.sdk.step import Companion, Output, Step
+from asct.sdk.step import Output, Step
 from asct.store.layout import RunLayout
 from asct.store.writer import RunWriter
-
-
-@dataclass(slots=True)
-class Trail:
-    """What the steps of one repeat left: outputs for the benchmark, and documents for status.json and command.json."""
-
-    outputs: list[Output] = field(default_factory=list)
-    rows: list[dict[str, Scalar | None]] = field(default_factory=list)
-    commands: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    readings: list[StepReading] = field(default_factory=list)
-    failure: Diagnostic | None = None
-    timed_out: bool = False
-
-    def add(self, read: StepReading, status: int | None, folder: str, notes: Sequence[str]) -> None:
-        """A step that ended, with its `status` (None: out of time); its files lie in `folder`, relative to the run."""
-        output = read.output
-        self.readings.append(read)
-        self.outputs.append(output)
-        self.rows.append(
-            {"name": output.step.name, "status": status, "elapsed_ns": output.elapsed_ns, "folder": folder}
-        )
-        self.notes += notes
 
 
 class Stepper:
@@ -157,28 +132,6 @@ class Stepper:
                 trail.notes.append(f"{error} is not installed on {self._host.name}: measured without it")
                 continue
             yield process_of(companion, path, folder)
-
-
-def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """The program at `path` with the arguments of a step or of what runs beside it, in `folder` of the host.
-
-    With `sudo` it is a kernel that starts itself again as root; the files to be collected it makes before.
-    """
-    argv = (path, *part.arguments)
-    if isinstance(part, Step):
-        return Process((path, "--sudo", ",".join(part.collect), *part.arguments) if sudo else argv, folder, part.env)
-    name = part.stdout_file
-    return Process(argv, folder, part.env, stdout_file=name, stderr_file=f"{name}.stderr")
-
-
-def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The fetched files as text; a file with other bytes is read with replacement characters."""
-    return {name: _text(f"{folder}/{name}") for name in names}
-
-
-def _text(path: str) -> str:
-    with open(path, "rb") as file:  # noqa: PTH123 - thousands of small files: pathlib would double the time
-        return file.read().decode("utf-8", errors="replace")
 
 
 def _command(step: Step, task: Task) -> dict[str, Any]:

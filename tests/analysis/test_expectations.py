@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from asct.analysis.expectations import counts_against, fact_value, judge, same
 from asct.diagnostics.model import Span
-from asct.engine.exit_code import exit_code
+from asct.engine.run import exit_code
 from asct.planner.model import Check
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.sdk.record import Record, Stats

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from asct.diagnostics.model import Diagnostic, Span
 from asct.doctor import examine
 from asct.doctor.disks import disks_of
-from asct.engine.inspection import Said
+from asct.engine.guard import CHECKS, Said
 from asct.engine.ports import Collaborators
-from asct.engine.refusals import CHECKS
 from asct.errors import AsctError, ConnectError, HostLocked, NotMeasured
 from asct.hosts.base import Session
 from asct.instruments.watch import Check, Device

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from asct.engine.inspection import REQUIRED
+from asct.engine.guard import REQUIRED
 from asct.hosts.base import Host
 from asct.plan.model import Destroys, Safety
 from asct.sdk.benchmark import Benchmark, Context

@@ -11,7 +11,8 @@ from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import Event
-from asct.engine.ports import Collaborators, RunOptions
+from asct.engine.options import RunOptions
+from asct.engine.ports import Collaborators
 from asct.engine.run import RunOutcome, apply, finish_run
 from asct.errors import NotMeasured
 from asct.hosts.base import Host

@@ -9,9 +9,8 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import assess
-from asct.engine.disturbing import notice, wanted
 from asct.engine.ports import Collaborators
-from asct.engine.preflight import Demand
+from asct.engine.preflight import Demand, notice, wanted
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Answer, Host
 from asct.hosts.opening import make_host

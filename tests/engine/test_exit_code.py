@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asct.engine.exit_code import exit_code
+from asct.engine.run import exit_code
 from asct.store.model import JobEntry, Verdict
 
 

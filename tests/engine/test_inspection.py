@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.diagnostics.codes import lookup
-from asct.engine.inspection import REQUIRED, inspected, refusal
-from asct.engine.refusals import CHECKS, REFUSED, is_refusal, refused_check
+from asct.engine.guard import CHECKS, REFUSED, REQUIRED, inspected, is_refusal, refusal, refused_check
 from asct.instruments.watch import Check
 from asct.sdk.guard import Target
 

@@ -16,8 +16,7 @@ from asct.engine import events
 from asct.hosts.base import Host
 from asct.plan.model import Retry
 from asct.store.layout import RunLayout
-from asct.store.reader import read_run
-from asct.store.steps import finished_steps
+from asct.store.reader import finished_steps, read_run
 from asct.store.verify import verify
 from tests.awaiting import PATIENCE_S, until
 from tests.engine import plant

@@ -13,11 +13,11 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine import events
-from asct.engine.bus import Bus
-from asct.engine.exports import ExportLedger, middle
+from asct.engine.events import Bus
 from asct.engine.failures import Ran, command_line, failure_of, signal_name
 from asct.engine.ports import default_collaborators
 from asct.engine.provenance import git_commit
+from asct.engine.records import ExportLedger, middle
 from asct.engine.stop import Stop, signals
 from asct.errors import NotMeasured
 from asct.planner.model import Deferred

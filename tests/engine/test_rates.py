@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from asct.engine import events, rates
-from asct.engine.rates import RateFeed, Rates
+from asct.engine import events, guard
+from asct.engine.guard import RateFeed, Rates
 from asct.hosts.base import Host
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
@@ -23,7 +23,7 @@ from tests.engine.conftest import Lab
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(rates.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(guard.time, "monotonic", lambda: now[0])
     return now
 
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from asct.engine.drives import drives
 from asct.engine.reuse import earlier_runs, reusable
-from asct.engine.reuse_key import changes, conditions
+from asct.engine.reuse_key import changes, conditions, drives
 from asct.hosts.base import Host
 from asct.hosts.local import LocalHost
 from asct.hosts.opening import open_host

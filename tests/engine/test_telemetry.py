@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.engine.telemetry.account import StepReading, account
-from asct.engine.telemetry.moments import grown, seen
-from asct.engine.telemetry.sources import READING
+from asct.engine.telemetry.readings import READING, grown, seen
+from asct.engine.telemetry.summary import StepReading, account
 from asct.hosts.around import read_files
 from asct.hosts.base import Around
 from asct.sdk.guard import Target, guarded

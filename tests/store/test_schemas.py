@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.engine import events
-from asct.engine.bus import stamped
 from asct.engine.event_schema import all_schemas
+from asct.engine.events import stamped
 from asct.resources import folder
 from asct.sdk.record import Record, Stats
 from asct.store.model import End, Meta, Sample, StreamLine

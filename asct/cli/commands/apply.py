@@ -10,7 +10,7 @@ import click
 from asct.cli.durations import Duration
 from asct.cli.loading import Choice, choice_options, load_all
 from asct.cli.options import Settings, shared_options
-from asct.engine.forks import FORKS
+from asct.engine.options import FORKS
 
 if TYPE_CHECKING:
     from asct.cli.execution import Options

@@ -17,7 +17,7 @@ from asct.cli.files import output_folder, write_text
 from asct.cli.options import Settings, shared_options
 from asct.cli.sections import wrapped
 from asct.cli.words import counted
-from asct.engine.forks import FORKS
+from asct.engine.options import FORKS
 
 if TYPE_CHECKING:
     from asct.cli.console import Console

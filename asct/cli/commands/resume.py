@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from asct.cli.options import Settings, shared_options
-from asct.engine.forks import FORKS
+from asct.engine.options import FORKS
 
 
 @click.command("resume", short_help="Measure the missing and failed points of a run.")

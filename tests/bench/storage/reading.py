@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from asct.engine.stepping import texts
+from asct.engine.programs import texts
 from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE
 from asct.registry import installed
 from asct.sdk.facts import HostFacts

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from asct.facts.gaps import real, whole
+from asct.hosts.base import Reading
 from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
@@ -202,3 +203,85 @@ _ENDINGS: Final[Mapping[str, Read]] = {
     "_temp": _temperature,
     "/cur_state": _cooling,
 }
+
+
+_FIND: Final = r"""
+there() { for one in "$@"; do if [ -r "$one" ]; then printf '%s\n' "$one"; fi; done; }
+cpus=/sys/devices/system/cpu
+there /proc/uptime /proc/loadavg /proc/stat /proc/vmstat /proc/pressure/cpu /proc/pressure/memory /proc/pressure/io \
+    $cpus/online /sys/devices/system/clocksource/clocksource0/current_clocksource
+
+clock() { there "$1/scaling_cur_freq" "$1/scaling_max_freq" "$1/scaling_governor"; }
+first= last=
+for policy in $cpus/cpufreq/policy[0-9]*; do first=${first:-$policy} last=$policy; done
+clock "$first"
+[ "$first" = "$last" ] || clock "$last"
+
+packages=" "
+if [ -d $cpus/cpu0/thermal_throttle ]; then
+    for cpu in $cpus/cpu[0-9]*; do
+        read -r package 2>/dev/null <"$cpu/topology/physical_package_id" || continue
+        case $packages in *" $package "*) continue ;; esac
+        packages="$packages$package "
+        there "$cpu/thermal_throttle/package_throttle_count"
+    done
+    there $cpus/cpu[0-9]/thermal_throttle/core_throttle_count
+fi
+
+left=16
+for zone in /sys/class/thermal/thermal_zone[0-9]*; do
+    read -r kind 2>/dev/null <"$zone/type" || continue
+    case $kind in *cpu* | *CPU* | *soc* | *SoC* | *SOC* | x86_pkg_temp | acpitz) ;; *) continue ;; esac
+    there "$zone/type" "$zone/temp"
+    for trip in "$zone"/trip_point_*_type; do
+        read -r kind 2>/dev/null <"$trip" || continue
+        [ "$kind" != critical ] || there "${trip%type}temp"
+    done
+    left=$((left - 1)); [ "$left" -gt 0 ] || break
+done
+left=16
+for sensor in /sys/class/hwmon/hwmon[0-9]*; do
+    read -r kind 2>/dev/null <"$sensor/name" || continue
+    case $kind in coretemp | k10temp | zenpower | cpu_thermal | nvme | drivetemp) ;; *) continue ;; esac
+    sensor=$(cd -P -- "$sensor" && pwd)
+    there "$sensor/name" "$sensor/temp1_input" "$sensor/temp1_crit"
+    left=$((left - 1)); [ "$left" -gt 0 ] || break
+done
+left=16
+for cooler in /sys/class/thermal/cooling_device[0-9]*; do
+    read -r kind 2>/dev/null <"$cooler/type" || continue
+    case $kind in cpufreq-* | thermal-cpufreq-*) ;; *) continue ;; esac
+    there "$cooler/type" "$cooler/cur_state"
+    left=$((left - 1)); [ "$left" -gt 0 ] || break
+done
+
+while IFS=: read -r number names path; do
+    case ,$names, in
+    ,,) root=/sys/fs/cgroup ;;
+    *,cpu,*) root=/sys/fs/cgroup/cpu; [ -d $root ] || root=/sys/fs/cgroup/$names ;;
+    *) continue ;;
+    esac
+    path=${path%/}
+    while :; do
+        there "$root$path/cpu.stat"
+        [ -n "$path" ] || break
+        path=${path%/*}
+    done
+done </proc/self/cgroup
+"""
+"""Reading the clock of a CPU costs an interrupt of it, or 10 ms on older kernels, so that two must do: the first and
+the last policy. Of an NVMe drive the kernel asks the drive, at most once a second. Control groups limit all that is
+below them, so that those above count as well."""
+
+_KEEP: Final = (
+    r"^(cpu [0-9 ]+"
+    r"|(ctxt|intr|softirq|procs_running) [0-9]+"
+    r"|(pswpin|pswpout|numa_pages_migrated|thp_split_page) [0-9]+"
+    r"|(nr_throttled|throttled_usec|throttled_time) [0-9]+"
+    r"|some [a-z0-9=. ]+"
+    r"|[0-9]+\.[0-9]+ [0-9./ ]+"
+    r"|-?[0-9][0-9,-]*$"
+    r"|[A-Za-z][A-Za-z0-9_.-]*$)"
+)
+
+READING: Final = Reading(find=_FIND, keep=_KEEP)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.engine.telemetry.moments import Seen, grown, seen
+from asct.engine.telemetry.readings import Seen, grown, seen
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, Evidence, cpus_of, verdict
 from asct.hosts.around import BRIEF_S
 from asct.hosts.base import Around
