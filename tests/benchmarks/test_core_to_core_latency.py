@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from asct.benchmarks.core_to_core_latency import BENCHMARK
 from asct.benchmarks.core_to_core_latency.command import rounds
-from asct.benchmarks.core_to_core_latency.findings import FLAGS, INTERFERENCE, MISSING, SIBLINGS
+from asct.benchmarks.core_to_core_latency.pairs import FLAGS, INTERFERENCE, MISSING, SIBLINGS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, HostFacts, Node
 from asct.sdk.figure import Table

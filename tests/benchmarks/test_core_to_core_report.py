@@ -8,8 +8,7 @@ import pytest
 
 from asct.analysis.overlay import figure_grid
 from asct.benchmarks.core_to_core_latency import BENCHMARK
-from asct.benchmarks.core_to_core_latency.cells import Order
-from asct.benchmarks.core_to_core_latency.findings import FLAGS, SIBLINGS
+from asct.benchmarks.core_to_core_latency.pairs import FLAGS, SIBLINGS, Order
 from asct.sdk.figure import Bars, Heatmap
 from asct.sdk.record import Measurement
 from tests.benchmarks.pingpong_streams import Machine

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.cross_numa_bandwidth import BENCHMARK
-from asct.benchmarks.cross_numa_bandwidth.tables import FLAGS
+from asct.benchmarks.cross_numa_bandwidth import BENCHMARK, FLAGS
 from asct.instruments.memory.matrix import LEFT_OUT_FLAGS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node

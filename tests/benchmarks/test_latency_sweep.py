@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from asct.benchmarks.latency_sweep import BENCHMARK
-from asct.benchmarks.latency_sweep.findings import FLAGS, NOTES, WAY_OUT
+from asct.benchmarks.latency_sweep.measure import FLAGS, NOTES, WAY_OUT
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
 from asct.sdk.figure import Line

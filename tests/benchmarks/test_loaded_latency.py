@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from asct.benchmarks.loaded_latency import BENCHMARK
-from asct.benchmarks.loaded_latency.findings import FLAGS
+from asct.benchmarks.loaded_latency.measure import FLAGS
 from asct.benchmarks.loaded_latency.params import DELAYS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.peak_bandwidth import BENCHMARK
-from asct.benchmarks.peak_bandwidth.params import PEAK
+from asct.benchmarks.peak_bandwidth import BENCHMARK, PEAK
 from asct.benchmarks.peak_bandwidth.tables import FLAGS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node

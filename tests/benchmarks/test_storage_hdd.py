@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.benchmarks.storage_hdd import BENCHMARK
-from asct.benchmarks.storage_hdd.params import HddParams
-from asct.benchmarks.storage_hdd.zones import Cell, visits, zones_of
+from asct.benchmarks.storage_hdd.params import Cell, HddParams, visits, zones_of
 
 MIB = 2**20
 

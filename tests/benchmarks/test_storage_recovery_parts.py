@@ -7,9 +7,8 @@ import pytest
 from asct.benchmarks.storage_recovery.demand import Load, operating_points
 from asct.benchmarks.storage_recovery.idle import Burst, next_delay, settling_seconds
 from asct.benchmarks.storage_recovery.params import RecoveryParams
-from asct.benchmarks.storage_recovery.stimulus import Group, Round, level, recovery_seconds
-from asct.benchmarks.storage_recovery.stimulus_run import _spells
-from asct.instruments.qualification.slots import Slot
+from asct.benchmarks.storage_recovery.stimulus import Group, Round, _spells, level, recovery_seconds
+from asct.instruments.qualification.journal import Slot
 
 
 def load(numjobs: int, iodepth: int, iops: float, latency_ms: float) -> Load:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asct.benchmarks.storage_write_saturation.course import Goal, first_cliff, over, samples, steady_window
-from asct.instruments.qualification.slots import Slot
+from asct.benchmarks.storage_write_saturation.params import Goal, first_cliff, over, samples, steady_window
+from asct.instruments.qualification.journal import Slot
 from asct.statistics.steady import Rule
 
 GIB = 2**30

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from asct.instruments.qualification.journal import Journal
-from asct.instruments.qualification.methods import ata_obstacle
-from asct.instruments.qualification.phase import Cell, Phase, Tracked
-from asct.instruments.qualification.purge import Purge, purge_of, purge_steps
-from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
+from asct.instruments.qualification.purge import Purge, ata_obstacle, purge_of, purge_steps
+from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, Cell, Phase, QualificationParams, Tracked
 from asct.instruments.watch import Check, Device, Watch
 from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.facts import HostFacts, ToolFact

@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.instruments.qualification.fast import Passes
-from asct.instruments.qualification.history import History
-from asct.instruments.qualification.phase import Cell, Phase, Tracked
-from asct.instruments.qualification.rounds import phase_steps
-from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
+from asct.instruments.qualification.rounds import History, phase_steps
+from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, Cell, Phase, QualificationParams, Tracked
 from asct.sdk.benchmark import Context
 from asct.sdk.step import Step
 from tests.qualification.simulated import MIB, Run, Simulated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.instruments.qualification.walk import Walk, next_walk
+from asct.instruments.qualification.rounds import Walk, next_walk
 
 MIB = 2**20
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from asct.benchmarks.bandwidth_sweep.command import demanded_bytes, estimated_seconds, sweep_steps
-from asct.benchmarks.bandwidth_sweep.measure import measurements
+from asct.benchmarks.bandwidth_sweep.measure import demanded_bytes, estimated_seconds, measurements, sweep_steps
 from asct.benchmarks.bandwidth_sweep.params import BandwidthSweepParams
 from asct.benchmarks.bandwidth_sweep.tables import FLAGS, bandwidth_curve, bandwidth_table
 from asct.instruments.memory.needed import CACHE

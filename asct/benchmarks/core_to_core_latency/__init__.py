@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from asct.benchmarks.core_to_core_latency.cells import DATA
 from asct.benchmarks.core_to_core_latency.command import (
     arguments,
     chosen_cpus,
@@ -14,8 +13,8 @@ from asct.benchmarks.core_to_core_latency.command import (
     step_name,
 )
 from asct.benchmarks.core_to_core_latency.figures import all_figures
-from asct.benchmarks.core_to_core_latency.findings import FLAGS
 from asct.benchmarks.core_to_core_latency.measure import measurements
+from asct.benchmarks.core_to_core_latency.pairs import DATA, FLAGS
 from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLatencyParams
 from asct.benchmarks.core_to_core_latency.tables import all_tables
 from asct.instruments.memory.settings import from_pools

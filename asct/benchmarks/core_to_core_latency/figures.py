@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from asct.benchmarks.core_to_core_latency.cells import CHAIN, DATA
-from asct.benchmarks.core_to_core_latency.readback import Measured, points_of
+from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA
+from asct.benchmarks.core_to_core_latency.tables import Measured, points_of
 from asct.sdk.figure import Axis, Bars, Figure, Heatmap, Series
 from asct.sdk.record import Record
 from asct.statistics.robust import median

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from asct.benchmarks.cross_numa_bandwidth.pairs import Pair, pair_size, pairs
-from asct.benchmarks.cross_numa_bandwidth.params import CrossNumaBandwidthParams
-from asct.benchmarks.cross_numa_bandwidth.tables import FLAGS, matrix_figures, matrix_tables
-from asct.instruments.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR, left_out
+from asct.instruments.memory.matrix import (
+    LEFT_OUT,
+    LEFT_OUT_FLAGS,
+    PAIR,
+    Look,
+    left_out,
+    node_heatmaps,
+    node_table,
+    pair_table,
+    step_name,
+)
 from asct.instruments.memory.needed import CACHE, optimum_size
+from asct.instruments.memory.settings import AutoSize
 from asct.instruments.memory.stream import (
     CIRCUMSTANCES,
     KERNEL,
+    STREAM_FLAGS,
     Call,
+    OneWidthParams,
     Point,
     bandwidth_metrics,
     bandwidths,
@@ -21,16 +32,129 @@ from asct.instruments.memory.stream import (
     capped_s,
     circumstances,
     points_of,
+    shown,
 )
-from asct.instruments.memory.stream_sizes import demanded_bytes, mapping_seconds, page_privileges, working_set_flags
+from asct.instruments.memory.stream_sizes import (
+    SET_FLAGS,
+    TOO_SMALL,
+    aligned,
+    cache_share,
+    demanded_bytes,
+    fitted,
+    mapping_seconds,
+    memory_size,
+    page_privileges,
+    room,
+    working_set_flags,
+)
+from asct.instruments.memory.topology import Place, memory_places, places, run_places
+from asct.instruments.memory.traffic import Traffic
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
+from asct.sdk.params import Count, Duration, setting
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.samples import read_kernel
 from asct.sdk.step import Output, Step
+
+
+class CrossNumaBandwidthParams(OneWidthParams):
+    """Which traffic, over how much memory, for how long."""
+
+    traffic: Traffic = setting("all-reads", "Kind of traffic between the CPUs of one node and the memory of another")
+    data_size: AutoSize = setting(
+        None,
+        "Memory that each CPU walks; auto: a part of the DRAM size of latency-sweep, at least four times the caches",
+        ge=4096,
+        pitfalls="Less than four times the caches of a CPU leaves a part of the traffic in them.",
+    )
+    iterations: Count = setting(
+        100_000, "Most windows of 100 us to measure for one pair of nodes; `duration` ends it earlier", ge=1, le=10**9
+    )
+    duration: Duration = setting(
+        0.4, "Longest time for one pair when the interval is not reached", aliases=("time_cap",), ge=1e-3, le=600
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """All usable CPUs of the node `run` with the memory of the node `memory`; `least` bytes a thread are needed."""
+
+    run: Place
+    memory: Place
+    least: int
+
+    @property
+    def name(self) -> str:
+        """That of its step: `node0-memory8`."""
+        return step_name(self.run, self.memory)
+
+    @property
+    def threads(self) -> int:
+        """One for each CPU; one where the CPUs of the host are not known."""
+        return max(1, len(self.run.cpus))
+
+    @property
+    def possible(self) -> bool:
+        """Whether the memory node has that much free, as far as is known."""
+        return self.memory.free_bytes is None or self.least <= room(self.memory, self.threads)
+
+    @property
+    def needed_bytes(self) -> int:
+        """The least that all threads need together."""
+        return self.least * self.threads
+
+
+def pairs(params: CrossNumaBandwidthParams, facts: HostFacts) -> list[Pair]:
+    """Every node with CPUs and every node with memory, also memory only. A size that is given is needed whole; else
+    twice the caches of a thread at least."""
+    runs = run_places(facts) or places(facts)[:1]
+    return [
+        Pair(run, memory, params.data_size or aligned(TOO_SMALL * cache_share(facts, run.cpus)))
+        for run in runs
+        for memory in memory_places(facts)
+    ]
+
+
+def pair_size(params: CrossNumaBandwidthParams, facts: HostFacts, pair: Pair, optimum: int) -> int:
+    """Bytes a thread: the size given, or what lies well outside the caches and fits the memory node."""
+    if params.data_size is not None:
+        return params.data_size
+    return fitted(memory_size(facts, pair.run.cpus, optimum), pair.memory, pair.threads)
+
+
+FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS}
+_CAPTION: Final = (
+    "All usable CPUs of the node on the left with memory of the node below. Medians of short windows, in "
+    "bytes on the memory bus."
+)
+
+
+def matrix_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """The matrix, and the spread of each pair."""
+    look = _look(records)
+    return node_table(records, look), pair_table(records, look)
+
+
+def matrix_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
+    """The matrix as colours where there are several pairs."""
+    return node_heatmaps(records, _look(records), _CAPTION)
+
+
+def _look(records: Sequence[Record]) -> Look:
+    how = shown(records)
+    return Look(
+        slug="nodes",
+        title="Cross-NUMA bandwidths for the system",
+        metric=f"bus_bandwidth{how.suffix}",
+        scale=how.scale,
+        unit=how.unit,
+        digits=1,
+        better="higher",
+    )
+
 
 _TRIALS_S: Final = 0.1
 

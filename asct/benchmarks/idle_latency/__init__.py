@@ -3,22 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
 
-from asct.benchmarks.idle_latency.measure import FLAGS, measurements
-from asct.benchmarks.idle_latency.pairs import arguments, estimated_seconds, needed_bytes, pairs, sizes
+from asct.benchmarks.idle_latency.measure import (
+    FLAGS,
+    arguments,
+    estimated_seconds,
+    measurements,
+    needed_bytes,
+    pairs,
+    sizes,
+)
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
-from asct.benchmarks.idle_latency.tables import heat_maps, matrix_tables
-from asct.instruments.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR
+from asct.instruments.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR, Look, node_heatmaps, node_table, pair_table
 from asct.instruments.memory.needed import CACHE, chain_size
-from asct.instruments.memory.settings import from_pools
+from asct.instruments.memory.settings import CYCLE_BASE, from_pools
 from asct.instruments.memory.stream_sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
+from asct.sdk.figure import Figure, Heatmap, Table
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Kernel, Output, Step
+
+_TITLE: Final = "Latencies of random memory access at idle"
+_TIME: Final = Look("idle-latency", _TITLE, "latency", 1e-9, "nanoseconds", 1, "lower")
+_CYCLES: Final = Look("idle-latency", _TITLE, "latency_cycles", 1.0, "core cycles", 1, "lower")
+_RATIO: Final = Look("ratio", "Latency relative to local memory", "ratio", 1.0, "times", 2, "lower")
+_DISTANCE: Final = Look("distance", "Distances as the system reports them", "distance", 1.0, "tenths", 0, "neither")
+_CAPTION: Final = "Time of one dependent load in random order: rows run, columns hold the memory. Nothing else runs."
+
+
+def matrix_tables(records: Sequence[Record]) -> tuple[Table, ...]:
+    """The matrix; with several nodes its ratios and distances as well; then the spread of every pair."""
+    look = _look(records)
+    tables = [node_table(records, look)]
+    if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
+        shown = [one for one in (_RATIO, _DISTANCE) if any(record.metric == one.metric for record in records)]
+        tables += [node_table(records, one) for one in shown]
+    return (*tables, pair_table(records, replace(look, unit="cycle" if look is _CYCLES else "ns")))
+
+
+def heat_maps(records: Sequence[Record]) -> tuple[Heatmap, ...]:
+    """The matrix as colours; none for one pair."""
+    return node_heatmaps(records, _look(records), _CAPTION)
+
+
+def _look(records: Sequence[Record]) -> Look:
+    cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
+    return _CYCLES if cycles else _TIME
+
 
 _USUAL_SIZE = 512 << 20
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from asct.benchmarks.latency_sweep.command import edge_arguments, estimated_seconds, sweep_arguments
-from asct.benchmarks.latency_sweep.edges import missing_sizes
+from asct.benchmarks.latency_sweep.command import (
+    edge_arguments,
+    estimated_seconds,
+    largest,
+    memory_bytes,
+    missing_sizes,
+    shortest,
+    smallest,
+    sweep_arguments,
+)
 from asct.benchmarks.latency_sweep.figures import latency_curve
-from asct.benchmarks.latency_sweep.findings import FLAGS
-from asct.benchmarks.latency_sweep.measure import measurements, points_of, search_levels
+from asct.benchmarks.latency_sweep.measure import FLAGS, measurements, points_of, search_levels
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
-from asct.benchmarks.latency_sweep.sizes import largest, memory_bytes, shortest, smallest
 from asct.benchmarks.latency_sweep.tables import level_table
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.stream_sizes import page_privileges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from asct.benchmarks.latency_sweep.findings import NO_LEVELS, NOTES, WAY_OUT
+from asct.benchmarks.latency_sweep.measure import NO_LEVELS, NOTES, WAY_OUT
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar, doubtful

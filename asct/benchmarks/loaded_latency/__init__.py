@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
 from asct.benchmarks.loaded_latency.figures import load_curve
-from asct.benchmarks.loaded_latency.findings import FLAGS
-from asct.benchmarks.loaded_latency.measure import measurements
+from asct.benchmarks.loaded_latency.measure import FLAGS, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.tables import all_tables
 from asct.instruments.memory.needed import CACHE, chain_size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asct.benchmarks.loaded_latency.findings import NO_LOAD
+from asct.benchmarks.loaded_latency.measure import NO_LOAD
 from asct.benchmarks.loaded_latency.tables import Shown
 from asct.sdk.figure import Axis, Line, Marker, Series
 from asct.sdk.record import Record

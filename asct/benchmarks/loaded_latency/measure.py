@@ -3,22 +3,220 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from asct.benchmarks.loaded_latency.command import layout
-from asct.benchmarks.loaded_latency.curve import summary
-from asct.benchmarks.loaded_latency.findings import SMALL_CHAIN
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.benchmarks.loaded_latency.samples import Level, levels_of
 from asct.instruments.memory.needed import CACHES
-from asct.instruments.memory.pages import page_flags
+from asct.instruments.memory.noise import NOISE_FLAGS, settled_flags
+from asct.instruments.memory.pages import PAGE_FLAGS, page_flags
 from asct.instruments.memory.settings import CYCLE_BASE
-from asct.instruments.memory.stream_sizes import working_set_flags
+from asct.instruments.memory.stream_sizes import SET_FLAG, working_set_flags
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Scalar, Stats
-from asct.sdk.samples import KernelRun, number
-from asct.statistics.robust import median
+from asct.sdk.record import Measurement, Scalar, Stats, doubtful
+from asct.sdk.samples import KernelRun, interval, number
+from asct.statistics.knee import Point, knee_index, response_at, throughput_at
+from asct.statistics.robust import mad, median
+
+SMALL_CHAIN: Final = "small-working-set"
+NOT_REACHED: Final = "invalid-target"
+NO_LOAD: Final = "invalid-load"
+GAPS: Final = "noisy-missing"
+FLAGS: Final[dict[str, str]] = {
+    **NOISE_FLAGS,
+    **PAGE_FLAGS,
+    SET_FLAG: "a load thread walks less than twice its share of the caches, so a part of its traffic never reached "
+    "memory: free memory, or set a larger `load_size`",
+    "switched": "more than a quarter of the windows were dropped since a thread lost its CPU",
+    SMALL_CHAIN: "the chain is shorter than twice the last cache, so that some of its loads hit it",
+    NOT_REACHED: "the load threads do not reach this bandwidth: the nearest level was measured instead",
+    NO_LOAD: "in every window a thread had lost its CPU to other programs: no value under the load that was asked for",
+    GAPS: "levels of load without a value were left out of the curve: measure again on an idle machine",
+    "no-knee": "more load kept buying bandwidth in proportion: the memory was not saturated, so there is no knee",
+    "no-latency-at-80": "no level lies below 80 % of the peak: add larger numbers of NOPs",
+    "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle one",
+    "coarse-levels": "the next level below or above this value is more than a quarter of the peak bandwidth away",
+    "above-theoretical": "more than the theoretical peak: the modules are not as the firmware or the setting says, or "
+    "the caches served a part",
+}
+"""Every flag of this benchmark."""
+
+
+PS: Final = 1e-12
+_MANY_DROPPED: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of load. `latency` in seconds, `bandwidth` in B/s of bytes that the load threads load and store; None
+    for what did not run. `bus_share` is what the memory bus moves for one such byte.
+
+    `phase` is idle, level or target; `delay` None with the load threads parked; `target` the bandwidth that a search
+    was for; the clock is that of the core that walks the chain, None without one. `workload` is the time of a command
+    in seconds.
+    """
+
+    phase: str
+    delay: int | None
+    target: float | None
+    latency: Stats | None
+    bandwidth: Stats | None
+    bus_share: float
+    clock_hz: float | None
+    workload: float | None
+    flags: tuple[str, ...]
+
+
+def levels_of(run: KernelRun) -> list[Level]:
+    """Every sample as a level; raises ValueError when there is none, or for one that is not a sample of this kernel."""
+    if not run.samples:
+        raise ValueError("the kernel load measured no level")
+    return [_level(sample, run) for sample in run.samples]
+
+
+def _level(sample: Mapping[str, Any], run: KernelRun) -> Level:
+    phase = sample.get("phase")
+    if phase not in ("idle", "level", "target"):
+        raise ValueError(f"a sample of the kernel load has no known phase: {phase!r}")
+    windows = int(number(sample, "windows"))
+    if windows < 1:
+        raise ValueError(f"the sample of phase {phase} with {sample.get('delay')} NOPs has no windows")
+    return Level(
+        phase=str(phase),
+        delay=None if phase == "idle" else int(number(sample, "delay")),
+        target=number(sample, "target_bps") if phase == "target" else None,
+        latency=_latency(sample, windows),
+        bandwidth=None if phase == "idle" else _bandwidth(sample, windows),
+        bus_share=number(sample, "bus_permille") / 1000.0,
+        clock_hz=None if sample.get("cycle_fs") is None else 1e15 / number(sample, "cycle_fs"),
+        workload=None if sample.get("workload_ns") is None else number(sample, "workload_ns") * 1e-9,
+        flags=_flags(sample, run),
+    )
+
+
+def _latency(sample: Mapping[str, Any], windows: int) -> Stats | None:
+    """Median, interval and extremes as the kernel formed them over all kept windows; the MAD from those it lists."""
+    if sample.get("median_ps") is None:
+        return None
+    return Stats(
+        n=windows,
+        median=number(sample, "median_ps") * PS,
+        mad=mad([value * PS for value in _listed(sample, "latency_ps")]),
+        ci95=interval(sample, "ci_low_ps", "ci_high_ps", PS),
+        min=number(sample, "min_ps") * PS,
+        max=number(sample, "max_ps") * PS,
+    )
+
+
+def _bandwidth(sample: Mapping[str, Any], windows: int) -> Stats:
+    return Stats(
+        n=windows,
+        median=number(sample, "median_bps"),
+        mad=mad(_listed(sample, "bandwidth_bps")),
+        ci95=interval(sample, "ci_low_bps", "ci_high_bps", 1.0),
+        min=number(sample, "min_bps"),
+        max=number(sample, "max_bps"),
+    )
+
+
+def _listed(sample: Mapping[str, Any], key: str) -> Sequence[float]:
+    values = sample.get(key)
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"the sample of phase {sample.get('phase')} lists no windows in `{key}`")
+    return [float(value) for value in values]
+
+
+def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
+    dropped = int(number(sample, "dropped"))
+    flags = {
+        "switched": dropped > _MANY_DROPPED * (number(sample, "windows") + dropped),
+        NOT_REACHED: sample.get("reached") is False,
+        NO_LOAD: sample.get("disturbed") is True or (sample["phase"] != "idle" and number(sample, "median_bps") <= 0),
+    }
+    found = tuple(flag for flag, holds in flags.items() if holds)
+    return (*settled_flags(sample.get("capped") is not True, run.end, dropped), *found)
+
+
+SHARE: Final = 0.8
+"""Of the peak, where latency is asked for: the load that a sizing leaves room above."""
+SLOWER: Final = 1.15
+"""Of the idle latency, where bandwidth is asked for: the line that ASCT draws."""
+_COARSE: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class _Rung:
+    """A level on the curve: bytes on the bus per second, and the latency if a chain ran."""
+
+    bandwidth: float
+    latency: float | None
+    flags: tuple[str, ...]
+
+
+def summary(levels: Sequence[Level], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
+    """Peak, knee and the values between the levels, from levels in any order; nothing from none.
+
+    What is not known is not there, and a flag of the peak says why. A level without a value under its load is none of
+    the curve; the peak may have been there, so that its absence is flagged. `idle` is the latency without load, in
+    seconds; `of_latency` are flags of all latencies.
+    """
+    valid = [level for level in levels if NO_LOAD not in level.flags]
+    gaps = (GAPS,) if len(valid) < len(levels) else ()
+    rungs = _rungs(valid)
+    if not rungs:
+        return []
+    top = max(rungs, key=lambda rung: rung.bandwidth)
+    points = [(rung.bandwidth, rung.latency) for rung in rungs if rung.latency is not None]
+    flags = (*_doubts(rungs), *gaps, *of_latency)
+    found = _of_points(points, top.bandwidth, idle, flags) if points else []
+    known = {item.metric for item in found}
+    missing = {
+        "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
+    }  # fmt: skip
+    unknown = tuple(flag for flag, metric in missing.items() if points and metric not in known)
+    return [Measurement("peak_bandwidth", top.bandwidth, flags=(*top.flags, *gaps, *unknown)), *found]
+
+
+def _rungs(levels: Sequence[Level]) -> list[_Rung]:
+    """Levels in the order of rising load: the fewer NOPs, the more of it."""
+    return [
+        _Rung(level.bandwidth.median * level.bus_share, level.latency.median if level.latency else None, level.flags)
+        for level in sorted(levels, key=lambda level: level.delay or 0, reverse=True)
+        if level.bandwidth is not None
+    ]
+
+
+def _of_points(points: Sequence[Point], peak: float, idle: float | None, flags: tuple[str, ...]) -> list[Measurement]:
+    knee = knee_index(points)
+    values: list[tuple[str, float | None, float | None]] = [
+        ("latency_at_80", response_at(points, SHARE * peak), SHARE * peak)
+    ]
+    if knee is not None:
+        values += [
+            ("knee_bandwidth", points[knee][0], points[knee][0]),
+            ("knee_latency", points[knee][1], points[knee][0]),
+        ]
+    if idle is not None:
+        bandwidth = throughput_at(points, SLOWER * idle)
+        values.append(("bandwidth_at_115", bandwidth, bandwidth))
+    return [
+        Measurement(metric, value, flags=(*flags, *_coarse(points, where, peak)))
+        for metric, value, where in values
+        if value is not None and where is not None
+    ]
+
+
+def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
+    """Whether the next level below or above `at` is far away."""
+    below = max((x for x, _ in points if x < at), default=at)
+    above = min((x for x, _ in points if x > at), default=at)
+    return ("coarse-levels",) if max(at - below, above - at) > _COARSE * peak else ()
+
+
+def _doubts(rungs: Sequence[_Rung]) -> tuple[str, ...]:
+    """What puts any level in doubt puts in doubt what the whole curve says."""
+    return tuple(dict.fromkeys(flag for rung in rungs for flag in rung.flags if doubtful(flag)))
 
 
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from asct.benchmarks.memory_profile.measure import BEST
 from asct.instruments.memory.stream import IN_TIME, STREAM_FLAGS, Shown, shown
 from asct.instruments.memory.stream_sizes import SET_FLAGS
 from asct.instruments.memory.traffic import TITLES, width_title
@@ -22,6 +21,8 @@ from asct.sdk.rows import (
     swept_columns,
 )
 
+BEST: Final = "best"
+"""Flag of the level whose figure is the peak of the caches."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS}
 _OWN: Final = ("traffic",)
 """Settings that have a column of their own, swept or not."""

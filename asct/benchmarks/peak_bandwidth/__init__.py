@@ -3,30 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
-from asct.benchmarks.peak_bandwidth.measure import measurements
-from asct.benchmarks.peak_bandwidth.params import PeakBandwidthParams
-from asct.benchmarks.peak_bandwidth.tables import FLAGS, peak_bars, peak_table
+from asct.benchmarks.peak_bandwidth.tables import BEST, FLAGS, peak_bars, peak_table
 from asct.instruments.memory.needed import CACHE, optimum_size
-from asct.instruments.memory.stream import CIRCUMSTANCES, KERNEL, Call, bandwidth_metrics, capped_s
+from asct.instruments.memory.settings import AUTO, LISTED, AutoSize, Bandwidth
+from asct.instruments.memory.stream import (
+    CIRCUMSTANCES,
+    KERNEL,
+    Call,
+    OneWidthParams,
+    Point,
+    bandwidth_metrics,
+    bandwidths,
+    best_of,
+    capped_s,
+    circumstances,
+    points_of,
+)
 from asct.instruments.memory.stream_sizes import (
     demanded_bytes,
     level_size,
     local_nodes,
     mapping_seconds,
     page_privileges,
+    working_set_flags,
 )
 from asct.instruments.memory.topology import usable_cpus
-from asct.instruments.memory.traffic import WORDS
+from asct.instruments.memory.traffic import WORDS, Traffic
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs, Privilege
+from asct.sdk.params import Count, Duration, setting
 from asct.sdk.record import Measurement, Record
-from asct.sdk.samples import read_kernel
+from asct.sdk.samples import KernelRun, read_kernel
 from asct.sdk.step import Output, Step
+
+PEAK: Final = ("all-reads", "3:1", "2:1", "1:1", "2:1-nt", "copy", "triad", "write", "nt-write", "nt-copy")
+
+
+class PeakBandwidthParams(OneWidthParams):
+    """Which traffic, over how much memory, for how long."""
+
+    traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
+        PEAK, "Kinds of traffic, each by itself", min_length=1, max_length=13
+    )
+    data_size: AutoSize = setting(
+        None,
+        "Memory that each CPU walks; auto: a part of the DRAM size of latency-sweep, at least four times the caches",
+        ge=4096,
+        pitfalls="Less than four times the caches of a CPU leaves a part of the traffic in them.",
+    )
+    iterations: Count = setting(
+        100_000, "Most windows of 100 us to measure for one variant; `duration` ends it earlier", ge=1, le=10**9
+    )
+    duration: Duration = setting(
+        0.2,
+        "Longest time for one kind of traffic when the interval is not reached",
+        aliases=("time_cap",),
+        ge=1e-3,
+        le=600,
+    )
+    theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = setting(
+        None, "Peak of all memory channels together; auto: from the modules that the firmware describes (needs root)"
+    )
+
+
+def measurements(params: PeakBandwidthParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
+    """Everything that the run says. Raises ValueError for samples that are none, or without a best variant."""
+    points = points_of(run)
+    best = best_of(points)
+    missing = set(params.traffic) - {point.traffic for point in best}
+    if missing:
+        raise ValueError(f"the kernel stream names no best variant of {', '.join(sorted(missing))}")
+    flags = working_set_flags(facts, usable_cpus(facts), best[0].size)
+    theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
+    found = [item for point in best for item in _of_traffic(point, theoretical, flags)]
+    found += [_of_variant(point) for point in points]
+    if theoretical is not None:
+        found.append(Measurement("theoretical_bandwidth", theoretical))
+    found.append(Measurement("threads", float(best[0].threads)))
+    found.append(Measurement("data_size", float(best[0].size)))
+    return found + circumstances(best, run.meta, params)
+
+
+def _of_traffic(point: Point, theoretical: float | None, flags: tuple[str, ...]) -> list[Measurement]:
+    coords = {"traffic": point.traffic}
+    found = bandwidths(point, coords, flags)
+    if theoretical is not None:
+        share = 100.0 * point.bus.median / theoretical
+        words = (*point.flags, *flags, *(("above-theoretical",) if share > 100.0 else ()))
+        found.append(Measurement("share_of_theoretical", share, dict(coords), flags=words))
+    return found
+
+
+def _of_variant(point: Point) -> Measurement:
+    """A detail: tried in short windows only, unless it is the best."""
+    coords = {"traffic": point.traffic, "variant": point.variant}
+    flags = (BEST, *point.flags) if point.best else ()
+    return Measurement("variant_bandwidth", point.useful.median, dict(coords), point.useful, flags, detail=True)
+
 
 _TRIALS_S: Final = 0.1
 _AT: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from asct.benchmarks.peak_bandwidth.measure import BEST
 from asct.instruments.memory.stream import STREAM_FLAGS, Shown, shown
 from asct.instruments.memory.stream_sizes import SET_FLAGS
 from asct.instruments.memory.traffic import TITLES
@@ -24,6 +23,8 @@ from asct.sdk.rows import (
     swept_columns,
 )
 
+BEST: Final = "best"
+"""Flag of the variant whose figures stand for its kind of traffic."""
 FLAGS: Final = {
     **STREAM_FLAGS,
     **SET_FLAGS,

@@ -8,9 +8,8 @@ from typing import ClassVar, Final
 
 from asct.benchmarks.storage_hdd.figures import zone_figures
 from asct.benchmarks.storage_hdd.measure import Visit, measurements
-from asct.benchmarks.storage_hdd.params import HddParams
+from asct.benchmarks.storage_hdd.params import Cell, HddParams, Zone, visits, zones_of
 from asct.benchmarks.storage_hdd.tables import all_tables
-from asct.benchmarks.storage_hdd.zones import Cell, Zone, visits, zones_of
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.devices import device_values

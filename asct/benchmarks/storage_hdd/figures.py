@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from asct.benchmarks.storage_hdd.rows import Index, Place, indexed, places, zone_starts
+from asct.benchmarks.storage_hdd.tables import Index, Place, indexed, places, zone_starts
 from asct.sdk.figure import Axis, Figure, Line, Series
 from asct.sdk.record import Record
 from asct.sdk.rows import by_point, middle, point_label

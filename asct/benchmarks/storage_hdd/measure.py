@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.benchmarks.storage_hdd.zones import Cell, Zone
+from asct.benchmarks.storage_hdd.params import Cell, Zone
 from asct.instruments.fio.point import Point
 from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.sdk.samples import stats_of

@@ -7,9 +7,7 @@ from typing import Final
 
 from asct.instruments.fio.params import Counts
 from asct.instruments.qualification.benchmark import Qualification
-from asct.instruments.qualification.matrix import MatrixParams, Places, matrix_at_odds
-from asct.instruments.qualification.phase import Phase
-from asct.instruments.qualification.settings import Sizes
+from asct.instruments.qualification.settings import MatrixParams, Phase, Places, Sizes, matrix_at_odds
 from asct.sdk.metric import Highlight
 from asct.sdk.params import setting
 

@@ -6,25 +6,49 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from asct.benchmarks.storage_latency.tables import response_table
 from asct.instruments.fio.params import Counts, FioParams
-from asct.instruments.qualification.benchmark import Qualification
-from asct.instruments.qualification.costs import START_SECONDS
+from asct.instruments.qualification.benchmark import START_SECONDS, Qualification
 from asct.instruments.qualification.journal import Journal, fio_process
-from asct.instruments.qualification.matrix import MatrixParams, Places, matrix_at_odds
-from asct.instruments.qualification.metrics import METRICS
-from asct.instruments.qualification.phase import Cell, Phase
-from asct.instruments.qualification.responses import response_figure, response_metrics, response_values
-from asct.instruments.qualification.settings import Sizes
+from asct.instruments.qualification.responses import PERCENTILES, response_figure, response_metrics, response_values
+from asct.instruments.qualification.results import METRICS
+from asct.instruments.qualification.settings import Cell, MatrixParams, Phase, Places, Sizes, matrix_at_odds
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
+from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.metric import Highlight
 from asct.sdk.needs import Needs
 from asct.sdk.params import Count, Duration, setting
-from asct.sdk.record import Measurement, Record
-from asct.sdk.rows import at
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.rows import at, by_point, flags_of, middle, point_label
 from asct.sdk.step import Step
+
+_NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENTILES.items()}, "max": "max"}
+
+
+def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
+    """A row for each point: mean, confidence levels and highest of the response times; nothing without that run."""
+    points = [mine for mine in by_point(records) if at(mine, "response_mean")]
+    if not points:
+        return ()
+    columns = (
+        Column("point", "Point", format="text"),
+        *(Column(name, f"{title} (ms)", 1e-3, 3) for name, title in _NAMES.items()),
+        Column("flags", "Flags", format="text"),
+    )
+    rows = tuple(_row(mine, len(points) > 1) for mine in points)
+    notes = (
+        "4k random writes behind the rounds: all requests of one run, up to the level given; a level is left out where "
+        "fewer than 10 requests were slower",
+    )
+    flags = flags_of(record for mine in points for record in at(mine, "response_mean"))
+    return (Table(f"{slug}-response", "Response Times of 4k Random Writes", columns, rows, notes, flags),)
+
+
+def _row(mine: Sequence[Record], named: bool) -> dict[str, Scalar | None]:
+    row: dict[str, Scalar | None] = {"point": point_label(mine[0], "") if named else None}
+    row |= {name: middle(at(mine, f"response_{name}")) for name in _NAMES}
+    return row | {"flags": ", ".join(flags_of(at(mine, "response_mean")))}
+
 
 RESPONSE: Final = "response"
 RESPONSE_CELL: Final = Cell(4096, 0)

@@ -6,29 +6,109 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from asct.benchmarks.storage_recovery.costs import seconds_of
-from asct.benchmarks.storage_recovery.demand_run import demand_steps, demand_values
+from asct.benchmarks.storage_recovery.demand import demand_steps, demand_values
 from asct.benchmarks.storage_recovery.figures import recovery_figures
-from asct.benchmarks.storage_recovery.idle_run import idle_steps, idle_values
-from asct.benchmarks.storage_recovery.metrics import METRICS
+from asct.benchmarks.storage_recovery.idle import idle_steps, idle_values
 from asct.benchmarks.storage_recovery.params import RecoveryParams
-from asct.benchmarks.storage_recovery.stimulus_run import stimulus_steps, stimulus_values
+from asct.benchmarks.storage_recovery.stimulus import stimulus_steps, stimulus_values
 from asct.benchmarks.storage_recovery.tables import all_tables
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
-from asct.instruments.qualification.benchmark import FLAGS, Qualification
-from asct.instruments.qualification.costs import assumed_span
+from asct.instruments.qualification.benchmark import (
+    FLAGS,
+    START_SECONDS,
+    Qualification,
+    assumed_span,
+    longest_seconds,
+    usual_seconds,
+)
 from asct.instruments.qualification.fast import FAST
 from asct.instruments.qualification.journal import Journal
-from asct.instruments.qualification.phase import Phase
-from asct.instruments.qualification.precondition import precondition_flags
 from asct.instruments.qualification.purge import purge_of
+from asct.instruments.qualification.responses import response_metrics
+from asct.instruments.qualification.results import TARGET
+from asct.instruments.qualification.rounds import precondition_flags
+from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Highlight
+from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
+
+
+def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
+    """Of the test that the settings name."""
+    load = params.load()
+    own, repeated, writing = _behind(load)
+    if params.test == "stimulus":
+        return own, longest_seconds(load, ()) + own, writing
+    steady = load.model_copy(update={"profile": "pts"})
+    usual, longest = usual_seconds(steady, (load.phase,)), longest_seconds(steady, (load.phase,))
+    return usual + own, longest + own + repeated, longest_writing(load) + writing + repeated
+
+
+def longest_writing(params: RecoveryParams) -> float:
+    """Time of all rounds until the steady state."""
+    return params.rounds_max * params.round_time
+
+
+def _behind(params: RecoveryParams) -> tuple[float, float, float]:
+    """Time behind the steady state: usual, what more rounds may add, and the part of it that writes."""
+    form = params.form()
+    if params.test == "idle":
+        bursts = form.bursts * len(form.waits)
+        writing = bursts * form.burst_time + form.baseline_time * len(form.waits)
+        return writing + bursts * START_SECONDS + form.bursts * sum(form.waits), 0.0, writing
+    if params.test == "stimulus":
+        spells = 2 * form.sequential_time + form.random_time
+        return spells * (1.0 + START_SECONDS / params.round_time) + params.round_time, 0.0, spells
+    cells = len(form.threads) * len(form.depths)
+    matrix = form.prewrite_time + cells * (params.round_time + START_SECONDS)
+    points = 3 * (form.settle_time + form.histogram_time + 2 * START_SECONDS)
+    rounds = min(form.matrix_rounds, params.window)
+    return rounds * matrix + points, (form.matrix_rounds - rounds) * matrix, rounds * matrix + points
+
+
+Coords = dict[str, tuple[str, ...] | None]
+_WAIT: Final[Coords] = {"wait": None}
+_BURST: Final[Coords] = {"wait": None, "burst": None}
+_SPELL: Final[Coords] = {"spell": ("before", "between", "after")}
+_ROUND: Final[Coords] = {**_SPELL, "round": None}
+_LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}
+_POINT: Final[Coords] = {"point": ("max", "mid", "min", "none")}
+
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric("idle_gain", "1", "higher", "Rate of bursts after pauses over that of writing without a pause", _WAIT),
+    Metric("recovered_iops", "ops/s", "higher", "Requests per second of the bursts after pauses", _WAIT),
+    Metric("baseline_iops", "ops/s", "higher", "Requests per second of writing without a pause, behind them", _WAIT),
+    Metric("settling_time", "s", "neither", "Time of that writing until its level changed no more", _WAIT, False),
+    Metric("idle_time", "s", "neither", "Pause between bursts, as it was", _WAIT, False),
+    Metric("burst_iops", "ops/s", "higher", "Requests per second of one burst", _BURST, False),
+    Metric("burst_latency", "s", "lower", "Mean time of a request of one burst", _BURST, False),
+    Metric("recovery_time", "s", "lower", "Time of the second stream until it was back at the level of the first"),
+    Metric("recovered", "1", "higher", "1: the stream came back to its level; 0: it did not"),
+    Metric("recovered_share", "1", "higher", "Level of the second stream over that of the first"),
+    Metric("level_bandwidth", "B/s", "higher", "Bytes per second that a spell came to", _SPELL),
+    Metric("mean_latency", "s", "lower", "Mean time of a request of a spell", _SPELL),
+    Metric("max_latency", "s", "lower", "Longest time of a request of a spell", _SPELL),
+    Metric("spell_length", "s", "neither", "Time of a spell", _SPELL, False),
+    Metric("spell_bandwidth", "B/s", "higher", "Bytes per second in one round of a spell", _ROUND, False),
+    Metric("spell_latency", "s", "lower", "Mean time of a request in one round of a spell", _ROUND, False),
+    Metric("spell_latency_max", "s", "lower", "Longest time of a request in one round of a spell", _ROUND, False),
+    Metric("spell_time", "s", "neither", "Time under load until the end of a round, all spells", _ROUND, False),
+    Metric("point_iops", "ops/s", "higher", "Requests per second of an operating point", {**_POINT, **_LOAD}),
+    Metric("point_latency", "s", "lower", "Mean time of a request at an operating point", _POINT),
+    *response_metrics(_POINT),
+    Metric("demand_iops", "ops/s", "higher", "Requests per second at a load", _LOAD),
+    Metric("demand_latency", "s", "lower", "Mean time of a request at a load", _LOAD),
+    Metric("matrix_rounds", "1", "neither", "Rounds of the matrix", comparable=False),
+    Metric("steady", "1", "higher", "1: the steady state was reached before the test; 0: it was not", {}, False),
+    Metric("rounds", "1", "neither", "Rounds until then", {}, False),
+    Metric("steady_iops", "ops/s", "higher", "Requests per second in the steady state"),
+    *TARGET,
+)
+
 
 _Steps = Callable[[RecoveryParams, Journal, Context], Sequence[Step]]
 _Values = Callable[[RecoveryParams, Journal, tuple[str, ...]], Iterator[Measurement]]

@@ -6,11 +6,26 @@ state tidies up while the host is idle, so that short bursts find it faster than
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from asct.instruments.qualification.slots import Slot
+from asct.benchmarks.storage_recovery.params import WRITES, RecoveryParams
+from asct.instruments.fio.counters import window_of
+from asct.instruments.fio.document import read_document
+from asct.instruments.fio.histogram import NS
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import read_point
+from asct.instruments.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
+from asct.instruments.qualification.journal import Journal, Slot, course_of, fio_process, joined, slot_of
+from asct.instruments.qualification.results import steady_flags, steady_values
+from asct.instruments.qualification.rounds import phase_steps
+from asct.instruments.watch import read_watch
+from asct.sdk.benchmark import Context
+from asct.sdk.record import Measurement, Scalar
+from asct.sdk.samples import stats_of
+from asct.sdk.step import Output, Step
 from asct.statistics.changepoint import changes
 from asct.statistics.robust import median
 
@@ -38,3 +53,105 @@ def settling_seconds(course: Sequence[Slot]) -> float:
     """Time of the last change of level in a course: until a lasting load has used up what idling gained."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
+
+
+_SEED: Final = 1_000_000
+_DELAY: Final = re.compile(r"^startdelay=([0-9]+)ms$", re.MULTILINE)
+_TOLERANCE: Final = 0.2
+
+
+def idle_steps(params: RecoveryParams, journal: Journal, context: Context) -> Sequence[Step]:
+    """What comes next; nothing when all pauses were made."""
+    before = phase_steps(journal, params.phase, context)
+    if before:
+        return before
+    form = params.form()
+    for wait in form.waits:
+        for number in range(1, form.bursts + 1):
+            name = burst_name(wait, number)
+            if not journal.has(name):
+                delay = next_delay(wait, _bursts(journal, wait, range(max(1, number - RECENT), number)))
+                return [fio_process(_burst(params, journal, number, delay), context, name)]
+        if not journal.has(baseline_name(wait)):
+            baseline = _baseline(params, journal)
+            step = fio_step(baseline, context, baseline_name(wait), dirty=True)
+            return [replace(step, companions=(), timeout_s=limit_s(baseline))]
+    return ()
+
+
+def burst_name(wait: float, number: int) -> str:
+    """The step of a burst, counted from 1."""
+    return f"idle{wait:g}s-burst{number:03}"
+
+
+def baseline_name(wait: float) -> str:
+    """The step behind the bursts."""
+    return f"idle{wait:g}s-baseline"
+
+
+def _burst(params: RecoveryParams, journal: Journal, number: int, delay: float) -> FioParams:
+    """Writes after a pause that fio makes itself."""
+    settings = journal.fio(WRITES, replace(params.phase, seconds=params.form().burst_time, ramp_s=0.0), _SEED + number)
+    return settings.model_copy(update={"options": {"startdelay": f"{round(1000 * delay)}ms"}} if delay else {})
+
+
+def _baseline(params: RecoveryParams, journal: Journal) -> FioParams:
+    return journal.fio(WRITES, replace(params.phase, seconds=params.form().baseline_time, ramp_s=0.0), _SEED)
+
+
+def _bursts(journal: Journal, wait: float, numbers: Sequence[int]) -> list[Burst]:
+    """Bursts by their numbers; each but the first has the pause before it."""
+    found: list[Burst] = []
+    for number in numbers:
+        output = journal.outputs[burst_name(wait, number)]
+        before = journal.outputs.get(burst_name(wait, number - 1))
+        delay = _DELAY.search(output.step.files.get(JOB_FILE, ""))
+        known = before is not None and delay is not None and not output.resumed
+        idle = _times(output)[0] - _times(before)[1] if known and before is not None else None
+        found.append(Burst(slot_of(output).iops, int(delay[1]) / 1000.0 if delay else 0.0, idle))
+    return found
+
+
+def _times(output: Output) -> tuple[float, float]:
+    """Begin and end of the requests in seconds, by a clock that nobody sets."""
+    window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_watch(output))
+    return window.start_ns * NS, window.end_ns * NS
+
+
+def idle_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ...]) -> Iterator[Measurement]:
+    """The steady state; of each pause the bursts, the baseline behind them, and what the pause gained."""
+    yield from steady_values(journal, params.phase, marks)
+    form = params.form()
+    flags = (*marks, *steady_flags(journal, params.phase))
+    for wait in form.waits:
+        yield from _of_pause(params, journal, wait, flags)
+
+
+def _of_pause(params: RecoveryParams, journal: Journal, wait: float, flags: tuple[str, ...]) -> Iterator[Measurement]:
+    at: dict[str, Scalar] = {"wait": wait}
+    numbers = range(1, params.form().bursts + 1)
+    bursts = _bursts(journal, wait, numbers)
+    for number, burst in zip(numbers, bursts, strict=True):
+        output = journal.outputs[burst_name(wait, number)]
+        point = read_point(_burst(params, journal, number, burst.delay_s), output, journal.facts)
+        here = at | {"burst": number}
+        own = (*flags, *point.flags, *(("pause",) if output.resumed else ()))
+        yield Measurement("burst_iops", burst.iops, here, flags=own, detail=True)
+        latency = point.sides[""].lat
+        if latency is not None:
+            yield Measurement("burst_latency", latency.mean_ns * NS, here, flags=own, detail=True)
+    rates = [burst.iops for burst in bursts[1:]]
+    pauses = [burst.idle_s for burst in bursts if burst.idle_s is not None]
+    point = journal.point(baseline_name(wait), _baseline(params, journal))
+    marks = (*flags, *point.flags)
+    course = course_of(point)
+    level = joined(course[len(course) // 2 :]).iops
+    if not level:
+        raise ValueError("the target stood still under the lasting load: nothing can be compared with it")
+    yield Measurement("recovered_iops", sum(rates) / len(rates), at, stats_of(rates, independent=False), marks)
+    yield Measurement("baseline_iops", level, at, flags=marks)
+    yield Measurement("idle_gain", sum(rates) / len(rates) / level, at, flags=marks)
+    yield Measurement("settling_time", settling_seconds(course), at, flags=marks)
+    if pauses:
+        late = ("invalid-pause",) if abs(median(pauses) - wait) > _TOLERANCE * wait else ()
+        yield Measurement("idle_time", median(pauses), at, stats_of(pauses, independent=False), (*flags, *late))

@@ -5,10 +5,20 @@ SNIA Solid State Storage Performance Test Specification 2.0, "Cross stimulus rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, RecoveryParams
+from asct.instruments.fio.histogram import NS
+from asct.instruments.fio.params import FioParams
+from asct.instruments.fio.point import Point, read_point
+from asct.instruments.qualification.journal import Journal, fio_process, slot_of
+from asct.instruments.qualification.rounds import opening_steps, walked
+from asct.instruments.qualification.settings import Cell, Phase
+from asct.sdk.benchmark import Context
+from asct.sdk.record import Measurement, Scalar, doubtful
+from asct.sdk.step import Output, Step
 from asct.statistics.robust import median
 
 Group = Literal["before", "between", "after"]
@@ -45,3 +55,112 @@ def recovery_seconds(after: Sequence[Round], reference: float, tolerance: float)
             return passed
         passed += one.seconds
     return None
+
+
+CELLS: Final[dict[Group, Cell]] = {"before": STREAM, "between": SCATTER, "after": STREAM}
+_ENOUGH: Final = 1.0 - 1e-3
+_FEW: Final = 0.1
+
+
+def stimulus_steps(params: RecoveryParams, journal: Journal, context: Context) -> Sequence[Step]:
+    """What comes next; nothing when every spell has lasted its time."""
+    before = opening_steps(journal, _phase(params), context)
+    if before:
+        return before
+    for group in GROUPS:
+        done = [slot_of(output) for output in _outputs(journal, group)]
+        if sum(slot.seconds for slot in done) < _ENOUGH * _spell(params, group):
+            settings = _settings(params, journal, group, [slot.io_bytes for slot in done])
+            return [fio_process(settings, context, round_name(group, len(done) + 1))]
+    return ()
+
+
+def round_name(group: Group, number: int) -> str:
+    """The step of a round of a spell, counted from 1."""
+    return f"{group}-round{number:03}"
+
+
+def _outputs(journal: Journal, group: Group) -> Iterator[Output]:
+    number = 1
+    while (output := journal.outputs.get(round_name(group, number))) is not None:
+        yield output
+        number += 1
+
+
+def _phase(params: RecoveryParams) -> Phase:
+    return replace(params.phase, cells=(STREAM, SCATTER), tracked=())
+
+
+def _spell(params: RecoveryParams, group: Group) -> float:
+    form = params.form()
+    return form.random_time if group == "between" else form.sequential_time
+
+
+def _settings(params: RecoveryParams, journal: Journal, group: Group, volumes: Sequence[int]) -> FioParams:
+    """A round that follows those of the same spell; the stream goes on where it ended."""
+    fresh = journal.fio(CELLS[group], _phase(params), GROUPS.index(group) * 1_000_000 + len(volumes))
+    return walked(fresh, volumes)
+
+
+def stimulus_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ...]) -> Iterator[Measurement]:
+    """Each round, each spell, and the recovery."""
+    rounds: dict[Group, list[Round]] = {}
+    started = 0.0
+    against: list[tuple[str, ...]] = []
+    for group in GROUPS:
+        found: list[Round] = []
+        volumes: list[int] = []
+        for number, output in enumerate(_outputs(journal, group), 1):
+            point = read_point(_settings(params, journal, group, volumes), output, journal.facts)
+            volumes.append(slot_of(output).io_bytes)
+            found.append(_round(point))
+            started += found[-1].seconds
+            own = (*marks, *point.flags, *(("pause",) if output.resumed else ()))
+            yield from _details(found[-1], {"spell": group, "round": number}, started, own)
+            against.append(own)
+        if not found:
+            raise ValueError(f"the spell `{group}` was not measured")
+        rounds[group] = found
+    yield from _spells(params, rounds, (*marks, *_doubts(against, marks)))
+
+
+def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[str, ...]:
+    """What the rounds that cannot be trusted are flagged with, when there are too many of them; and any pause."""
+    distrusted = [flags for flags in rounds if any(doubtful(flag) for flag in flags)]
+    found = [flag for flags in distrusted for flag in flags] if len(distrusted) > _FEW * len(rounds) else []
+    found += ["pause"] if any("pause" in flags for flags in rounds) else []
+    return tuple(flag for flag in dict.fromkeys(found) if flag not in marks)
+
+
+def _round(point: Point) -> Round:
+    side = point.sides[""]
+    if side.lat is None:
+        raise ValueError("fio reports no latency")
+    return Round(side.seconds, side.bandwidth, side.lat.mean_ns * NS, side.lat.max_ns * NS)
+
+
+def _details(one: Round, at: dict[str, Scalar], until_s: float, flags: tuple[str, ...]) -> Iterator[Measurement]:
+    yield Measurement("spell_bandwidth", one.bandwidth, at, flags=flags, detail=True)
+    yield Measurement("spell_latency", one.mean_latency, at, flags=flags, detail=True)
+    yield Measurement("spell_latency_max", one.max_latency, at, flags=flags, detail=True)
+    yield Measurement("spell_time", until_s, at, detail=True)
+
+
+def _spells(params: RecoveryParams, rounds: dict[Group, list[Round]], flags: tuple[str, ...]) -> Iterator[Measurement]:
+    for group, found in rounds.items():
+        at: dict[str, Scalar] = {"spell": group}
+        seconds = sum(one.seconds for one in found)
+        mean = sum(one.mean_latency * one.bandwidth * one.seconds for one in found)
+        moved = sum(one.bandwidth * one.seconds for one in found)
+        if not moved or not level(found, params.window):
+            raise ValueError(f"the target stood still in the spell `{group}`: nothing can be said of how it recovers")
+        yield Measurement("level_bandwidth", level(found, params.window), at, flags=flags)
+        yield Measurement("mean_latency", mean / moved, at, flags=flags)
+        yield Measurement("max_latency", max(one.max_latency for one in found), at, flags=flags)
+        yield Measurement("spell_length", seconds, at, flags=flags)
+    reference = level(rounds["before"], params.window)
+    taken = recovery_seconds(rounds["after"], reference, params.recovered_within / 100.0)
+    yield Measurement("recovered", float(taken is not None), flags=flags)
+    if taken is not None:
+        yield Measurement("recovery_time", taken, flags=flags)
+    yield Measurement("recovered_share", level(rounds["after"], params.window) / reference, flags=flags)

@@ -7,8 +7,8 @@ from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
 from asct.instruments.fio.devices import device_table
-from asct.instruments.qualification.phase import size_name
 from asct.instruments.qualification.responses import PERCENTILES
+from asct.instruments.qualification.settings import size_name
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle

@@ -8,10 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from asct.instruments.qualification.benchmark import Qualification
-from asct.instruments.qualification.phase import Cell, Phase, Tracked, size_name
-from asct.instruments.qualification.settings import MIB, QualificationParams, Sizes
-from asct.instruments.qualification.tables import notes_of, phase_tables, profile_label
-from asct.instruments.qualification.view import View, views
+from asct.instruments.qualification.settings import MIB, Cell, Phase, QualificationParams, Sizes, Tracked, size_name
+from asct.instruments.qualification.tables import View, notes_of, phase_tables, profile_label, views
 from asct.sdk.figure import Column, Table
 from asct.sdk.metric import Highlight
 from asct.sdk.params import Count, Size, setting

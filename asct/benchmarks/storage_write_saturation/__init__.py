@@ -7,20 +7,24 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from asct.benchmarks.storage_write_saturation.figures import course_figures
-from asct.benchmarks.storage_write_saturation.measure import measurements
+from asct.benchmarks.storage_write_saturation.measure import (
+    HISTOGRAM,
+    histogram_params,
+    measurements,
+    next_steps,
+    rounds_of,
+)
 from asct.benchmarks.storage_write_saturation.params import RUN, SaturationParams
-from asct.benchmarks.storage_write_saturation.rounds import HISTOGRAM, histogram_params, next_steps, rounds_of
 from asct.benchmarks.storage_write_saturation.tables import all_tables
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
-from asct.instruments.qualification.benchmark import FLAGS, Qualification
-from asct.instruments.qualification.costs import START_SECONDS, assumed_span
+from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, assumed_span
 from asct.instruments.qualification.fast import FAST
 from asct.instruments.qualification.journal import Journal
-from asct.instruments.qualification.metrics import TARGET
-from asct.instruments.qualification.phase import Phase
-from asct.instruments.qualification.precondition import precondition_flags
 from asct.instruments.qualification.purge import purge_of
 from asct.instruments.qualification.responses import response_metrics, response_values
+from asct.instruments.qualification.results import TARGET
+from asct.instruments.qualification.rounds import precondition_flags
+from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table

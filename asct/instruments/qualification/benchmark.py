@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, TypeVar
 
-from asct.instruments.fio.benchmark import OLDEST_FIO
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.params import SCRATCH_NAME
 from asct.instruments.fio.process import INSPECTION, layout_steps, scratch_bytes
 from asct.instruments.fio.verdict import FLAGS as FIO_FLAGS
-from asct.instruments.qualification.costs import longest_seconds, usual_seconds, written_bytes
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
 from asct.instruments.qualification.figures import phase_figures
 from asct.instruments.qualification.journal import Journal
-from asct.instruments.qualification.methods import TOOLS
-from asct.instruments.qualification.metrics import METRICS
-from asct.instruments.qualification.phase import Phase
-from asct.instruments.qualification.precondition import INCOMPLETE
-from asct.instruments.qualification.purge import NOT_PURGED, UNVERIFIED
-from asct.instruments.qualification.results import NOT_STEADY, phase_values
-from asct.instruments.qualification.rounds import phase_steps
-from asct.instruments.qualification.settings import MIB, QualificationParams, settings_at_odds
+from asct.instruments.qualification.purge import NOT_PURGED, TOOLS, UNVERIFIED
+from asct.instruments.qualification.results import METRICS, NOT_STEADY, phase_values
+from asct.instruments.qualification.rounds import INCOMPLETE, phase_steps
+from asct.instruments.qualification.settings import MIB, Cell, Phase, QualificationParams, settings_at_odds
 from asct.instruments.qualification.tables import phase_tables
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
@@ -34,6 +29,66 @@ from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs, Scratch
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
+
+START_SECONDS: Final = 0.8
+"""Start and end of fio below guard."""
+ASSUMED_BYTES: Final = 10**12
+"""Size of a named target: it is only known on its host. `active_range` says more."""
+_LARGEST_BYTES: Final = 16 * 10**12
+_SLOW_BYTES_PER_S: Final = 50_000_000
+_USUAL_BYTES_PER_S: Final = 1_000_000_000
+_PURGE_S: Final = 60.0
+_LONGEST_PURGE_S: Final = 24 * 3600.0
+_PASS_SHARE: Final = 0.25
+"""Of the time of a cell, until its rate has settled (profile fast)."""
+
+
+def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int:
+    """Bytes of the active range, `named` for a target of unknown size."""
+    size = params.filesize if params.makes_file else params.active_range or named
+    return round((params.active_range or size) * params.capacity_fraction)
+
+
+def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
+    """As many rounds as the window has."""
+    passes = params.precondition * assumed_span(params) / _USUAL_BYTES_PER_S
+    opening = passes + (_PURGE_S if params.file_names else 0.0)
+    return sum(opening + _usual_rounds(params, phase) for phase in phases)
+
+
+def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
+    """All rounds, on a slow and large drive."""
+    opening = _LONGEST_PURGE_S + params.precondition * assumed_span(params, _LARGEST_BYTES) / _SLOW_BYTES_PER_S
+    return sum(opening + _all_rounds(params, phase, lambda cell: 1.0) for phase in phases)
+
+
+def written_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
+    """At most about: preconditioning, and all rounds at the speed of a fast drive."""
+    seconds = sum(_all_rounds(params, phase, lambda cell: 1.0 - cell.reads / 100.0) for phase in phases)
+    return round(len(phases) * params.precondition * assumed_span(params) + seconds * ASSUMED_WRITE_BYTES_PER_S)
+
+
+def _usual_rounds(params: QualificationParams, phase: Phase) -> float:
+    each = phase.seconds + phase.ramp_s + START_SECONDS
+    if params.profile == "pts":
+        return params.window * len(phase.cells) * each
+    short = max(params.fast_min_time, _PASS_SHARE * phase.seconds) + phase.ramp_s + START_SECONDS
+    return (params.window + 1) * len(_tracked(phase)) * each + len(phase.cells) * min(short, each)
+
+
+def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Cell], float]) -> float:
+    """Seconds of all processes, each times the weight of its cell."""
+    each = phase.seconds + phase.ramp_s + START_SECONDS
+    whole = sum(weight(cell) for cell in phase.cells) * each
+    if params.profile == "pts":
+        return params.rounds_max * whole
+    tracked = sum(weight(cell) for cell in _tracked(phase)) * each
+    return params.rounds_max * tracked + params.fast_passes * (whole + tracked)
+
+
+def _tracked(phase: Phase) -> set[Cell]:
+    return {tracked.cell for tracked in phase.tracked}
+
 
 FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     NOT_PURGED: "the target was not purged (a file, a drive without a way, or purge: none): older content was there",

@@ -12,10 +12,9 @@ from typing import Final
 
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import Point
-from asct.instruments.qualification.history import History
 from asct.instruments.qualification.journal import Journal, fio_process
-from asct.instruments.qualification.phase import Cell, Phase, Tracked
-from asct.instruments.qualification.rounds import phase_steps
+from asct.instruments.qualification.rounds import History, phase_steps
+from asct.instruments.qualification.settings import Cell, Phase, Tracked
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import StopRule
 from asct.sdk.step import Step

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from asct.instruments.qualification.phase import cell_label, size_name
-from asct.instruments.qualification.tables import UNITS, profile_label
-from asct.instruments.qualification.view import Variable, View, phase_label, views
+from asct.instruments.qualification.settings import cell_label, size_name
+from asct.instruments.qualification.tables import UNITS, Variable, View, phase_label, profile_label, views
 from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
 from asct.sdk.record import Record, Scalar
 from asct.statistics.steady import window_of

@@ -6,18 +6,61 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from asct.instruments.fio.histogram import NS, Latency, merged
+from asct.instruments.fio.metrics import DEVICE_METRICS
 from asct.instruments.fio.point import Point
 from asct.instruments.fio.sections import chosen_engine
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
-from asct.instruments.qualification.history import History, Verdict
 from asct.instruments.qualification.journal import Journal, Summary
-from asct.instruments.qualification.metrics import PERCENTILES, QUANTITIES, SETTINGS
-from asct.instruments.qualification.phase import Cell, Phase, Tracked
-from asct.instruments.qualification.precondition import precondition_flags
 from asct.instruments.qualification.purge import purge_of
+from asct.instruments.qualification.rounds import History, Verdict, precondition_flags
+from asct.instruments.qualification.settings import Cell, Phase, Tracked
+from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
 from asct.statistics.steady import Window
+
+Coords = dict[str, tuple[str, ...] | None]
+CELL: Final[Coords] = {"block_size": None, "rwmixread": None}
+PERCENTILES: Final = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99, "p99_999": 99.999}
+SETTINGS: Final = (
+    "profile", "round_time", "numjobs", "iodepth", "engine", "window", "excursion", "slope", "rounds_max",
+    "steady_volume", "precondition", "purge", "seed",
+)  # fmt: skip
+"""Coordinates of `rounds`: what was really run, for tables and reports."""
+QUANTITIES: Final = ("iops", "bandwidth", "latency")
+_PHASE: Final[Coords] = {"phase": None}
+_TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
+
+TARGET: Final[tuple[Metric, ...]] = (
+    Metric("active_range", "B", "neither", "Bytes of the target that were used", comparable=False),
+    Metric("left_out", "B", "neither", "Block size below the logical block of the target", comparable=False,
+           coords={"block_size": None}),
+    *DEVICE_METRICS,
+)  # fmt: skip
+"""What every test says of its target."""
+
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric("iops", "ops/s", "higher", "Requests per second: average of the rounds of the window", CELL),
+    Metric("bandwidth", "B/s", "higher", "Bytes per second: average of the rounds of the window", CELL),
+    Metric("latency", "s", "lower", "Mean time of a request, all requests of the window", CELL),
+    Metric("latency_max", "s", "lower", "Longest time of a request in the window", CELL),
+    *(
+        Metric(f"latency_{name}", "s", "lower", f"{percent:g} % of the requests of the window took at most this", CELL)
+        for name, percent in PERCENTILES.items()
+    ),
+    Metric("round_iops", "ops/s", "higher", "Requests per second in a round", {**CELL, "round": None}, False),
+    Metric("round_bandwidth", "B/s", "higher", "Bytes per second in a round", {**CELL, "round": None}, False),
+    Metric("round_latency", "s", "lower", "Mean time of a request in a round", {**CELL, "round": None}, False),
+    Metric("steady", "1", "higher", "1: the steady state was reached; 0: it was not", _PHASE, False),
+    Metric("rounds", "1", "neither", "Rounds until then", _PHASE | dict.fromkeys(SETTINGS), False),
+    Metric("window_excursion", "%", "lower", "Largest minus smallest value, of the average", _TRACKED, False),
+    Metric("window_slope", "%", "neither", "Change of the fitted line in the window, of the average", _TRACKED, False),
+    Metric("sentinel_drift", "%", "neither", "fast: how far it moved in a pass", {**_TRACKED, "pass": None}, False),
+    Metric("written_volume", "B", "neither", "Written since the purge", _PHASE, False),
+    Metric("purged", "1", "higher", "1: the target was purged by `method`", {**_PHASE, "method": None}, False),
+    *TARGET,
+)  # fmt: skip
+
 
 NOT_STEADY: Final = "invalid-not-steady"
 ENOUGH_ROUNDS: Final = 3
@@ -28,10 +71,8 @@ def phase_values(journal: Journal, phase: Phase) -> Iterator[Measurement]:
     fast = journal.params.profile == "fast"
     passes = Passes(journal, phase) if fast else None
     history = passes.history if passes else History(journal, phase)
-    verdict = history.verdict()
-    if verdict.reason == "rounds":
-        raise ValueError(f"only {history.rounds} rounds were ended, and the window has {journal.params.window}")
-    flags = phase_flags(journal, phase, verdict)
+    verdict = _whole_window(history)
+    flags = (*purge_of(journal, phase).flags, *precondition_flags(journal, phase), *_unsteady_flags(verdict))
     if passes:
         flags = (FAST, *flags, *((MOVED,) if passes.moved(passes.count) else ()))
     yield from _about_phase(journal, phase, history, verdict, flags)
@@ -45,10 +86,35 @@ def phase_values(journal: Journal, phase: Phase) -> Iterator[Measurement]:
     yield from _rounds(history)
 
 
-def phase_flags(journal: Journal, phase: Phase, verdict: Verdict) -> tuple[str, ...]:
-    """What holds for every value of the phase."""
-    steady = () if verdict.steady else (NOT_STEADY, f"not-steady-{verdict.reason}")
-    return (*purge_of(journal, phase).flags, *precondition_flags(journal, phase), *steady)
+def steady_values(journal: Journal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
+    """Whether the steady state was reached, after how many rounds, and at which rate.
+
+    For tests that begin with a steady state. Raises ValueError for fewer rounds than the window has.
+    """
+    history = History(journal, phase)
+    verdict = _whole_window(history)
+    flags = (*flags, *_unsteady_flags(verdict))
+    yield Measurement("steady", float(verdict.steady), flags=flags)
+    yield Measurement("rounds", float(history.rounds), flags=flags)
+    for _, window in verdict.windows:
+        yield Measurement("steady_iops", window.mean, flags=flags)
+
+
+def steady_flags(journal: Journal, phase: Phase) -> tuple[str, ...]:
+    """Flags of values that were measured after a steady state which was not reached; empty if it was."""
+    return _unsteady_flags(History(journal, phase).verdict())
+
+
+def _whole_window(history: History) -> Verdict:
+    """Raises ValueError for fewer rounds than the window has."""
+    verdict = history.verdict()
+    if verdict.reason == "rounds":
+        raise ValueError(f"only {history.rounds} rounds finished, and the window needs {history.journal.params.window}")
+    return verdict
+
+
+def _unsteady_flags(verdict: Verdict) -> tuple[str, ...]:
+    return () if verdict.steady else (NOT_STEADY, f"not-steady-{verdict.reason}")
 
 
 def _in_window(history: History, cell: Cell) -> list[Point]:

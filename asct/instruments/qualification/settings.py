@@ -4,14 +4,97 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, StringConstraints
 
-from asct.instruments.fio.params import Engine, FioParams
+from asct.instruments.fio.params import Counts, Engine, FioParams, Pattern
 from asct.sdk.benchmark import Unsuitable
 from asct.sdk.params import Count, Duration, Params, Size, listed, setting
+from asct.sdk.record import Scalar
 from asct.statistics.steady import Rule
+from asct.values.size import format_size, parse_size
+
+Quantity = Literal["iops", "bandwidth", "latency"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One workload: `reads` is the share of reads in percent, `random` whether offsets are."""
+
+    block_size: int
+    reads: int
+    random: bool = True
+
+    @property
+    def rw(self) -> Pattern:
+        """fio's name of the pattern."""
+        if self.random:
+            return "randread" if self.reads == 100 else "randwrite" if self.reads == 0 else "randrw"
+        return "read" if self.reads == 100 else "write" if self.reads == 0 else "rw"
+
+    @property
+    def name(self) -> str:
+        """For names of steps: `randrw65-64K`."""
+        mixed = str(self.reads) if 0 < self.reads < 100 else ""
+        return f"{self.rw}{mixed}-{size_name(self.block_size)}"
+
+    @property
+    def label(self) -> str:
+        """For people: `64k 65/35`, as reports on drives have it."""
+        return cell_label(self.block_size, self.reads)
+
+    @property
+    def coords(self) -> dict[str, Scalar]:
+        """Where the values of the cell stand."""
+        return {"block_size": self.block_size, "rwmixread": self.reads}
+
+
+def cell_label(block_size: int, reads: int) -> str:
+    """`64k 65/35`: block size, reads and writes in percent."""
+    return f"{size_name(block_size)} {reads}/{100 - reads}"
+
+
+def size_name(size: int) -> str:
+    """`512`, `4k`, `1024k`: as reports on drives have it."""
+    if size % 1024 == 0:
+        return f"{size // 1024}k"
+    return format_size(size) if size >= 1024 else str(size)
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A dependent variable: the quantity of a cell that must be steady."""
+
+    cell: Cell
+    quantity: Quantity
+
+    @property
+    def label(self) -> str:
+        """For people: `iops 4k 0/100`."""
+        return f"{self.quantity} {self.cell.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Purge, preconditioning and rounds that belong together. `name` begins the names of its steps.
+
+    Each round has every cell once, in this order. `sequential_block` is the block size of the preconditioning.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    tracked: tuple[Tracked, ...]
+    sequential_block: int
+    seconds: float
+    """Time of each cell."""
+    ramp_s: float = 0.0
+
+    def step_name(self, number: int, cell: Cell) -> str:
+        """The step of a cell in round `number` (from 1)."""
+        return f"{self.name}round{number:02}-{cell.name}"
+
 
 Profile = Literal["pts", "fast"]
 PurgeMethod = Literal["auto", "none", "nvme-format", "blkdiscard", "ata-erase", "sg-format", "sg-sanitize"]
@@ -165,3 +248,67 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
             params.span(params.filesize)
         except ValueError as error:
             yield "filesize", str(error)
+
+
+Place = Annotated[str, StringConstraints(pattern=r"^[0-9]+(K|KiB|M|MiB)?:[0-9]{1,3}$")]
+Places = Annotated[tuple[Place, ...], BeforeValidator(listed)]
+"""Cells by block size and percent of reads: `4K:0, 64K:65`."""
+
+
+class MatrixParams(QualificationParams):
+    """Every block size with every mix is a cell of each round."""
+
+    block_sizes: Sizes = setting((4096,), "Block sizes of the cells", aliases=("block_size", "bs"), min_length=1)
+    mixes: Counts = setting((0,), "Shares of reads of the cells, in percent", aliases=("rwmixread",), min_length=1)
+    dependent: Places = setting(
+        ("4K:0",),
+        "Cells that must be steady, as block size and percent of reads",
+        aliases=("dependent_variables", "tracking"),
+        min_length=1,
+    )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Every block size that is used."""
+        return (SEQUENTIAL_BLOCK, *self.block_sizes)
+
+    def cells(self, logical_block: int) -> tuple[Cell, ...]:
+        """All cells of a round, mix by mix, large requests first; none is smaller than a logical block."""
+        sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
+        return tuple(Cell(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
+
+    def phase(self, logical_block: int, quantity: Quantity) -> Phase:
+        """Raises Unsuitable when the target takes no request of the dependent cells."""
+        cells = self.cells(logical_block)
+        tracked = tuple(Tracked(cell, quantity) for cell in self.places() if cell in cells)
+        if not tracked:
+            raise Unsuitable(
+                f"the target has logical blocks of {logical_block} bytes, and every cell of `dependent` is smaller; "
+                "name one of 4k or more"
+            )
+        return Phase("", cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
+
+    def places(self) -> list[Cell]:
+        """The cells of `dependent`. Left at its default, those that are measured; if none is, the smallest writes."""
+        pairs = [place.split(":") for place in dict.fromkeys(self.dependent)]
+        named = [Cell(parse_size(size), int(reads)) for size, reads in pairs]
+        if self.dependent != type(self).model_fields["dependent"].default:
+            return named
+        cells = self.cells(512)
+        return [cell for cell in named if cell in cells] or [min(cells, key=lambda one: (one.reads, one.block_size))]
+
+
+def matrix_at_odds(params: MatrixParams) -> Iterator[tuple[str, str]]:
+    """Pairs of a setting and what is wrong with it, each with the way out."""
+    if any(reads > 100 for reads in params.mixes):
+        yield "mixes", "a share of reads is at most 100 percent"
+    if any(size < 512 for size in params.block_sizes):
+        yield "block_sizes", "a request has 512 bytes or more"
+        return
+    cells = params.cells(512)
+    missing = [cell.label for cell in params.places() if cell not in cells]
+    if missing:
+        yield (
+            "dependent",
+            f"{', '.join(missing)} is not among the cells of block_sizes and mixes; name cells that are measured",
+        )
