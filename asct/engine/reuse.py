@@ -18,7 +18,7 @@ from asct.engine.records import measurements_of
 from asct.engine.reuse_key import changes, repeatable
 from asct.engine.shared import Done, Shared
 from asct.errors import StoreError
-from asct.planner.estimate import known_settings
+from asct.planner.costs import known_settings
 from asct.planner.model import Job, Point, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts

@@ -17,7 +17,7 @@ from asct.engine.programs import Programs
 from asct.errors import HostTimeout
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
-from asct.planner.canonical import digest
+from asct.planner.identity import digest
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts

@@ -1,22 +1,25 @@
-"""Expectations of a plan to checks: metrics found, units converted, places verified."""
+"""Resolves expectations: finds their metrics, converts bounds to base units and verifies coordinates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from typing import Any
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Bound, Expectation, Node
-from asct.planner.bounds import Limits, describe, read_limits
-from asct.planner.draft import Draft
-from asct.planner.ground import Ground
+from asct.planner.context import Draft, Ground
+from asct.planner.identity import frozen_key
 from asct.planner.model import Check
-from asct.planner.places import read_place
 from asct.planner.selection import hosts_named, unknown_host
+from asct.planner.settings import InvalidSettings
 from asct.sdk.metric import Metric
+from asct.values.problem import BadValueError, shown
+from asct.values.quantity import parse_quantity
+from asct.values.size import parse_size
 
 RELATIVE = ("theoretical_bandwidth",)
 """What `of:` may name: facts of a host that a measured value can be a share of."""
@@ -103,7 +106,7 @@ def _checks(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) 
     running = dict.fromkeys(item.draft.host for item in judged)
     rest = tuple(host for host in running if host not in special)
     made = [_check(expectation, place, (host,), limits) for host, limits in special.items()]
-    if rest and not general.empty:
+    if rest and general.nodes:
         made.insert(0, _check(expectation, place, rest if special else None, general))
     return made
 
@@ -209,3 +212,187 @@ def _over(general: Bound, special: Bound) -> Bound:
 
 def _key(node: Node) -> Span:
     return node.key_span or node.span
+
+
+Spoken = tuple[str, Node]
+"""("at least", the node as written)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds as numbers: in the metric's base unit, or fractions of what `of` names. `no_worse_than` is a fraction."""
+
+    min: float | None = None
+    max: float | None = None
+    no_worse_than: float | None = None
+    nodes: tuple[Spoken, ...] = ()
+
+
+def read_limits(ground: Ground, expectation: Expectation, bound: Bound, unit: str) -> Limits:
+    """The limits of one bound; what cannot be read is an error at its place."""
+    lowest = _read_bound(ground, bound.min, unit, relative=expectation.of is not None)
+    highest = _read_bound(ground, bound.max, unit, relative=expectation.of is not None)
+    worse = _share(ground, bound.no_worse_than) if bound.no_worse_than else None
+    if lowest is not None and highest is not None and bound.max is not None and lowest > highest:
+        ground.findings.error("E234", "`min` is above `max`", bound.max.span, "nothing can be within these bounds")
+    spoken = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
+    nodes = tuple((words, node) for words, node in spoken if node is not None)
+    if not nodes and not expectation.by:
+        hint = "give `min`, `max`, or `versus: baseline` with `no_worse_than`"
+        ground.findings.error("E234", "the expectation sets no bound", expectation.span, hint)
+    return Limits(lowest, highest, worse, nodes)
+
+
+def _read_bound(ground: Ground, node: Node | None, unit: str, *, relative: bool) -> float | None:
+    if node is None:
+        return None
+    if relative:
+        return _share(ground, node)
+    if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
+        message = f"`{shown(node.value)}` of what? this metric is in {unit}"
+        ground.findings.error(
+            "E234", message, node.span, "add `of: theoretical_bandwidth`, or write a bound with a unit"
+        )
+        return None
+    try:
+        return parse_quantity(node.value, unit)
+    except BadValueError as error:
+        ground.findings.error("E234", error.message, node.span, error.hint)
+        return None
+
+
+def _share(ground: Ground, node: Node) -> float | None:
+    """A percentage as a fraction; divided exactly, so that 5% is the double nearest to 0.05."""
+    text = node.value.strip() if isinstance(node.value, str) else ""
+    try:
+        if not text.endswith("%") or text.startswith("-"):
+            raise ValueError
+        return float(Fraction(text[:-1].strip()) / 100)
+    except (ValueError, ZeroDivisionError):
+        message = f"`{shown(node.value)}` is not a percentage"
+        ground.findings.error("E234", message, node.span, "write a percentage: `5%`")
+        return None
+
+
+def describe(expectation: Expectation, nodes: Sequence[Spoken]) -> str:
+    """`latency-sweep.latency at level DRAM: at most 130 ns`."""
+    place = ", ".join(f"{key} {node.plain()}" for key, node in expectation.at.items())
+    bounds = ", ".join(f"{words} {node.plain()}" for words, node in nodes)
+    share = f" of {expectation.of.value}" if expectation.of else ""
+    return f"{expectation.metric.value}{f' at {place}' if place else ''}: {bounds}{share}"
+
+
+Pair = tuple[Draft, Metric]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """`swept` and `coords` of one job that `at` means; `problem` says why it cannot be there."""
+
+    swept: dict[str, Any]
+    coords: dict[str, Any]
+    code: str = ""
+    message: str = ""
+    hint: str = ""
+    node: Node | None = None
+
+
+def read_place(ground: Ground, expectation: Expectation, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Canonical `at`: main names of settings and values in their own type; coordinates as they are recorded.
+
+    A pattern may take in jobs that lack the place; it is an error only when none has it.
+    """
+    if not expectation.at:
+        return {}
+    failed: list[_Place] = []
+    for draft, metric in pairs:
+        place = _in_job(ground, draft, metric, expectation.at)
+        if not place.message:
+            return {**place.swept, **place.coords}
+        failed.append(place)
+    worst = max(failed, key=lambda place: place.code)
+    span = worst.node.key_span if worst.code == "E235" and worst.node and worst.node.key_span else None
+    at = span or (worst.node.span if worst.node else expectation.span)
+    if any(draft.made.pinned & _means(ground, draft, expectation.at) for draft, _ in pairs):
+        ground.findings.warn("E236", f"{worst.message}, because `--set` fixes it", at, "this expectation stays unknown")
+        return {key: node.plain() for key, node in expectation.at.items()}
+    ground.findings.error(worst.code, worst.message, at, worst.hint)
+    return {}
+
+
+def _means(ground: Ground, draft: Draft, at: Mapping[str, Node]) -> set[str]:
+    spellings = ground.settings(draft.benchmark).spellings
+    return {spellings[key] for key in at if key in spellings}
+
+
+def _in_job(ground: Ground, draft: Draft, metric: Metric, at: Mapping[str, Node]) -> _Place:
+    """What `at` means in one job."""
+    settings = ground.settings(draft.benchmark)
+    place = _Place({}, {})
+    for key, node in at.items():
+        name = settings.spellings.get(key, "")
+        if key in metric.coords and key not in draft.made.swept:
+            value, message, hint = _coordinate(key, node, metric)
+            if message:
+                return _Place({}, {}, "E236", message, hint, node)
+            place.coords[key] = value
+        elif name in draft.made.swept:
+            try:
+                place.swept[name] = settings.read(name, node.plain(), written=True)
+            except InvalidSettings as error:
+                problem = error.problems[0]
+                return _Place({}, {}, "E236", f"`{key}`: {problem.message}", problem.hint, node)
+        else:
+            return _unknown(draft, metric, key, name, node)
+    return _matching(draft, place, at, settings.spellings)
+
+
+def _unknown(draft: Draft, metric: Metric, key: str, name: str, node: Node) -> _Place:
+    if name and draft.made.points:
+        message = f"`{key}` is not swept in `{draft.id}`: it is the same in every point"
+        return _Place({}, {}, "E235", message, f"leave `{key}` out, or sweep it", node)
+    known = [*draft.made.swept, *metric.coords]
+    message = f"`{key}` is neither swept in `{draft.id}` nor a coordinate of `{metric.name}`"
+    return _Place({}, {}, "E235", message, did_you_mean(key, known, "leave `at` out" if not known else ""), node)
+
+
+def _matching(draft: Draft, place: _Place, at: Mapping[str, Node], spellings: Mapping[str, str]) -> _Place:
+    """Some point has all the swept values at once."""
+    wanted = {name: frozen_key(value) for name, value in place.swept.items()}
+    points = draft.made.points
+    if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
+        return place
+    nodes = {spellings.get(key, key): node for key, node in at.items()}
+    for name, value in place.swept.items():
+        present = _values(point.swept.get(name) for point in points)
+        if frozen_key(value) not in {frozen_key(item) for item in present}:
+            message = f"`at` matches nothing: `{name}` is never {shown(nodes[name].plain())} in `{draft.id}`"
+            return _Place({}, {}, "E236", message, "its values: " + _listed(present), nodes[name])
+    message = f"`at` matches nothing: no point of `{draft.id}` has these values together"
+    return _Place({}, {}, "E236", message, "`asct plan` lists the points", next(iter(nodes.values())))
+
+
+def _values(items: Iterable[Any]) -> list[Any]:
+    return list({frozen_key(item): item for item in items}.values())
+
+
+def _listed(values: Sequence[Any], most: int = 12) -> str:
+    return ", ".join(str(value) for value in values[:most]) + (" ..." if len(values) > most else "")
+
+
+def _coordinate(key: str, node: Node, metric: Metric) -> tuple[Any, str, str]:
+    """(value, message, hint): a value that a coordinate may take. Sizes are recorded in bytes."""
+    value, known = node.plain(), metric.coords[key]
+    if isinstance(value, list | dict) or value is None:
+        return None, f"`{key}` needs one value", "write one expectation for each value"
+    if known is not None:
+        if str(value) in known:
+            return value, "", ""
+        message = f"`at` matches nothing: `{key}` of `{metric.name}` is never {shown(value)}"
+        return None, message, did_you_mean(str(value), known, "its values: " + _listed(known))
+    if isinstance(value, str) and (key == "size" or key.endswith("_size")):
+        try:
+            return parse_size(value), "", ""
+        except BadValueError as error:
+            return None, f"`{key}`: {error.message}", error.hint
+    return value, "", ""

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
 from asct.plan.model import Destroys, HostSpec, ReportSpec, Retry, Safety
-from asct.planner.canonical import digest
-from asct.planner.hashing import job_seed, plan_hash, split_settings
+from asct.planner.identity import digest, job_seed, plan_hash, split_settings
 from asct.planner.model import Check, Deferred, Job, Origin, Point, ResolvedPlan
 
 SCHEMA = "asct.plan/1"

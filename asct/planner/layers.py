@@ -1,18 +1,27 @@
-"""Where each setting of a job comes from. Lowest first: the benchmark, plan defaults, host groups, host, entry, --set.
+"""The layers of settings and their values: templates evaluated, types checked, errors at their locations.
 
-The sweep stands between the entry and --set; `points` lays it over what is gathered here.
+Lowest first: the benchmark, plan defaults, host groups, host, entry, --set. The sweep is between the entry and --set;
+`points` applies it to what is collected here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
-from asct.plan.model import Entry, Node
-from asct.planner.ground import Ground
-from asct.planner.model import Origin
-from asct.planner.settings import Settings
+from asct.errors import PlanError
+from asct.plan.model import Entry, HostSpec, Node
+from asct.plan.ranges import axis_values
+from asct.plan.scope import Scope, scope_of
+from asct.plan.templates import Condition, Pending, compile_where, evaluate, evaluate_pending
+from asct.planner.context import Ground
+from asct.planner.model import Deferred, Origin
+from asct.planner.settings import InvalidSettings, Problem, Settings
+from asct.sdk.benchmark import Benchmark
+from asct.sdk.record import Scalar
 
 CONFIG_RANK = 4
 SWEEP_RANK = 5
@@ -126,3 +135,169 @@ def check_shared(ground: Ground) -> None:
 def _spellings(ground: Ground, names: Iterable[str]) -> set[str]:
     benchmarks = (ground.catalog.get(name) for name in names)
     return {word for item in benchmarks if item is not None for word in ground.settings(item).spellings}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A setting that was given. `value` is canonical; for one that waits for needs it is made from their examples,
+    and `final` is what goes into the points instead."""
+
+    value: Any
+    final: Any
+    node: Node
+    origin: Origin
+    rank: int
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it reads results of needs."""
+        return bool(self.aliases)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads settings of one benchmark on one host. `needed` maps the aliases that templates may read."""
+
+    ground: Ground
+    settings: Settings
+    host: HostSpec
+    needed: Mapping[str, Benchmark[Any]]
+    scope: Scope = field(init=False)
+    _examples: dict[str, Scalar] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scope = scope_of(self.ground.plan, self.host, self.needed)
+        self._examples = {
+            f"{alias}.{item.path}": item.example for alias, needed in self.needed.items() for item in needed.results
+        }
+
+    def base(self, given: Mapping[str, Given]) -> dict[str, Value]:
+        """Every given setting that can be read; the others are findings."""
+        found = {name: self._given(item) for name, item in given.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _given(self, item: Given) -> Value | None:
+        node = self._listed(item.name, self.evaluated(item.node))
+        if node is None:
+            return None
+        final = _deferred(node)
+        aliases = tuple(dict.fromkeys(_aliases(final)))
+        try:
+            raw = self._example(node) if aliases else node.plain()
+        except PlanError as error:
+            self.ground.findings.take(error)
+            return None
+        value = self.canonical(item.name, raw, node, written=not aliases)
+        if value is None:
+            return None
+        return Value(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
+
+    def _listed(self, name: str, node: Node | None) -> Node | None:
+        """A list of steps may be written as a range, like an axis."""
+        if node is None or name not in self.settings.steps or not isinstance(node.value, dict):
+            return node
+        try:
+            return replace(node, value=axis_values(node, self.settings.kinds.get(name)))
+        except PlanError as error:
+            self.ground.findings.take(error)
+            return None
+
+    def evaluated(self, node: Node) -> Node | None:
+        """The node with its templates evaluated; None after an error."""
+        try:
+            return evaluate(node, self.scope)
+        except PlanError as error:
+            self.ground.findings.take(error)
+            return None
+
+    def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
+        """`raw` in the setting's own type, as a tuple of one; None after an error at `node`."""
+        try:
+            return (self.settings.read(name, raw, written=written),)
+        except InvalidSettings as error:
+            for problem in error.problems:
+                self._invalid(name, problem, node)
+            return None
+
+    def swept(self, name: str, node: Node) -> tuple[Any] | None:
+        """One value of an axis, an exclude or an include; it cannot wait for needs."""
+        found = self.evaluated(node)
+        if found is None:
+            return None
+        if any(True for _ in _aliases(_deferred(found))):
+            message = f"`{name}` is swept and cannot wait for results of `needs`: the points must be known before"
+            self.ground.findings.error("E219", message, node.span, "give values here, or set it under `config`")
+            return None
+        return self.canonical(name, found.plain(), found)
+
+    def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
+        """The condition of a sweep over `names`, or their other spellings; None after an error."""
+        spellings = [word for word, name in self.settings.spellings.items() if name in names]
+        try:
+            return compile_where(node, spellings, self.scope)
+        except PlanError as error:
+            self.ground.findings.take(error)
+            return None
+
+    def _invalid(self, name: str, problem: Problem, node: Node) -> None:
+        place = node
+        for step in problem.path:
+            if isinstance(place.value, list) and isinstance(step, int) and step < len(place.value):
+                place = place.value[step]
+        message = f"`{name}`: {problem.message}"
+        self.ground.findings.error("E208", message, place.span, problem.hint, *self._tried(place))
+
+    def _tried(self, node: Node) -> list[tuple[str, Span | None]]:
+        """For a value that nobody wrote: the examples of results that it was worked out from."""
+        if not isinstance(node.value, Pending):
+            return []
+        paths = dict.fromkeys(path for path, _ in node.value.paths)
+        given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
+        return [(f"as it would be with {given}, an example of what is measured", None)]
+
+    def _example(self, node: Node) -> Any:
+        """The node's value with examples in the place of results. Raises PlanError where a result does not exist."""
+        if isinstance(node.value, list):
+            return [self._example(item) for item in node.value]
+        if not isinstance(node.value, Pending):
+            return node.plain()
+        pending = node.value
+        for path, span in pending.paths:
+            self._check_path(path, span)
+        known = {path: self._examples[path] for path, _ in pending.paths if path in self._examples}
+        if len(known) < len({path for path, _ in pending.paths}):
+            raise PlanError
+        try:
+            return evaluate_pending(pending.text, known, pending.values)
+        except PlanError as error:
+            raise PlanError(*(_placed(item, node.span) for item in error.diagnostics)) from None
+
+    def _check_path(self, path: str, span: Span) -> None:
+        alias, _, result = path.partition(".")
+        if path in self._examples:
+            return
+        benchmark = self.needed[alias]
+        known = [item.path for item in benchmark.results]
+        hint = did_you_mean(result, known, f"its results: {', '.join(known)}" if known else "it has no results")
+        self.ground.findings.error("E224", f"`{result}` is not a result of `{benchmark.name}`", span, hint)
+
+
+def _placed(diagnostic: Diagnostic, span: Span) -> Diagnostic:
+    return replace(diagnostic, span=diagnostic.span or span)
+
+
+def _deferred(node: Node) -> Any:
+    """The node's value with every Pending as a Deferred."""
+    if isinstance(node.value, list):
+        return [_deferred(item) for item in node.value]
+    if isinstance(node.value, Pending):
+        waiting = node.value
+        return Deferred(waiting.text, waiting.aliases, waiting.span, dict(waiting.values))
+    return node.plain()
+
+
+def _aliases(value: Any) -> list[str]:
+    if isinstance(value, Deferred):
+        return list(value.aliases)
+    return [alias for item in value for alias in _aliases(item)] if isinstance(value, list) else []

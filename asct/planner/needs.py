@@ -9,8 +9,7 @@ from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Entry
-from asct.planner.draft import NAMED, Draft
-from asct.planner.ground import Ground
+from asct.planner.context import NAMED, Draft, Ground
 from asct.sdk.benchmark import Benchmark, Dependency
 
 Key = tuple[str, str]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from asct.plan.model import Destroys
-from asct.planner.estimate import Cost, cost
+from asct.planner.costs import Cost, shared_costs
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
@@ -218,24 +218,6 @@ def preview(
             hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents, spec.uses_sudo))
     warnings = tuple(item.message for item in plan.diagnostics)
     return Preview(plan.name, plan.hash, tuple(hosts), warnings)
-
-
-def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
-    """Costs of jobs, worked out once for hosts without facts that run the same points."""
-    done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
-
-    def of(job: Job, facts: HostFacts | None) -> Cost:
-        benchmark = catalog.get(job.benchmark)
-        if benchmark is None:
-            return Cost()
-        key = (job.benchmark, id(job.points), job.repeats, job.warmup)
-        if facts is not None:
-            return cost(job, benchmark, facts)
-        if key not in done:
-            done[key] = (job, cost(job, benchmark))
-        return done[key][1]
-
-    return of
 
 
 def _job(job: Job, spent: Cost, reusable: int | None) -> JobPreview:

@@ -9,18 +9,16 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError, SafetyError, UsageError
 from asct.plan.model import Entry, Execution, Plan, Retry
-from asct.planner.draft import Draft
+from asct.planner.context import Draft, Ground
+from asct.planner.costs import check_costs, check_points, check_timeouts
 from asct.planner.expectations import checks
-from asct.planner.ground import Ground
-from asct.planner.hashing import job_seed, plan_hash
+from asct.planner.identity import job_seed, plan_hash
 from asct.planner.layers import check_shared
-from asct.planner.limits import check_costs, check_points
 from asct.planner.model import Check, Job, ResolvedPlan
 from asct.planner.needs import Assembler, Assembly, ordered
 from asct.planner.points import make_points
 from asct.planner.safety import check_consent, check_writes
 from asct.planner.selection import Selection, hosts_of, select
-from asct.planner.timeouts import check_timeouts
 from asct.sdk.benchmark import Catalog
 
 _USAGE = frozenset({"E203", "E207"})

@@ -10,7 +10,7 @@ from typing import Any
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Destroys, Plan, Safety
-from asct.planner.estimate import cost
+from asct.planner.costs import cost
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
 from asct.sdk.guard import Consent, is_device_path

@@ -1,17 +1,26 @@
-"""Sweep algebra: (product of the axes x zips), kept by `where`, minus `exclude`, plus `include`. Pure; values only.
+"""Sweeps: (product of the axes x zips), kept by `where`, minus `exclude`, plus `include`.
 
-Nothing here is made before it is counted: `combinations` of an axis of 10^12 values costs one multiplication.
+Values are read in the types of their settings. Nothing is expanded before it is counted: `combinations` of an axis of
+10^12 values costs one multiplication.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from asct.planner.canonical import frozen_key
+from asct.diagnostics.model import Span
+from asct.diagnostics.suggest import did_you_mean
+from asct.errors import PlanError
+from asct.plan.model import Entry, Node
+from asct.plan.ranges import axis_values
+from asct.planner.context import Ground
+from asct.planner.identity import frozen_key
+from asct.planner.layers import SET_RANK, SWEEP_RANK, Reader, Value, unknown_setting
+from asct.planner.model import Origin
 
 Row = tuple[Any, ...]
 Where = Callable[[Mapping[str, Any]], bool]
@@ -86,3 +95,299 @@ def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[Rule]) 
 
 def _matches(row: Row, rule: tuple[tuple[int, Any], ...]) -> bool:
     return all(frozen_key(row[column]) == value for column, value in rule)
+
+
+@dataclass(slots=True)
+class Written:
+    """Axes before their values are read: names and nodes, so that they can be counted at once."""
+
+    names: tuple[str, ...]
+    columns: tuple[Sequence[Node], ...]
+    places: tuple[Span, ...]
+    """Of the keys."""
+
+
+@dataclass(slots=True)
+class Axes:
+    """Axes with canonical values; `nodes` is the place of each (setting, value), `origins` that of each setting."""
+
+    axes: list[Axis] = field(default_factory=list)
+    nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
+    origins: dict[str, Origin] = field(default_factory=dict)
+
+
+def written_axes(reader: Reader, entry: Entry) -> list[Written]:
+    """Axes and zips of an entry's sweep by main names. Errors: unknown or doubled axes, no values, unequal zips."""
+    if entry.sweep is None:
+        return []
+    taken: dict[str, Node] = {}
+    found = [_group(reader, {key: node}, taken) for key, node in entry.sweep.axes.items()]
+    found += [_group(reader, members, taken) for members in entry.sweep.zips]
+    return [item for item in found if item is not None]
+
+
+def _group(reader: Reader, members: Mapping[str, Node], taken: dict[str, Node]) -> Written | None:
+    """One axis, or the members of a zip."""
+    columns: dict[str, Sequence[Node]] = {}
+    for key, node in members.items():
+        name = axis_name(reader, key, node)
+        values = _values(reader, name, node)
+        if name is None or values is None:
+            continue
+        if name in taken:
+            first = taken[name].key_span or taken[name].span
+            message = f"`{name}` is swept twice"
+            place = node.key_span or node.span
+            reader.ground.findings.error("E211", message, place, "keep one of them", ("first here", first))
+            continue
+        taken[name] = node
+        columns[name] = values
+    if len(columns) < len(members) or not columns:
+        return None
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
+        node = next(iter(members.values()))
+        message = f"the lists of a zip have different lengths: {counts}"
+        reader.ground.findings.error("E213", message, node.key_span or node.span, "give each the same number of values")
+        return None
+    places = tuple(taken[name].key_span or taken[name].span for name in columns)
+    return Written(tuple(columns), tuple(columns.values()), places)
+
+
+def axis_name(reader: Reader, key: str, node: Node) -> str | None:
+    """The main name of a swept setting; None after an error at its key."""
+    settings, findings = reader.settings, reader.ground.findings
+    name = settings.spellings.get(key)
+    place = node.key_span or node.span
+    if name is None:
+        benchmark = settings.benchmark.name
+        hint = did_you_mean(key, settings.spellings, f"`asct list settings {benchmark}` shows them all")
+        findings.error("E210", f"unknown axis `{key}`: `{benchmark}` has no such setting", place, hint)
+    elif name in settings.steps:
+        single = settings.steps[name]
+        findings.error("E210", f"`{key}` is a list of values for `{single}` already", place, f"sweep `{single}`")
+        return None
+    return name
+
+
+def _values(reader: Reader, name: str | None, node: Node) -> Sequence[Node] | None:
+    found = reader.evaluated(node)
+    if found is None or name is None:
+        return None
+    try:
+        return axis_values(found, reader.settings.kinds.get(name))
+    except PlanError as error:
+        reader.ground.findings.take(error)
+        return None
+
+
+def read_axes(reader: Reader, written: Sequence[Written], base: Mapping[str, Value]) -> Axes:
+    """All axes with their values: those of the sweep, then the lists of steps, with --set above both."""
+    axes = Axes()
+    for item in written:
+        axis = _read(reader, item, base, axes)
+        if axis is not None:
+            axes.axes.append(axis)
+    swept = {name for item in written for name in item.names}
+    for steps, single in reader.settings.steps.items():
+        _add_steps(reader, steps, single, single in swept, base, axes)
+    return axes
+
+
+def _read(reader: Reader, item: Written, base: Mapping[str, Value], axes: Axes) -> Axis | None:
+    """Values of one axis or zip in their own types; a value that comes twice is an error at the second."""
+    before = reader.ground.findings.errors
+    columns = [
+        [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
+    ]
+    if reader.ground.findings.errors > before:
+        return None
+    rows: list[Row] = [tuple(cell[0] for cell in cells if cell is not None) for cells in zip(*columns, strict=True)]
+    pinned = [name for name in item.names if name in base and base[name].rank == SET_RANK]
+    rows = [
+        tuple(base[name].value if name in pinned else value for name, value in zip(item.names, row, strict=True))
+        for row in rows
+    ]
+    for name, place in zip(item.names, item.places, strict=True):
+        axes.origins[name] = base[name].origin if name in pinned else Origin("sweep", place)
+    return Axis(item.names, _distinct(reader, item, rows, bool(pinned), axes))
+
+
+def _distinct(reader: Reader, item: Written, rows: Sequence[Row], pinned: bool, axes: Axes) -> list[Row]:
+    seen: dict[Any, int] = {}
+    kept: list[Row] = []
+    for index, row in enumerate(rows):
+        node = item.columns[0][index]
+        first = seen.setdefault(frozen_key(row), index)
+        if first == index:
+            kept.append(row)
+        elif not pinned:
+            text = ", ".join(f"{name} {value}" for name, value in zip(item.names, row, strict=True))
+            place = ("first here", item.columns[0][first].span)
+            reader.ground.findings.error("E214", f"{text} is there twice", node.span, "take one of them out", place)
+        for name, column, value in zip(item.names, item.columns, row, strict=True):
+            axes.nodes.setdefault((name, frozen_key(value)), column[index])
+    return kept
+
+
+def _add_steps(reader: Reader, steps: str, single: str, swept: bool, base: Mapping[str, Value], axes: Axes) -> None:
+    """A list of steps is an axis of its single setting, unless a higher layer gives that setting itself."""
+    listed, fixed = base.get(steps), base.get(single)
+    if swept and (listed is None or listed.rank < SWEEP_RANK):
+        return
+    if fixed is not None and (listed is None or fixed.rank >= listed.rank):
+        if listed is not None and fixed.rank == listed.rank:
+            _both_given(reader, steps, single, listed, fixed)
+        if not swept and not fixed.waits:
+            _append(axes, single, [fixed.value], Origin(fixed.origin.layer, fixed.origin.span), [fixed.node])
+        return
+    if listed is not None and listed.waits:
+        message = f"`{steps}` lists points and cannot wait for results of `needs`: the points must be known before"
+        reader.ground.findings.error("E219", message, listed.node.span, "write the list out")
+        return
+    if swept:
+        axes.axes = [axis for axis in axes.axes if single not in axis.names]
+    values = list(listed.value if listed is not None else reader.settings.defaults.get(steps) or [])
+    nodes = listed.node.value if listed is not None and isinstance(listed.node.value, list) else []
+    origin = listed.origin if listed is not None else Origin("default")
+    _append(axes, single, _single_values(reader, single, values, nodes, listed), origin, nodes)
+
+
+def _both_given(reader: Reader, steps: str, single: str, listed: Value, fixed: Value) -> None:
+    message = f"`{single}` and `{steps}` are both given; the list is there to sweep `{single}`"
+    place = fixed.node.key_span or fixed.node.span
+    note = (f"`{steps}` is given here", listed.node.key_span or listed.node.span)
+    reader.ground.findings.error("E211", message, place, "keep one of them", note)
+
+
+def _single_values(
+    reader: Reader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: Value | None
+) -> list[Any]:
+    """Each step as a value of the single setting, in its type; one that comes twice is an error."""
+    found: dict[Any, Any] = {}
+    for index, raw in enumerate(values):
+        node = nodes[index] if index < len(nodes) else (listed.node if listed else None)
+        cell = reader.canonical(single, raw, node, written=False) if node is not None else (raw,)
+        if cell is None:
+            continue
+        if frozen_key(cell[0]) in found and node is not None:
+            reader.ground.findings.error(
+                "E214", f"{single} {cell[0]} is there twice", node.span, "take one of them out"
+            )
+        found.setdefault(frozen_key(cell[0]), cell[0])
+    return list(found.values())
+
+
+def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes: Sequence[Node]) -> None:
+    axes.axes.append(Axis((name,), [(value,) for value in values]))
+    axes.origins[name] = origin
+    for value, node in zip(values, nodes, strict=False):
+        axes.nodes.setdefault((name, frozen_key(value)), node)
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """An item of `exclude` and its place."""
+
+    rule: Rule
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of an included point and its place."""
+
+    value: Any
+    node: Node
+
+
+def read_excludes(reader: Reader, entry: Entry, axes: Axes) -> list[Excluded]:
+    """The rules; each names swept settings only."""
+    names = names_of(axes.axes)
+    found = []
+    for node in entry.sweep.exclude if entry.sweep else ():
+        values: dict[str, Any] = {}
+        for key, item in _members(reader.ground, node, "exclude"):
+            name = _swept_name(reader, key, item, names)
+            cell = reader.swept(name, item) if name else None
+            if name and cell:
+                values[name] = cell[0]
+        if values:
+            found.append(Excluded(Rule(values), node))
+    return found
+
+
+def _swept_name(reader: Reader, key: str, node: Node, names: Sequence[str]) -> str | None:
+    name = reader.settings.spellings.get(key)
+    if name in names:
+        return name
+    hint = did_you_mean(key, names, f"swept are {', '.join(names)}" if names else "nothing is swept here")
+    message = f"`{key}` in `exclude` is not swept"
+    reader.ground.findings.error("E215", message, node.key_span or node.span, hint)
+    return None
+
+
+def _members(ground: Ground, node: Node, what: str) -> Iterable[tuple[str, Node]]:
+    if isinstance(node.value, dict) and node.value:
+        return list(node.value.items())
+    ground.findings.error("E215", f"an item of `{what}` is a map of settings", node.span, "write `{iodepth: 128}`")
+    return []
+
+
+def included(reader: Reader, entry: Entry) -> list[dict[str, Cell]]:
+    """Points to add. What one leaves out is as without the sweep (`config`, then the default); axes never merge in."""
+    return [_included(reader, node) for node in (entry.sweep.include if entry.sweep else ())]
+
+
+def _included(reader: Reader, node: Node) -> dict[str, Cell]:
+    point: dict[str, Cell] = {}
+    for key, item in _members(reader.ground, node, "include"):
+        name = reader.settings.spellings.get(key)
+        if name is None:
+            unknown_setting(reader.ground, key, item, reader.settings)
+            continue
+        if name in reader.settings.steps:
+            hint = f"give `{reader.settings.steps[name]}`"
+            message = f"`{key}` stands for several points"
+            reader.ground.findings.error("E216", message, item.key_span or item.span, hint)
+            continue
+        if name in point:
+            message = f"`{name}` is given twice in one point"
+            reader.ground.findings.error("E204", message, item.key_span or item.span, "keep one of the spellings")
+            continue
+        cell = reader.swept(name, item)
+        if cell:
+            point[name] = Cell(cell[0], item)
+    return point
+
+
+def report_unmatched(
+    ground: Ground,
+    job_id: str,
+    rules: Sequence[Excluded],
+    found: Expansion,
+    pinned: Iterable[str],
+    axes: Mapping[str, Sequence[Any]],
+) -> None:
+    """An `exclude` that takes nothing out is a mistake, unless --set has fixed what is swept. `job_id` says
+    whose it is: an entry may have it from the one it extends."""
+    if any(True for _ in pinned):
+        return
+    for rule, matched, dropped in zip(rules, found.matched, found.dropped_by_where, strict=True):
+        if matched:
+            continue
+        if dropped:
+            message, hint = f"`exclude` of `{job_id}` matches only what `where` drops anyway", "take it out"
+        else:
+            message, hint = f"`exclude` of `{job_id}` matches nothing", _nearest(rule.rule, axes)
+        ground.findings.error("E215", message, rule.node.span, hint)
+
+
+def _nearest(rule: Rule, axes: Mapping[str, Sequence[Any]]) -> str:
+    """Which value of the rule is on no axis."""
+    for name, value in rule.values.items():
+        values = axes.get(name, ())
+        if value not in values:
+            return f"`{name}` is never {value}: {', '.join(str(item) for item in values[:12])}"
+    return "no point has these values together"

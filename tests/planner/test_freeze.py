@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
-from asct.planner.canonical import digest
 from asct.planner.freeze import freeze, thaw
+from asct.planner.identity import digest
 from tests.planner.building import resolved
 
 WHOLE = """

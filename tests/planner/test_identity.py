@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.planner.canonical import canonical_json, frozen_key, point_id
-from asct.planner.naming import Pattern
+from asct.planner.identity import canonical_json, frozen_key, point_id
+from asct.planner.points import Pattern
 from tests.planner.building import job, resolved
 
 scalars = st.one_of(

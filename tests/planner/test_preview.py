@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from asct.planner.estimate import cost, estimate
+from asct.planner.costs import cost, estimate
 from asct.planner.preview import preview
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs

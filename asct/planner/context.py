@@ -1,8 +1,8 @@
-"""What every step of resolving stands on: the plan, the catalog, the findings so far, and the readers of settings."""
+"""What the steps of resolving share: the plan, the catalog, the findings so far, and the jobs under construction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Plan
-from asct.planner.model import Point
+from asct.planner.model import Origin, Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
 
@@ -89,3 +89,35 @@ def _head(path: str, known: set[str]) -> str | None:
     """The longest known name that begins `path` before a dot: an id may have dots itself."""
     fitting = [name for name in known if path.startswith(name + ".") and len(path) > len(name) + 1]
     return max(fitting, key=len, default=None)
+
+
+NAMED = "named in the plan"
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The points of one entry on one host. `swept` names what varies, in order; `explicit` what someone gave a value
+    other than the default; `aliases` the needs that templates read; `pinned` the swept settings fixed by --set."""
+
+    points: tuple[Point, ...]
+    swept: tuple[str, ...] = ()
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    explicit: frozenset[str] = frozenset()
+    aliases: frozenset[str] = frozenset()
+    pinned: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry on a host with its points."""
+
+    entry: Entry
+    host: str
+    benchmark: Benchmark[Any]
+    made: Points
+    reason: str = NAMED
+
+    @property
+    def id(self) -> str:
+        """The id of the job."""
+        return self.entry.id

@@ -1,0 +1,187 @@
+"""The cost of jobs (time, bytes written, privileges), checked against the limits and time limits of the plan."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from asct.diagnostics.model import Span
+from asct.plan.findings import Findings
+from asct.plan.model import Plan
+from asct.planner.context import Draft
+from asct.planner.model import Deferred, Job, Point
+from asct.sdk.benchmark import Benchmark, Catalog
+from asct.sdk.facts import HostFacts
+from asct.sdk.needs import Needs, Privilege
+from asct.values.duration import format_duration
+from asct.values.size import format_size
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of a whole job, all repeats and warm-ups. `writes` is at most about so many bytes per target path ("" is the
+    scratch file): how fast a drive writes is only known afterwards."""
+
+    seconds: float = 0.0
+    writes: Mapping[str, int] = field(default_factory=dict)
+    purges: tuple[str, ...] = ()
+    """Targets that are wiped whole."""
+    scratch_bytes: int = 0
+    """The largest scratch file; it exists once."""
+    memory_bytes: int = 0
+    privileges: tuple[Privilege, ...] = ()
+    targets: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+def known_settings(point: Point) -> dict[str, Any]:
+    """Settings without those that wait for results: the benchmark estimates with its defaults for them."""
+    return {name: value for name, value in point.settings.items() if not isinstance(value, Deferred)}
+
+
+def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> Cost:
+    """The cost of a job; without facts the benchmark estimates for a machine it has not seen.
+
+    Raises pydantic.ValidationError only for a job that this version of the benchmark does not take.
+    """
+    times = job.repeats + job.warmup
+    seconds, scratch, memory = 0.0, 0, 0
+    writes: Counter[str] = Counter()
+    seen: dict[str, dict[str, None]] = {"targets": {}, "purges": {}, "kernels": {}, "tools": {}}
+    rights: dict[Privilege, None] = {}
+    for point in job.points:
+        params = benchmark.params_model.model_validate(known_settings(point))
+        needs = benchmark.needs(params, facts)
+        seconds += needs.seconds * times
+        memory = max(memory, needs.memory_bytes)
+        scratch = max(scratch, needs.scratch.bytes if needs.scratch else 0)
+        for target, amount in needs.writes_bytes:
+            writes[target] += amount * times
+        rights |= dict.fromkeys(needs.rights)
+        seen["targets"] |= dict.fromkeys(needs.targets)
+        seen["purges"] |= dict.fromkeys(needs.purges)
+        seen["kernels"] |= dict.fromkeys(needs.kernels)
+        seen["tools"] |= dict.fromkeys(name for name, _ in needs.tools)
+    named = {key: tuple(values) for key, values in seen.items()}
+    return Cost(
+        seconds=seconds,
+        writes=dict(writes),
+        scratch_bytes=scratch,
+        memory_bytes=memory,
+        privileges=tuple(rights),
+        **named,
+    )
+
+
+def estimate(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> float:
+    """Seconds that all repeats and warm-ups of a job will take."""
+    return cost(job, benchmark, facts).seconds
+
+
+def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
+    """Costs of jobs, worked out once for hosts without facts that run the same points."""
+    done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
+
+    def of(job: Job, facts: HostFacts | None) -> Cost:
+        benchmark = catalog.get(job.benchmark)
+        if benchmark is None:
+            return Cost()
+        key = (job.benchmark, id(job.points), job.repeats, job.warmup)
+        if facts is not None:
+            return cost(job, benchmark, facts)
+        if key not in done:
+            done[key] = (job, cost(job, benchmark))
+        return done[key][1]
+
+    return of
+
+
+def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
+    """`limits.points` counts the points of all jobs on all hosts."""
+    total, limit = sum(len(job.points) for job in jobs), plan.limits.points
+    if total <= limit or any(item.code == "E217" for item in findings.all()):
+        return
+    most = max(jobs, key=lambda job: len(job.points))
+    message = f"the plan has {total:,} points on all hosts, and `limits.points` is {limit:,}"
+    hint = f"sweep less (`{most.key}` has the most: {len(most.points):,}), or allow it: `limits: {{points: {total}}}`"
+    findings.error("E217", message, section_span(plan, "limits"), hint)
+
+
+def section_span(plan: Plan, key: str) -> Span | None:
+    """The place of a top-level key of the plan's own file, for limits that are about the whole plan."""
+    found = re.search(rf"^{re.escape(key)}(?=\s*:)", plan.text, re.MULTILINE)
+    return Span(plan.path, plan.text.count("\n", 0, found.start()) + 1, 1, len(key)) if found else None
+
+
+def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
+    """`limits.duration` against the slowest host (hosts run side by side), `safety.max_written` against each target."""
+    longest, most = plan.limits.duration_s, plan.safety.max_written_bytes
+    if longest is None and most is None:
+        return
+    costs = shared_costs(catalog)
+    seconds: defaultdict[str, float] = defaultdict(float)
+    written: Counter[tuple[str, str]] = Counter()
+    for job in jobs:
+        spent = costs(job, None)
+        seconds[job.host] += spent.seconds
+        written.update({(job.host, target): amount for target, amount in spent.writes.items()})
+    if longest is not None:
+        _check_duration(seconds, longest, section_span(plan, "limits"), findings)
+    if most is not None:
+        _check_written(written, most, section_span(plan, "safety"), findings)
+
+
+def _check_duration(seconds: Mapping[str, float], longest: float, span: Span | None, findings: Findings) -> None:
+    for host, spent in seconds.items():
+        if spent > longest:
+            told, allowed = format_duration(round(spent)), format_duration(longest)
+            message = f"about {told} of measurements on {host}, and `limits.duration` is {allowed}"
+            hint = "`asct plan` shows where the time goes; fewer points or repeats, or a higher limit"
+            findings.error("E240", message, span, hint)
+
+
+def _check_written(written: Mapping[tuple[str, str], int], most: int, span: Span | None, findings: Findings) -> None:
+    for (host, target), amount in written.items():
+        if amount > most:
+            place = target or "the scratch file"
+            message = f"at most about {format_size(amount)} would be written to {place} on {host}"
+            hint = f"`safety.max_written` is {format_size(most)}: write less, or raise it"
+            findings.error("E241", message, span, hint)
+
+
+def check_timeouts(drafts: Sequence[Draft], jobs: Sequence[Job], findings: Findings) -> None:
+    """Warn (E242) of jobs whose points would be ended by their `timeout`; `drafts` and `jobs` are in the same order.
+
+    Estimates are made without the host, so that this is no error.
+    """
+    known: dict[tuple[str, int], list[Needs]] = {}
+    for draft, job in zip(drafts, jobs, strict=True):
+        if job.timeout_s is None:
+            continue
+        key = (job.benchmark, id(job.points))
+        needs = known.setdefault(key, _needs(draft.benchmark, job.points))
+        _check(draft, job.timeout_s, needs, findings)
+
+
+def _needs(benchmark: Benchmark[Any], points: Sequence[Point]) -> list[Needs]:
+    return [benchmark.needs(benchmark.params_model.model_validate(known_settings(point)), None) for point in points]
+
+
+def _check(draft: Draft, timeout_s: float, needs: Sequence[Needs], findings: Findings) -> None:
+    usual = max((need.seconds for need in needs), default=0.0)
+    most = max((need.longest_s for need in needs), default=0.0)
+    if max(usual, most) <= timeout_s:
+        return
+    takes = f"takes about {_about(usual)}" if usual > timeout_s else f"may take up to {_about(most)}"
+    message = f"a point of `{draft.id}` {takes}, and its `timeout` is {format_duration(timeout_s)}"
+    hint = f"leave `timeout` out: the limit is then {_about(max(need.limit_s for need in needs))}; or raise it"
+    findings.warn("E242", message, draft.entry.span, hint)
+
+
+def _about(seconds: float) -> str:
+    return format_duration(math.ceil(seconds) if seconds > 1 else seconds)
