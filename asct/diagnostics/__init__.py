@@ -1,1 +1,1 @@
-"""What is wrong, where, and the way out: findings as data, their codes, suggestions and their text form."""
+"""Errors and warnings: as data, with their codes and explanations, and as text."""

@@ -1,4 +1,4 @@
-"""What is wrong, where, and the way out: data that every renderer shares. Nothing here prints."""
+"""Diagnostics as data: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of one source line. `line` and `column` count from 1; `length` is in characters, at least 1."""
+    """Part of a source line. `line` and `column` count from 1; `length` is in characters, at least 1."""
 
     file: str
     line: int
@@ -21,10 +21,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding: `message` says what is wrong (lower case, no full stop), `hint` alone says what to do about it.
+    """An error or warning. `message` says what is wrong (lower case, no full stop), `hint` how to fix it.
 
-    `code` is an entry of `diagnostics.codes`; `label` stands beside the caret; `notes` are further facts, each with
-    an optional place of its own.
+    `code` has a file in errors/; `label` is shown next to the caret; `notes` are further facts, each with an optional
+    location.
     """
 
     code: str
@@ -35,10 +35,10 @@ class Diagnostic:
     severity: Severity = "error"
     notes: tuple[tuple[str, Span | None], ...] = ()
     verbatim: str = ""
-    """A line that the hint asks to copy: shown on its own and never wrapped."""
+    """A line to copy, shown after the hint on its own and never wrapped."""
 
     def to_json(self) -> dict[str, object]:
-        """The finding as `asct.diagnostic/1`."""
+        """The diagnostic as `asct.diagnostic/1`."""
         return {
             "schema": "asct.diagnostic/1",
             "code": self.code,
@@ -55,5 +55,5 @@ class Diagnostic:
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Those that stop the command."""
+    """The diagnostics that stop the command."""
     return [item for item in diagnostics if item.severity == "error"]

@@ -1,4 +1,4 @@
-"""Findings as plain text: place, source line, caret, label, hint. Pure: texts in, text out, nothing is printed.
+"""Diagnostics as plain text (location, source line, caret, label, hint) and as GitHub annotations. Pure functions.
 
     error[E112]: ambiguous size `64k`
       ┌ plans/lab.yaml:4:12
@@ -7,8 +7,11 @@
       └
     hint: write `64kB` or `64KiB`
 
-Nothing of a hostile file reaches the terminal as it is: what is not printable becomes U+FFFD. Each line keeps to
-`width` columns where words allow it; a long source line is cut around the caret.
+Text from a hostile file cannot control the terminal: characters that are not printable become U+FFFD. Lines are at most
+`width` columns long where words permit; a long source line is cut around the caret.
+
+GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped as the
+runner decodes them (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
-from asct.diagnostics.model import Diagnostic, Span
+from asct.diagnostics.model import Diagnostic, Severity, Span
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """Line breaks as libyaml counts them, so that line numbers agree."""
@@ -28,9 +32,12 @@ _MORE = "…"
 _STYLES = {"error": "31", "warning": "33", "note": "36", "caret": "31", "hint": "36", "gutter": "34"}
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
+Level = Literal["error", "warning", "notice"]
+_LEVELS: dict[Severity, Level] = {"error": "error", "warning": "warning", "note": "notice"}
+
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by place; findings without a place first."""
+    """Sorted by location; those without one first."""
 
     def key(item: Diagnostic) -> tuple[str, int, int, int, str, str]:
         span = item.span or Span("", 0, 0)
@@ -39,26 +46,8 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=key)
 
 
-def render_all(
-    diagnostics: Iterable[Diagnostic], files: Mapping[str, str], *, width: int = 80, colour: bool = False
-) -> str:
-    """Every finding in order, a blank line between them, and the summary line last. Empty for none."""
-    ordered = in_order(diagnostics)
-    blocks = [render(item, files, width=width, colour=colour) for item in ordered]
-    return "\n\n".join([*blocks, summary(ordered)]) if blocks else ""
-
-
-def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """`2 errors and 1 warning in plans/lab.yaml`; several files are counted."""
-    counts = [(sum(item.severity == kind for item in diagnostics), kind) for kind in _RANK]
-    parts = [f"{number} {kind}{'s' if number > 1 else ''}" for number, kind in counts if number]
-    places = sorted({item.span.file for item in diagnostics if item.span})
-    where = f" in {printable(places[0])}" if len(places) == 1 else f" in {len(places)} files" if places else ""
-    return (" and ".join(parts) or "no errors") + where
-
-
 def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80, colour: bool = False) -> str:
-    """One finding. `files` maps the file of a span to its text; without the text only the place is shown."""
+    """One diagnostic. `files` maps the file of a span to its text; without it only the location is shown."""
     width = max(width, _NARROWEST)
     head = f"{diagnostic.severity}[{diagnostic.code}]"
     lines = _wrapped(f"{head}: ", printable(diagnostic.message), width, indent="  ")
@@ -102,7 +91,7 @@ def _paint(text: str, style: str, colour: bool) -> str:
 
 
 def _excerpt(span: Span, files: Mapping[str, str], label: str, width: int, colour: bool) -> list[str]:
-    """The place, the source line and the caret below it."""
+    """The location, the source line and the caret below it."""
     number = str(span.line)
     margin = " " * len(number)
     lines = [f"{margin} {_paint('┌', 'gutter', colour)} {printable(span.file)}:{span.line}:{span.column}"]
@@ -120,7 +109,7 @@ def _excerpt(span: Span, files: Mapping[str, str], label: str, width: int, colou
 
 
 def _caret(start: int, stop: int, label: str, room: int) -> list[str]:
-    """`^^^ label`, the label on a line of its own when there is no room beside the caret."""
+    """`^^^ label`, with the label on its own line if it does not fit next to the caret."""
     carets = "^" * max(1, stop - start)
     if start + len(carets) + 1 + columns(label) <= room or not label:
         return [f"{carets} {label}".rstrip()]
@@ -152,7 +141,7 @@ def _cells(mark: str) -> int:
 
 
 def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
-    """The part of a line that fits into `room` columns, and the columns (from 0) where the caret begins and ends."""
+    """The part of a line that fits into `room` columns, and the first and last column (from 0) of the caret."""
     first = min(span.column - 1, len(source))
     last = min(first + span.length, len(source))
     low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
@@ -166,7 +155,7 @@ def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
 
 
 def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) -> tuple[str, int, int]:
-    """Cut on both sides so that the caret stands about a third into the line."""
+    """Cut on both sides so that the caret is about a third into the line."""
     begin, before = first, 0
     while begin > 0 and before + widths[begin - 1] <= room // 3:
         begin -= 1
@@ -183,3 +172,30 @@ def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) 
 
 def _shown(mark: str) -> str:
     return " " * _TAB if mark == "\t" else mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}"
+
+
+def annotation(
+    level: Level, title: str, message: str, location: tuple[str, int | None, int | None] | None = None
+) -> str:
+    """One line. `location` is a file, line and column, as far as known; no value can begin another line."""
+    file, line, column = location or ("", None, None)
+    properties = {"file": file, "line": line, "col": column, "title": title}
+    listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
+    return f"::{level} {listed}::{_data(message)}"
+
+
+def github_line(item: Diagnostic) -> str:
+    """The annotation for a diagnostic, with its hint in parentheses."""
+    location = None if item.span is None else (item.span.file, item.span.line, item.span.column)
+    text = item.message + (f" ({item.hint})" if item.hint else "")
+    return annotation(_LEVELS[item.severity], item.code, text, location)
+
+
+def _data(text: str) -> str:
+    """Escapes line breaks; removes other control characters."""
+    lines = text.replace("%", "%25").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "%0A".join(map(printable, lines))
+
+
+def _property(text: str) -> str:
+    return _data(" ".join(text.splitlines())).replace(":", "%3A").replace(",", "%2C")

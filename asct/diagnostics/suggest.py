@@ -1,28 +1,29 @@
-"""Did you mean: the nearest known name."""
+"""Suggestions: the nearest known name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _LONGEST = 64
 _LISTED = 12
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name most like `word` (case and `_` or `-` aside), or None when none is close."""
+    """The known name most similar to `word`, ignoring case and `_` or `-`; None if none is close."""
     names = sorted(set(known))
     if len(word) > _LONGEST:
         return None
     folded: dict[str, str] = {}
     for name in names:
         folded.setdefault(_fold(name), name)
+    from difflib import get_close_matches
+
     close = get_close_matches(_fold(word), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """A hint: the nearest name, else `otherwise`, else the names themselves when they are few."""
+    """A hint: the nearest name, else `otherwise`, else all names if there are few."""
     names = sorted(set(known))
     close = nearest(word, names)
     if close is not None:

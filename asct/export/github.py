@@ -11,7 +11,7 @@ from asct.analysis.grid import place_text
 from asct.analysis.report import build
 from asct.analysis.verdict import bound_text
 from asct.analysis.view import RunView
-from asct.diagnostics.github import Level, annotation
+from asct.diagnostics.render import Level, annotation
 from asct.store.model import Verdict
 from asct.values.quantity import format_quantity
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.diagnostics.github import annotation, github_line
 from asct.diagnostics.model import Diagnostic, Span
+from asct.diagnostics.render import annotation, github_line
 
 
 def test_place_title_message_and_hint() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.render import columns, in_order, printable, render, render_all, summary
+from asct.diagnostics.render import columns, in_order, printable, render
 
 FILES = {"plans/lab.yaml": "plan: 1\nname: lab\nbenchmarks:\n    array: 64k\n    repeets: 3\n"}
 SIZE = Diagnostic(
@@ -26,21 +26,6 @@ def test_place_line_caret_label_and_hint() -> None:
         "  └\n"
         "hint: write `64kB` or `64KiB`"
     )
-
-
-def test_all_in_order_with_a_summary() -> None:
-    text = render_all([KEY, SIZE], FILES)
-    assert text.index("E112") < text.index("E104")
-    assert text.endswith("\n\n2 errors in plans/lab.yaml")
-    assert render_all([], FILES) == ""
-
-
-def test_summary_counts() -> None:
-    warning = Diagnostic("E130", "leading zero", Span("b.yaml", 1, 1), severity="warning")
-    assert summary([KEY]) == "1 error in plans/lab.yaml"
-    assert summary([KEY, SIZE, warning]) == "2 errors and 1 warning in 2 files"
-    assert summary([Diagnostic("E901", "interrupted")]) == "1 error"
-    assert summary([]) == "no errors"
 
 
 def test_order_is_by_place() -> None:
@@ -101,7 +86,7 @@ def test_tabs_and_wide_characters_keep_the_caret_in_place() -> None:
 def test_nothing_of_a_hostile_file_controls_the_terminal() -> None:
     evil = "\x1b[2J\x1b]0;title\x07\x9b31m\u202eabc\x7f\r\udc80"
     item = Diagnostic("E104", evil, Span(evil, 1, 3, 4), evil, evil, notes=((evil, Span(evil, 1, 1)),))
-    text = render_all([item], {evil: evil})
+    text = render(item, {evil: evil})
     assert all(mark == "\n" or mark.isprintable() for mark in text)
 
 

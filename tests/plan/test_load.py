@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.diagnostics.codes import lookup
-from asct.diagnostics.render import render_all
+from asct.diagnostics.render import render
 from asct.plan.load import PLAN_KEYS, load_plan
 from asct.plan.model import Execution, Node, Retry
 from tests.plan.loading import BODY, HEAD, load, load_folder, plan_of
@@ -264,7 +264,7 @@ def test_any_tree_ends_in_a_plan_or_in_diagnostics(tree: dict[str, object], prof
     for item in loaded.diagnostics:
         assert lookup(item.code) is not None
         assert item.message.isprintable()
-    assert all(mark == "\n" or mark.isprintable() for mark in render_all(loaded.diagnostics, loaded.files))
+    assert all(mark == "\n" or mark.isprintable() for item in loaded.diagnostics for mark in render(item, loaded.files))
 
 
 @given(st.text())

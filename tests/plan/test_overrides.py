@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.diagnostics.render import render_all
+from asct.diagnostics.render import render
 from tests.plan.loading import HEAD, load, plan_of, where
 
 TEXT = HEAD + (
@@ -108,7 +108,7 @@ def test_the_place_is_in_the_option_that_is_wrong() -> None:
     loaded = load(TEXT, sets=["vars.runtime=1s", "defaults.repeats=0"])
     (item,) = loaded.diagnostics
     assert where(item) == "E112 --set:2:18"
-    assert "2 │ defaults.repeats=0\n  │                  ^" in render_all(loaded.diagnostics, loaded.files)
+    assert "2 │ defaults.repeats=0\n  │                  ^" in render(item, loaded.files)
 
 
 @given(
@@ -125,5 +125,5 @@ def test_the_place_is_in_the_option_that_is_wrong() -> None:
 def test_any_option_ends_in_a_plan_or_in_diagnostics(sets: list[str]) -> None:
     loaded = load(TEXT, sets=sets)
     assert (loaded.plan is None) is any(item.severity == "error" for item in loaded.diagnostics)
-    text = render_all(loaded.diagnostics, loaded.files)
+    text = "\n".join(render(item, loaded.files) for item in loaded.diagnostics)
     assert all(mark == "\n" or mark.isprintable() for mark in text)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from asct.diagnostics.codes import lookup
-from asct.diagnostics.codes_planner import CODES
+from asct.diagnostics.codes import all_codes
 from asct.diagnostics.model import Diagnostic
 from tests.planner.building import at, refused
 
@@ -223,11 +222,8 @@ def test_one_mistake_gives_one_error() -> None:
         assert [item.code for item in refused(case.text, case.sets)] == [case.code], case.text
 
 
-def test_every_code_has_a_case_and_a_text() -> None:
-    assert {case.code for case in CASES} | ELSEWHERE == set(CODES)
-    for code in CODES:
-        text = lookup(code)
-        assert text is not None and text.text.endswith(".")
+def test_every_code_has_a_case() -> None:
+    assert {case.code for case in CASES} | ELSEWHERE == {code for code in all_codes() if code.startswith("E2")}
 
 
 def test_all_errors_come_at_once() -> None:

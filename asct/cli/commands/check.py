@@ -9,8 +9,8 @@ import click
 from asct.cli.loading import Choice, choice_options, load
 from asct.cli.options import Settings, shared_options
 from asct.cli.words import counted
-from asct.diagnostics.github import github_line
 from asct.diagnostics.model import Diagnostic, errors
+from asct.diagnostics.render import github_line
 from asct.errors import PlanError
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import Any
 
@@ -30,19 +31,34 @@ def command(settings: Settings, name: str) -> None:
 
 
 def reflowed(text: str, width: int) -> str:
-    """Paragraphs, list items and wide tables wrapped to `width`; headings, code and indented lines stay as they are."""
+    """Markdown for a terminal: headings in capitals, code indented; paragraphs, items and tables wrapped to `width`."""
     blocks = []
-    fenced = False
-    for block in text.split("\n\n"):
-        kept = fenced or block.startswith((" ", "|", "#", "```")) or "\n  " in block
-        fenced ^= block.count("```") % 2 == 1
-        if not fenced and block.startswith("|"):
+    for block in re.split(r"\n{2,}", _without_marks(text)):
+        if block.startswith("|"):
             blocks.append(_table(block, width))
-        elif not fenced and block.startswith(_ITEMS):
+        elif block.startswith(_ITEMS):
             blocks.append("\n".join(_wrap(item, width, "  ") for item in _items(block)))
         else:
-            blocks.append(block if kept else _wrap(block, width))
+            blocks.append(block if block.startswith(" ") or "\n  " in block else _wrap(block, width))
     return "\n\n".join(blocks)
+
+
+def _without_marks(text: str) -> str:
+    """Headings and code blocks without `#` and fences."""
+    lines: list[str] = []
+    fenced = False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            fenced = not fenced
+            lines.append("")
+        elif fenced:
+            lines.append(f"    {line}".rstrip())
+        elif line.startswith("#"):
+            heading = line.lstrip("# ")
+            lines += [heading if line.startswith("# ") else heading.upper(), ""]
+        else:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _table(block: str, width: int) -> str:
