@@ -5,12 +5,18 @@ BIN := $(VENV)/bin
 # Tests start asct hundreds of times: none of them has to compile its modules again, also where the environment says so.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: quickstart test lint unit test-machines chaos bench bench-memory bench-storage bench-hosts setup-run setup-test clean
+.PHONY: quickstart test test-all lint unit test-machines chaos bench bench-memory bench-storage bench-hosts setup-run setup-test \
+	setup-all clean
 
 quickstart: setup-run ## measure this machine and write a report
 	$(BIN)/asct apply plans/quickstart.yaml
 
-test: setup-test lint unit ## all checks and tests
+test: lint unit ## all checks and the fast tests; says which tests it leaves to test-all
+
+test-all: setup-all lint ## all checks and all tests; records the commit in .ci/passed
+	$(BIN)/pytest -n auto tests
+	$(BIN)/python -m tests.chaos
+	$(BIN)/python -m tests.changed --record
 
 lint: setup-test
 	$(BIN)/ruff format --check asct tests
@@ -19,9 +25,9 @@ lint: setup-test
 	$(BIN)/lint-imports --no-cache
 
 unit: setup-test
-	$(BIN)/pytest -n 5 tests
+	$(BIN)/pytest -n auto --tier fast tests
 
-test-machines: setup-test ## the tests on guests with several NUMA nodes alone
+test-machines: setup-all ## the tests on guests with several NUMA nodes alone
 	$(BIN)/pytest -n 0 tests/machines
 
 chaos: setup-test ## hurts runs at random moments and resumes them (root); FAULTS=1000 for more, SEED=1 for the same again
@@ -45,6 +51,9 @@ setup-run:
 
 setup-test:
 	@.ci/setup test
+
+setup-all: setup-test # the images that guests boot as well
+	@$(BIN)/python -m tests.machines.image
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

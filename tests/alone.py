@@ -1,5 +1,5 @@
-"""Tests that count what the whole machine shares have it for themselves; all others run side by side. Of those that
-compute no more than two run at a time: more of them hurt each other where rates are measured.
+"""Tests that count what the whole machine shares have it for themselves; all others run side by side. Those that judge
+rates take turns, one for every two cores: more of them hurt each other.
 
 Two locks for the machine, since a lock of many readers is never free for long: who wants it alone keeps the door, and
 nobody enters the room any more. A turn is taken last and by nobody who then waits for the machine, so the two cannot
@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-TURNS = 2
-"""Tests of a run that compute at a time."""
+TURNS = max(1, len(os.sched_getaffinity(0)) // 2)
+"""Tests of a run that judge rates at a time."""
 _PLACES = ("door", "room")
 _LOOK_S = 0.005
 
@@ -40,7 +40,7 @@ def machine(folder: Path | None = None, *, alone: bool) -> Iterator[None]:
 
 @contextmanager
 def turn(folder: Path) -> Iterator[None]:
-    """Within it at most `TURNS` tests compute, of those that share this folder."""
+    """Within it at most `TURNS` tests judge rates, of those that share this folder."""
     with ExitStack() as held:
         with _locked(folder / "queue"):  # the first of those that wait looks for one, the others sleep
             while not any(_taken(folder / f"turn{number}", held) for number in range(TURNS)):

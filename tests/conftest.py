@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path, PurePath
@@ -15,17 +16,21 @@ from xdist.workermanage import WorkerController
 from tests.alone import machine, turn
 from tests.own_machine import separate
 
-pytest_plugins = ["tests.disks.memory", "tests.sshd", "tests.slurm"]
+pytest_plugins = ["tests.disks.memory", "tests.selection", "tests.sshd", "tests.slurm"]
 _MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm")
 """Markers of tests that may run kernels, which add huge pages to the pools of the machine."""
-_UNCOUNTED = ("waiting", "slurm", "alone")
-"""Markers of tests that take no turn: they need the processor for little of their time, or let all others wait."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Every process that runs tests, which the one that hands them out does not."""
     if not hasattr(session.config, "dsession") and not session.config.getoption("numprocesses", None):
         separate()
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Slow tests wait for most of their time, for guests, hosts and devices; fast ones compute."""
+    cores = len(os.sched_getaffinity(0))
+    return cores + 1 if config.getoption("tier") == "fast" else 2 * cores + 1
 
 
 _KEPT: list[ExitStack] = []
@@ -68,9 +73,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _turn(item: pytest.Item) -> AbstractContextManager[None]:
-    """Where a test waits for its turn to compute, if it needs one and others run beside it."""
+    """Where a test that judges rates waits for its turn, if others run beside it."""
     given = getattr(item.config, "workerinput", None)
-    return nullcontext() if given is None or _marked(item, *_UNCOUNTED) else turn(Path(given["turns"]))
+    return nullcontext() if given is None or not _marked(item, "rates") else turn(Path(given["turns"]))
 
 
 _LAB = frozenset({"test_drives.py", "test_guard.py", "test_purges.py"})

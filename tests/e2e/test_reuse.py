@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.e2e.running import apply, asct, latest, lines
 
 pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
@@ -19,11 +20,18 @@ benchmarks:
 """
 
 
+def valid(run: Path) -> bool:
+    """Whether nothing on the host invalidated a point of a run: such a point is never reused."""
+    statuses = [json.loads(path.read_text()) for path in run.glob("jobs/*/*/*/r*/status.json")]
+    return not any(flag.startswith("invalid") for status in statuses for flag in status["flags"])
+
+
 @pytest.mark.alone  # other kernels would change the pools of huge pages, which count
 def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     first = apply(PLAN.replace("BLOCK", "4K"), tmp_path, "--reuse", "7d")
     assert first.code == 0, first.err
     assert "measured before" not in first.err
+    until(lambda: valid(latest(tmp_path)) or apply(PLAN.replace("BLOCK", "4K"), tmp_path).code, "the host is not fit")
     source = latest(tmp_path)
     (tmp_path / "plan.yaml").write_text(PLAN.replace("BLOCK", "8K"))
 
@@ -43,7 +51,7 @@ def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     assert told in (run / "report.html").read_text()
     assert f"6 of 6 measured before: 6 by quick/{source.name}, " in (run / "summary.md").read_text()
     flags = {record["id"]: record["flags"] for record in lines(run / "records.jsonl")}
-    assert flags["noop"] == ["reused"]
+    assert "reused" in flags["noop"], "beside flags of a busy host"
     assert "reused" not in flags["read"]
     before = [
         (record["point"], record["value"]) for record in lines(source / "records.jsonl") if record["id"] == "noop"

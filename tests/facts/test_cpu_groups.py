@@ -14,6 +14,7 @@ from asct.facts.memory import memory
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources import COMMANDS
 from tests.facts.made import written
+from tests.facts.shells import SHELLS
 
 ROOT = "/sys/fs/cgroup"
 
@@ -29,7 +30,7 @@ def test_quota(said: str, expected: float | None) -> None:
     assert "cpu.quota" not in gaps.reasons
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("cgroup", "files", "expected"),
     [

@@ -18,9 +18,9 @@ from asct.facts.mounts import veiled
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.sources import CPU
 from asct.facts.sources.model import Folders
+from tests.facts.shells import SHELLS
 
 TOKEN = "asct-0123456789abcdef"
-SHELLS = ("dash", "bash", "busybox sh")
 
 
 @pytest.fixture(params=SHELLS)

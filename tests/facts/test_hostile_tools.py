@@ -15,8 +15,8 @@ from asct.facts.batch import facts_of
 from asct.facts.gaps import LATE, Gaps
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.software import io_uring, tools, work_folder
+from tests.facts.shells import SHELLS
 
-SHELLS = ["dash", "bash", "busybox sh"]
 ENDLESS = "exec sleep 300.25"
 TOOLS = {
     "never ends": (ENDLESS, 137),

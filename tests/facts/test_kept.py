@@ -13,6 +13,7 @@ from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.software import tools
 from asct.facts.sources import COMMANDS
+from tests.facts.shells import SHELLS
 
 FIO = """\
 #!/bin/sh
@@ -66,7 +67,7 @@ class Machine:
         return sorted((self._folder / "cache").iterdir())
 
 
-@pytest.fixture(params=["dash", "bash", "busybox sh"])
+@pytest.fixture(params=SHELLS)
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
     return Machine(tmp_path, request.param)
 

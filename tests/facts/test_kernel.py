@@ -14,8 +14,8 @@ from asct.facts.kernel import kernel, masked
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources import COMMANDS
 from asct.facts.sources.kernel import CLOCKS, SECURITY, VULNERABILITIES
+from tests.facts.shells import SHELLS
 
-SHELLS = ["dash", "bash", "busybox sh"]
 SECRETS = [
     ("root=/dev/sda1 quiet", "root=/dev/sda1 quiet"),
     ("ro rd.luks.key=/keys/a:UUID=1 x", "ro rd.luks.key=*** x"),

@@ -23,8 +23,8 @@ from asct.facts.product import device_tree
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources import COMMANDS, LASTING
 from asct.facts.trees import FolderTree
+from tests.facts.shells import SHELLS
 
-SHELLS = ["dash", "bash", "busybox sh"]
 PCI = "sys/devices/pci0000:00"
 FUNCTIONS = {
     "0000:00:01.0/0000:01:00.0": {"numa_node": "1", "current_link_speed": "16.0 GT/s PCIe", "current_link_width": "4",

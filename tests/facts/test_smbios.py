@@ -18,6 +18,7 @@ from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources import LASTING
 from asct.facts.sources.memory import DMI
 from asct.sdk.facts import MemoryModule
+from tests.facts.shells import SHELLS
 from tests.facts.test_parsers import WHEN
 
 
@@ -239,7 +240,7 @@ def whole_table(*structures: bytes) -> bytes:
     )
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("awk", ["mawk", "busybox awk"])
 def test_the_script_prints_memory_and_nothing_else(tmp_path: Path, shell: str, awk: str) -> None:
     """The command of `sources`, over a made-up table."""

@@ -63,6 +63,11 @@ def whole_stream(command: list[str], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_kernels_write_a_whole_stream(name: str, built: Builds) -> None:
+    whole_stream([str(built[name])], name)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_kernels_of_clang_write_a_whole_stream(name: str, tmp_path: Path) -> None:
     whole_stream([str(compile_sources(sources_of(name), tmp_path / name, compiler=CLANG["x86_64"]))], name)
 

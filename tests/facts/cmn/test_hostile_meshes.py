@@ -18,9 +18,9 @@ from asct.facts.cmn.model import CpuPlace
 from asct.facts.cmn.sysfs import regions
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources.cmn import COMMANDS
+from tests.facts.shells import SHELLS
 
 MAP = "     X 0   1\n0  |XP #0 |XP #1 |\n  0  |RN-F_A|HN-F|\n"
-SHELLS = ["dash", "bash", "busybox sh"]
 
 
 class Counting(int):

@@ -1,0 +1,96 @@
+"""Runs what `.ci/run` runs of the slow tier: what the changes since the recorded commit call for, and a slice.
+
+`python -m tests.changed --seconds 900` runs it; `python -m tests.changed --record` records the current commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.tiers import GROUPS, SLICES, called_by
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / ".ci" / "passed"
+"""Names the last commit that passed `make test-all`."""
+GRACE_S = 200
+"""After the last test may start, all of them get so long to end."""
+_NO_TESTS = 5
+
+
+def git(*words: str) -> str:
+    """What git prints; empty where it fails, as in a copy without history."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def changed_since(commit: str) -> list[str] | None:
+    """Paths that differ from that commit in the work tree; None if the history does not have it."""
+    if not commit or not git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        return None
+    return git("diff", "--name-only", "--no-renames", commit).splitlines()
+
+
+def number() -> int:
+    """Which slice it is the turn of: the number of commits, or what a shallow clone has in its place."""
+    if git("rev-parse", "--is-shallow-repository") == "false":
+        return int(git("rev-list", "--count", "HEAD") or 0)
+    return int(git("rev-parse", "HEAD")[:8] or "0", 16)
+
+
+def run(seconds: float) -> int:
+    """Run what is called for; the exit code."""
+    until = time.time() + seconds
+    commit = RECORD.read_text().strip() if RECORD.exists() else ""
+    changed = changed_since(commit)
+    if changed is None:
+        groups = [group.name for group in GROUPS]
+        print(
+            f"The history does not have the commit of .ci/passed ({commit or 'none'}): every group counts as changed."
+        )
+    else:
+        groups = called_by(changed)
+        print(f"{len(changed)} files changed since {commit[:12]}, which passed `make test-all`.")
+    part = number() % SLICES
+    files = [path for path in changed or () if path.startswith("tests/") and Path(path).name.startswith("test_")]
+    print(
+        f"Groups that run whole: {', '.join(groups) or 'none'}; of the others slice {part + 1} of {SLICES}.", flush=True
+    )
+    options = ["--tier=called", f"--groups={','.join(groups)}", f"--files={','.join(files)}", f"--slice={part}"]
+    command = [sys.executable, "-m", "pytest", "-n", "auto", *options, f"--until={until}", "tests"]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        code = process.wait(max(0.0, seconds) + GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.wait()
+        print(f"The tests did not end within {GRACE_S} s after the last was started.")
+        return 1
+    return 0 if code == _NO_TESTS else code
+
+
+def record() -> int:
+    """Record that the current commit passed; the exit code."""
+    if git("status", "--porcelain"):
+        print("not recorded: the work tree has changes that are not committed")
+        return 0
+    RECORD.write_text(git("rev-parse", "HEAD") + "\n")
+    print(f"recorded in {RECORD.relative_to(ROOT)}: commit it")
+    return 0
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.changed", description=(__doc__ or "").partition("\n")[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--seconds", type=float, help="run, and start no test after so many seconds")
+    what.add_argument("--record", action="store_true", help="record the current commit as passed")
+    chosen = parser.parse_args()
+    return record() if chosen.record else run(chosen.seconds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

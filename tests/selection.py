@@ -1,0 +1,99 @@
+"""Options of pytest that choose tests by tier (tests/tiers.py), and what a run says of those that it leaves out.
+
+`--tier fast` leaves out the slow tests, `--tier slow` the fast ones. `--tier called` takes, of the slow tests, changed
+files, the groups that `--groups` names and a slice of the others, in this order, until the time `--until`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import PurePath
+
+import pytest
+from xdist.workermanage import WorkerController
+
+from tests.tiers import GROUPS, SLICES, group_of, slice_of
+
+_LEFT = pytest.StashKey[Counter[str]]()
+"""Numbers of the tests that were not selected, by group."""
+_LATE = "no time left"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What `.ci/run` and make use."""
+    options = parser.getgroup("tiers", "tiers of tests (tests/tiers.py)")
+    options.addoption("--tier", choices=["all", "fast", "slow", "called"], default="all", help="tests to run")
+    options.addoption("--groups", default="", help="with --tier called: groups to run whole, the first first")
+    options.addoption("--files", default="", help="with --tier called: test files to run before all others")
+    options.addoption("--slice", type=int, default=0, help=f"with --tier called: which of {SLICES} slices to run")
+    options.addoption("--until", type=float, default=0, help="start no test after this time (seconds since 1970)")
+
+
+def group(item: pytest.Item) -> str:
+    """The group of a test; empty for one of the fast tier."""
+    return group_of(_below_tests(item.nodeid), {mark.name for mark in item.iter_markers()})
+
+
+def _below_tests(nodeid: str) -> str:
+    return nodeid.removeprefix("tests/")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Select, and put first what `--tier called` is to run first."""
+    ranks = {item: _rank(config, item) for item in items}
+    left = [item for item in items if ranks[item] is None]
+    config.stash[_LEFT] = Counter(group(item) or "fast" for item in left)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = sorted((item for item in items if ranks[item] is not None), key=lambda item: ranks[item] or 0)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left"] = dict(config.stash[_LEFT])
+
+
+def _rank(config: pytest.Config, item: pytest.Item) -> int | None:
+    """When a test runs, the lowest first; None for one that does not run."""
+    tier, name = config.getoption("tier"), group(item)
+    if tier != "called":
+        return 0 if tier == "all" or (tier == "fast") == (name == "") else None
+    if not name:
+        return None
+    groups = config.getoption("groups").split(",")
+    if PurePath(item.nodeid.partition("::")[0]).as_posix() in config.getoption("files").split(","):
+        return 0
+    if slice_of(_below_tests(item.nodeid)) == config.getoption("slice") % SLICES:
+        return 1
+    return 2 + groups.index(name) if name in groups else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that the time does not suffice for is skipped."""
+    if 0 < item.config.getoption("until") < time.time():
+        pytest.skip(f"{_LATE}: {group(item)}")
+
+
+def pytest_testnodedown(node: WorkerController) -> None:
+    """Each worker has selected the same tests."""
+    if "left" in getattr(node, "workeroutput", {}):
+        node.config.stash[_LEFT] = Counter(node.workeroutput["left"])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what did not run."""
+    left = config.stash.get(_LEFT, Counter())
+    late = Counter(_late_groups(terminalreporter.stats.get("skipped", ())))
+    for counts, why in (left, "Left to the other tier"), (late, "LEFT OUT FOR LACK OF TIME"):
+        if counts:
+            terminalreporter.write_line(f"{why}: {counts.total()} tests")
+            about = {"fast": "the fast tier", **{one.name: one.about for one in GROUPS}}
+            for name, count in counts.most_common():
+                terminalreporter.write_line(f"{count:6} {name:10} {about[name]}")
+
+
+def _late_groups(reports: Iterable[pytest.TestReport]) -> Iterable[str]:
+    for report in reports:
+        if isinstance(report.longrepr, tuple) and _LATE in report.longrepr[2]:
+            yield report.longrepr[2].rpartition(": ")[2]
