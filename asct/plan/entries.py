@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
-from asct.plan.execution import EXECUTION_KEYS, read_execution
 from asct.plan.fields import Desk, Section, kind_of, merged
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Sweep
 from asct.plan.names import alike, folder_name, identifier
+from asct.plan.sections import EXECUTION_KEYS, read_execution
 from asct.values.problem import BadValueError, shown
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)

@@ -12,7 +12,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import HostSpec, Node
 from asct.plan.names import MAX_HOSTS, alike, expand_range, folder_name
 from asct.plan.sources import path_near
-from asct.plan.variables import resolved_vars
+from asct.plan.templates import resolved_vars
 from asct.values.problem import BadValueError, shown
 
 DURATIONS: Final = ("connect_timeout", "reconnect_timeout")

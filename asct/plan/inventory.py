@@ -1,15 +1,20 @@
-"""An Ansible inventory, as `ansible-inventory --list` prints it: JSON with `_meta.hostvars`, groups and children."""
+"""Ansible inventories as `ansible-inventory --list` prints them: JSON with `_meta.hostvars`, groups and children.
+
+The names of variables are those of Ansible's ssh connection and of its inventory parameters (docs.ansible.com, "List of
+behavioral inventory parameters"), including the older `ansible_ssh_host`, `_port` and `_user`.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from asct.diagnostics.model import Span
-from asct.plan.ansible import connection, translated
 from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED
 from asct.plan.model import Node
@@ -153,3 +158,212 @@ def _shallow(value: Any, depth: int = 0) -> bool:
     if isinstance(value, dict):
         return all(_shallow(item, depth + 1) for item in value.values())
     return not isinstance(value, list) or all(_shallow(item, depth + 1) for item in value)
+
+
+CONNECTIONS: Final = ("ssh", "smart", "paramiko", "paramiko_ssh")
+"""Connections that are ssh to asct as well; a name may have its collection before it (`ansible.builtin.ssh`)."""
+_TEXTS: Final = {
+    "address": ("ansible_host", "ansible_ssh_host"),
+    "user": ("ansible_user", "ansible_ssh_user"),
+    "identity_file": ("ansible_ssh_private_key_file", "ansible_private_key_file"),
+}
+_PORTS: Final = ("ansible_port", "ansible_ssh_port")
+_ARGUMENTS: Final = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+_SECRETS: Final = ("ansible_password", "ansible_ssh_pass", "ansible_ssh_password", "ansible_become_password")
+_USED: Final = {
+    *(name for names in _TEXTS.values() for name in names), *_PORTS, *_ARGUMENTS, *_SECRETS,
+    "ansible_become", "ansible_become_pass", "ansible_connection", "ansible_ssh_private_key",
+}  # fmt: skip
+_WITH_VALUE: Final = frozenset("BbcDEeFIiJLlmOopQRSWw")
+"""Options of ssh(1) that take a value."""
+_YES: Final = ("yes", "true", "on", "1")
+_NO: Final = ("no", "false", "off", "0")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_SCALARS: Final = (str, int, float, bool)
+
+
+class Misfit(Exception):
+    """A variable that cannot be taken: its name, what is wrong, and the key of the plan that says it instead."""
+
+    def __init__(self, name: str, what: str, key: str) -> None:
+        super().__init__(f"{name}: {what}")
+        self.name = name
+        self.what = what
+        self.key = key
+
+
+@dataclass(slots=True)
+class Translated:
+    """Keys of a host, its variables, what could not be taken, and remarks on what asct does otherwise."""
+
+    keys: dict[str, Any] = field(default_factory=dict)
+    vars: dict[str, Any] = field(default_factory=dict)
+    misfits: list[Misfit] = field(default_factory=list)
+    remarks: set[str] = field(default_factory=set)
+
+
+def connection(variables: Mapping[str, Any]) -> str:
+    """`local`, `ssh`, or the name of a connection that asct does not have."""
+    name = str(variables.get("ansible_connection") or "ssh")
+    short = name.rpartition(".")[2]
+    return "ssh" if short in CONNECTIONS else short
+
+
+def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translated:
+    """The host that `variables` describe; keys that are `given` in the plan are not looked at."""
+    found = Translated()
+    local = connection(variables) == "local"
+    if local:
+        found.keys["transport"] = "local"
+    for key, value in _keys(variables, found, local=local):
+        if key not in given:
+            found.keys[key] = value
+    found.misfits = [misfit for misfit in found.misfits if misfit.key not in given]
+    found.vars = {
+        name: value
+        for name, value in variables.items()
+        if name not in _USED and _IDENTIFIER.fullmatch(name) and _is_taken(name, value)
+    }
+    return found
+
+
+def _is_taken(name: str, value: Any) -> bool:
+    """All of the host's own variables, and plain values of Ansible's: its trees (facts, groups) are of no use here."""
+    return not name.startswith("ansible_") or isinstance(value, _SCALARS)
+
+
+def _keys(variables: Mapping[str, Any], found: Translated, *, local: bool) -> Iterator[tuple[str, Any]]:
+    """(key, value) pairs; of several for a key the last holds."""
+    if any(variables.get(name) for name in _SECRETS):
+        found.remarks.add("passwords are not used: log in with a key or an agent")
+    readers = [] if local else [_from_arguments, _from_texts, _from_ports]
+    for reader in [*readers, _from_become]:
+        try:
+            yield from reader(variables, found)
+        except Misfit as misfit:
+            found.misfits.append(misfit)
+
+
+def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
+    """A variable as text; templates of Jinja are left as they are by ansible-inventory, and mean nothing here."""
+    value = variables.get(name)
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Misfit(name, "is not a text", key)
+    if isinstance(value, str) and "{{" in value:
+        raise Misfit(name, f"`{shown(value)}` is a template, which `ansible-inventory` does not fill in", key)
+    return str(value)
+
+
+def _first(variables: Mapping[str, Any], names: tuple[str, ...], key: str) -> tuple[str, str | None]:
+    for name in names:
+        value = _value(variables, name, key)
+        if value is not None:
+            return name, value
+    return names[0], None
+
+
+def _from_texts(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+    for key, names in _TEXTS.items():
+        _, value = _first(variables, names, key)
+        if value is not None:
+            yield key, value
+
+
+def _from_ports(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+    name, value = _first(variables, _PORTS, "port")
+    if value is not None:
+        yield "port", _port(name, value)
+
+
+def _port(name: str, value: str) -> int:
+    if not (value.isascii() and value.isdecimal() and 0 < int(value) < 65536):
+        raise Misfit(name, f"`{shown(value)}` is not a port (1 to 65535)", "port")
+    return int(value)
+
+
+def _from_become(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+    value = variables.get("ansible_become")
+    if value is None:
+        return
+    text = str(value).lower()
+    if text not in (*_YES, *_NO):
+        raise Misfit("ansible_become", f"`{shown(value)}` is neither yes nor no", "sudo")
+    yield "sudo", text in _YES
+
+
+# ---- arguments of ssh
+
+
+def _from_arguments(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+    for name in _ARGUMENTS:
+        text = _value(variables, name, "jump")
+        if text is None:
+            continue
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            raise Misfit(name, f"`{shown(text)}` has a quote that is not closed", "jump") from None
+        for option, value in _options(words):
+            yield from _option(name, option, value, found)
+
+
+def _options(words: list[str]) -> Iterator[tuple[str, str]]:
+    """(letter, value) of each option of an ssh command line, and ("", word) of each word that is none."""
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-") or word == "-":
+            yield "", word
+            continue
+        flags = word[1:]
+        while flags:
+            letter, flags = flags[0], flags[1:]
+            if letter in _WITH_VALUE:
+                yield letter, flags or next(left, "")
+                break
+            yield letter, ""
+
+
+def _option(name: str, option: str, value: str, found: Translated) -> Iterator[tuple[str, Any]]:
+    """What one option says of the host; those that only tune the connection say nothing."""
+    plain = {"J": "jump", "i": "identity_file", "l": "user"}
+    if option in plain:
+        yield plain[option], value
+    elif option == "p":
+        yield "port", _port(name, value)
+    elif option == "o":
+        word, _, rest = value.replace("=", " ", 1).partition(" ")
+        yield from _long_option(name, word.lower(), rest.strip().strip('"'), found)
+
+
+def _long_option(name: str, option: str, value: str, found: Translated) -> Iterator[tuple[str, Any]]:
+    plain = {"proxyjump": "jump", "identityfile": "identity_file", "user": "user", "hostname": "address"}
+    unchecked = "host keys are checked whatever StrictHostKeyChecking and UserKnownHostsFile say"
+    if option == "proxyjump" and value == "none":
+        return
+    if option in plain:
+        yield plain[option], value
+    elif option == "port":
+        yield "port", _port(name, value)
+    elif option == "proxycommand":
+        yield "jump", _jump_of(name, value)
+    elif option == "userknownhostsfile":
+        if value == "/dev/null":
+            found.remarks.add(unchecked)
+        else:
+            yield "known_hosts", value.split()[0] if value else value
+    elif option == "stricthostkeychecking" and value in ("no", "off", "accept-new"):
+        found.remarks.add(unchecked)
+
+
+def _jump_of(name: str, command: str) -> str:
+    """`ssh -W %h:%p -q user@gateway` is what one wrote before ssh had ProxyJump."""
+    words = command.split()
+    options = list(_options(words[1:]))
+    said = dict(options)
+    places = [value for option, value in options if option == ""]
+    if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or said.get("W") != "%h:%p" or len(places) != 1:
+        raise Misfit(name, f"the ProxyCommand `{shown(command)}` is not understood", "jump")
+    user = f"{said['l']}@" if "l" in said and "@" not in places[0] else ""
+    return f"{user}{places[0]}" + (f":{_port(name, said['p'])}" if "p" in said else "")

@@ -1,13 +1,13 @@
-"""Templates: `${...}` in the texts of a plan, and the conditions of `where`.
+"""Templates: `${...}` in the texts of a plan, the variables that they read, and the conditions of `where`.
 
-A text that is one template keeps the type of its value; inside other text the value is written out. `$$` is a dollar
-sign. A template is evaluated once: what comes out of it is never read again. One that reads results of `needs` becomes
-a Pending, which `evaluate_pending` finishes when the results are there.
+A text that is one template keeps the type of its value; inside other text the value is formatted. `$$` is a dollar
+sign. A template is evaluated once; its result is not evaluated again. One that reads results of `needs` becomes a
+Pending, which `evaluate_pending` finishes when the results are available.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -17,9 +17,12 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.calculation import Run, compiled
 from asct.plan.expressions import ExpressionError, Seconds, Tree, parse_expression, paths
+from asct.plan.findings import Findings
 from asct.plan.model import Node
+from asct.plan.names import identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
+from asct.values.problem import BadValueError
 
 MAX_TEXT: Final = 65_536
 """The longest text that a template may make."""
@@ -291,3 +294,68 @@ def _inside(node: Node, at: int, length: int) -> Span:
     if quotes not in (0, 2) or at > size:
         return span
     return Span(span.file, span.line, span.column + at + quotes // 2, max(1, min(length, size - at)))
+
+
+def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, where: str = "vars") -> dict[str, Node]:
+    """Every variable without templates. Plan variables (`where` is "vars") may read one another."""
+    named: dict[str, Node] = {}
+    for name, node in nodes.items():
+        try:
+            named[identifier(name, "a variable")] = node
+        except BadValueError as problem:
+            findings.bad_value(problem, node.key_span or node.span, "E111")
+    if not any(map(_has_dollar, named.values())):
+        return named
+    lazy = _Lazy(named, scope)
+    reading = replace(scope, vars=lazy) if where == "vars" else scope
+    lazy.scope = reading
+    found: dict[str, Node] = {}
+    for name, node in named.items():
+        try:
+            found[name] = lazy[name]
+        except PlanError as problem:
+            found[name] = node
+            findings.take(problem)
+    return found
+
+
+def _has_dollar(node: Node) -> bool:
+    if isinstance(node.value, str):
+        return "$" in node.value
+    if isinstance(node.value, dict):
+        return any(map(_has_dollar, node.value.values()))
+    return has_template(node) or (isinstance(node.value, list) and any(map(_has_dollar, node.value)))
+
+
+class _Lazy(Mapping[str, Node]):
+    """Variables that are evaluated when they are first read."""
+
+    def __init__(self, nodes: Mapping[str, Node], scope: Scope) -> None:
+        self._nodes = nodes
+        self._done: dict[str, Node] = {}
+        self._open: list[str] = []
+        self.scope = scope
+
+    def __getitem__(self, name: str) -> Node:
+        if name in self._done:
+            return self._done[name]
+        node = self._nodes[name]
+        if name in self._open:
+            circle = " -> ".join([*self._open[self._open.index(name) :], name])
+            message = f"variables read one another in a circle: {circle}"
+            raise PlanError(Diagnostic("E115", message, self._nodes[name].span, hint="give one of them a value"))
+        if len(self._open) > 50:
+            message = "variables that read one another over more than 50 steps"
+            raise PlanError(Diagnostic("E115", message, node.span, hint="give one of them a value"))
+        self._open.append(name)
+        try:
+            self._done[name] = evaluate(node, self.scope)
+        finally:
+            self._open.pop()
+        return self._done[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from asct.diagnostics.model import Diagnostic
-from asct.plan.ansible import translated
+from asct.plan.inventory import translated
 from asct.plan.model import Plan
 from tests.plan.loading import BODY, load_folder
 

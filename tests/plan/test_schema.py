@@ -7,14 +7,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from asct.plan.changes import PROFILE_KEYS
 from asct.plan.entries import ENTRY_KEYS
-from asct.plan.execution import EXECUTION_KEYS
 from asct.plan.findings import Findings
 from asct.plan.hosts import HOST_KEYS
 from asct.plan.load import PLAN_KEYS
 from asct.plan.nodes import parse_yaml
-from asct.plan.profiles import PROFILE_KEYS
 from asct.plan.schema import plan_schema
+from asct.plan.sections import EXECUTION_KEYS
 from asct.registry import installed
 from tests.plan.loading import BODY, HEAD, load
 
