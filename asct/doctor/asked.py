@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import Wanted
 from asct.engine.binding import bind_points, deferred
-from asct.engine.ports import Collaborators
-from asct.engine.preflight import Demand, check, find_tools, wanted
+from asct.engine.preflight import JobNeeds, check, find_tools, wanted
+from asct.engine.services import Services
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.planner.model import Job
@@ -26,9 +26,9 @@ class Asked:
     lacking: tuple[Diagnostic, ...] = ()
 
 
-def asked(host: Host, facts: HostFacts, ports: Collaborators, jobs: Sequence[Job]) -> Asked:
+def asked(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> Asked:
     """Of these jobs on an open host. What waits for results of other jobs is not known yet. Raises HostError."""
-    demands: list[Demand] = []
+    demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}
     words: set[str] = set()
     for job in jobs:
@@ -44,7 +44,7 @@ def asked(host: Host, facts: HostFacts, ports: Collaborators, jobs: Sequence[Job
             lacking.update(dict.fromkeys(error.diagnostics))
             continue
         lacking.update(dict.fromkeys(point.unfit for point in points if point.unfit is not None))
-        demand = Demand.of(needs)
+        demand = JobNeeds.of(needs)
         demands.append(demand)
         found = find_tools(host, [name for name in demand.tools if name not in facts.tools])
         lacking.update(dict.fromkeys(item.diagnostic for item in check(demand, facts, found, host.name)))

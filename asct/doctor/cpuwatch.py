@@ -9,7 +9,7 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor.instruments import Instruments, json_line
-from asct.engine.stop import Stop
+from asct.engine.stop import StopRequest
 from asct.errors import HostError, NotMeasured
 from asct.facts.cmn.cpumap import KeptPlaces, file_name, holds_for, kept_text
 from asct.facts.cmn.detect import (
@@ -60,7 +60,7 @@ def detect(
     snapshot: Snapshot,
     meshes: Sequence[tuple[Mesh, Pmu | None]],
     progress: Progress,
-    stop: Stop,
+    stop: StopRequest,
     when: str,
 ) -> Detection:
     """Find the CPUs of all meshes and keep what was found on the host. Raises NotMeasured (E462), HostError."""
@@ -135,7 +135,7 @@ class _Session:
     instruments: Instruments
     watched: Sequence[Watch]
     progress: Progress
-    stop: Stop
+    stop: StopRequest
     total: int
     _done: int = 0
     _rows: dict[int, Counted] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor.model import Consented, Disk, Objection
-from asct.engine.guard import CHECKS, UNREADABLE, Said, inspected, plain, read
+from asct.engine.guard import CHECKS, UNREADABLE, GuardReport, inspected, plain, read
 from asct.engine.programs import process_of, texts
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Task
@@ -66,7 +66,7 @@ def _telling(name: str) -> tuple[bool, int, str]:
     return name.rsplit("/", 1)[-1].startswith(_OPAQUE), len(name), name
 
 
-def disks_of(said: Said) -> tuple[Disk, ...]:
+def disks_of(said: GuardReport) -> tuple[Disk, ...]:
     """The devices by name, each with every check that it does not pass."""
     objections: dict[str, list[Objection]] = {}
     for check in said.checks:

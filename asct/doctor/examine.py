@@ -16,7 +16,7 @@ from asct.doctor.asked import asked
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
 from asct.doctor.sampling import take
-from asct.engine.ports import Collaborators
+from asct.engine.services import Services
 from asct.engine.site import owner_of
 from asct.errors import ConnectError, HostLocked, NotMeasured
 from asct.facts import describe
@@ -32,7 +32,7 @@ _TURN_S = 0.2
 
 def examine(
     spec: HostSpec,
-    ports: Collaborators,
+    ports: Services,
     folder: Path,
     plan_folder: Path,
     given_up: Sequence[Destroys] = (),
@@ -66,7 +66,7 @@ def examine(
 
 
 def _with_disks(
-    report: HostReport, host: Host, facts: HostFacts, ports: Collaborators, folder: Path, given_up: Sequence[Destroys]
+    report: HostReport, host: Host, facts: HostFacts, ports: Services, folder: Path, given_up: Sequence[Destroys]
 ) -> HostReport:
     """The report and what the kernel guard sees; without a guard what else was found is still worth telling."""
     try:

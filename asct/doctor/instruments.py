@@ -9,9 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from asct.engine.ports import Collaborators
 from asct.engine.privilege import Rights
 from asct.engine.programs import Programs, process_of, texts
+from asct.engine.services import Services
 from asct.engine.site import owner_of
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Session, Task
@@ -40,7 +40,7 @@ class Ran:
 class Instruments:
     """The kernels of one host. `as_root` says whether they can do what only root can: as root, or through sudo."""
 
-    def __init__(self, host: Host, spec: HostSpec, ports: Collaborators, folder: Path, facts: HostFacts) -> None:
+    def __init__(self, host: Host, spec: HostSpec, ports: Services, folder: Path, facts: HostFacts) -> None:
         self._host = host
         self._ports = ports
         self._folder = folder

@@ -12,8 +12,8 @@ from typing import Final
 from asct.diagnostics.model import Diagnostic
 from asct.doctor.cpuwatch import Detection, Progress, detect
 from asct.doctor.instruments import Instruments, json_lines
-from asct.engine.ports import Collaborators
-from asct.engine.stop import Stop
+from asct.engine.services import Services
+from asct.engine.stop import StopRequest
 from asct.errors import AsctError, HostError, HostLocked, Interrupted, NotMeasured
 from asct.facts.batch import facts_of, glance
 from asct.facts.cmn.detect import KERNEL as WATCH
@@ -50,7 +50,7 @@ class Seen:
     detection: Detection | None = None
 
 
-def look(spec: HostSpec, ports: Collaborators, folder: Path, asked: Asked, progress: Progress, stop: Stop) -> Seen:
+def look(spec: HostSpec, ports: Services, folder: Path, asked: Asked, progress: Progress, stop: StopRequest) -> Seen:
     """The meshes of a host; `folder` takes raw files. `stop` ends it at once: a detection with what is known by then.
 
     Raises HostError when the host cannot be reached, NotMeasured when a detection was asked for and cannot be had,
@@ -76,11 +76,11 @@ class _Look:
 
     host: Host
     spec: HostSpec
-    ports: Collaborators
+    ports: Services
     folder: Path
     asked: Asked
     progress: Progress
-    stop: Stop
+    stop: StopRequest
     instruments: Instruments | None = None
 
     @property

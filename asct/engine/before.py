@@ -9,7 +9,7 @@ from typing import Any
 from asct.engine.point import BoundPoint
 from asct.engine.records import ExportLedger
 from asct.engine.reuse import Reuse
-from asct.engine.shared import Done, Shared
+from asct.engine.shared import MeasuredRepeat, Shared
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
@@ -19,7 +19,7 @@ from asct.sdk.facts import HostFacts
 class Before:
     """The repeats of a job that are there, by (point id, repeat); `whole` are the points that have all of theirs."""
 
-    repeats: Mapping[tuple[str, int], Done]
+    repeats: Mapping[tuple[str, int], MeasuredRepeat]
     whole: frozenset[str]
 
     def has(self, point_id: str, repeat: int) -> bool:
@@ -36,7 +36,7 @@ def done_before(
     ledger: ExportLedger,
 ) -> Before:
     """What is there; results that were taken from other runs go into the `ledger`. Raises StoreError."""
-    done: dict[tuple[str, int], Done] = {}
+    done: dict[tuple[str, int], MeasuredRepeat] = {}
     for point in points:
         for repeat in range(1, job.repeats + 1):
             found = shared.earlier.done.get((job.host, job.id, point.id, repeat))

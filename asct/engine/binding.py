@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.point import BoundPoint
-from asct.engine.ports import Collaborators
 from asct.engine.preflight import unfit
 from asct.engine.records import swept_values
+from asct.engine.services import Services
 from asct.errors import NotMeasured
 from asct.planner.model import Deferred, Job, Point
 from asct.sdk.benchmark import Benchmark
@@ -33,7 +33,7 @@ def _waits(value: Any) -> bool:
 
 
 def bind_points(
-    job: Job, benchmark: Benchmark[Any], ports: Collaborators, values: Mapping[str, Scalar], facts: HostFacts
+    job: Job, benchmark: Benchmark[Any], ports: Services, values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
     """All points, and the needs of those that this host has room for (E422, E427 are kept with the others).
 
@@ -62,7 +62,7 @@ def bind_points(
     return points, needs
 
 
-def _bound(point: Point, ports: Collaborators, values: Mapping[str, Scalar]) -> Mapping[str, Any]:
+def _bound(point: Point, ports: Services, values: Mapping[str, Scalar]) -> Mapping[str, Any]:
     if not any(_waits(value) for value in point.settings.values()):
         return point.settings
     return ports.bind(point.settings, values)

@@ -167,7 +167,7 @@ class RunEnded(Event):
 Listener = Callable[[Event], None]
 
 
-class Bus:
+class EventBus:
     """Thread-safe: two hosts never interleave inside one listener, and all listeners see the same order."""
 
     def __init__(self, writer: RunWriter, listeners: Iterable[Listener]) -> None:

@@ -20,7 +20,7 @@ _TAIL_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class StepRun:
     """A step that was run: where its files lie (relative to the run's folder) and the literal command."""
 
     output: Output
@@ -36,7 +36,7 @@ class Ran:
         return self.output.step.program.name
 
 
-def failure_of(ran: Ran) -> Diagnostic | None:
+def failure_of(ran: StepRun) -> Diagnostic | None:
     """The diagnostic of a step that did not do its work; None for one that did."""
     if ran.timed_out_s is not None:
         return _late(ran, ran.timed_out_s)
@@ -54,7 +54,7 @@ def failure_of(ran: Ran) -> Diagnostic | None:
     return None
 
 
-def _killed(ran: Ran, number: int) -> Diagnostic:
+def _killed(ran: StepRun, number: int) -> Diagnostic:
     name = signal_name(number)
     hints = {
         "SIGKILL": "the kernel may have run out of memory: look at `dmesg` on the host, or lower the sizes",
@@ -64,7 +64,7 @@ def _killed(ran: Ran, number: int) -> Diagnostic:
     return _diagnostic("E602", ran, f"{_place(ran)} was killed by {name}", hint)
 
 
-def _kernel(ran: Ran, status: int) -> Diagnostic | None:
+def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
     place = _place(ran)
     if ran.output.step.program == Kernel(GUARD) and (refused := _refused(ran)) is not None:
         return refused
@@ -82,13 +82,13 @@ def _kernel(ran: Ran, status: int) -> Diagnostic | None:
     return _unended(ran)
 
 
-def _refused(ran: Ran) -> Diagnostic | None:
+def _refused(ran: StepRun) -> Diagnostic | None:
     """The check of guard that kept the program from being started; None when it is not the reason."""
     found = refusal(ran.host, ran.output.stdout)
     return _diagnostic(found.code, ran, found.message, found.hint) if found is not None else None
 
 
-def _unended(ran: Ran) -> Diagnostic | None:
+def _unended(ran: StepRun) -> Diagnostic | None:
     end = _end_line(ran.output.stdout)
     if end is None:
         hint = "the output kept may be incomplete and is not used; measure it again with `asct resume`"
@@ -99,7 +99,7 @@ def _unended(ran: Ran) -> Diagnostic | None:
     return None
 
 
-def _late(ran: Ran, limit_s: float) -> Diagnostic:
+def _late(ran: StepRun, limit_s: float) -> Diagnostic:
     """The limit is the step's own, which has room for all that it should do, or what is left of the point's."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "raise `timeout` in the plan, or shorten the measurement"
@@ -128,18 +128,18 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _place(ran: Ran) -> str:
+def _place(ran: StepRun) -> str:
     step = ran.output.step.name
     return ran.program if step == ran.program else f"{ran.program} ({step})"
 
 
-def _said(ran: Ran) -> str:
+def _said(ran: StepRun) -> str:
     """The last line it wrote, as the cause."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
 
-def _diagnostic(code: str, ran: Ran, message: str, hint: str) -> Diagnostic:
+def _diagnostic(code: str, ran: StepRun, message: str, hint: str) -> Diagnostic:
     lines = tail(ran.output)
     notes = [f"  {line}" for line in lines]
     if lines:

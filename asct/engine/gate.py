@@ -15,8 +15,8 @@ from typing import Any, Final, Literal
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import now
-from asct.engine.guard import REFUSED_STATUS, VOLUME, Inspected, inspected
-from asct.engine.preflight import Demand
+from asct.engine.guard import REFUSED_STATUS, VOLUME, Inspection, inspected
+from asct.engine.preflight import JobNeeds
 from asct.engine.shared import Shared
 from asct.instruments.nvme import health_of
 from asct.planner.model import Job
@@ -33,7 +33,7 @@ _WRITE_BYTES: Final = 3
 """Place of the written bytes among the counters of a device in a sample of guard."""
 
 
-class HostGate:
+class DriveGuard:
     """One host of a run, over all of its jobs."""
 
     def __init__(self, shared: Shared, host: str) -> None:
@@ -57,7 +57,7 @@ class HostGate:
         """Paths that a program of this run was let to write to."""
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
-    def job(self, job: Job) -> JobGate:
+    def job(self, job: Job) -> JobGuard:
         """The gate of one job, with what an earlier part of the run noted."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
@@ -68,13 +68,13 @@ class HostGate:
                 max_written_bytes=self.limit,
                 consents=[AuditConsent(**asdict(item)) for item in self.consents.values()],
             )
-        return JobGate(self, job, self._audits[job.id])
+        return JobGuard(self, job, self._audits[job.id])
 
 
-class JobGate:
+class JobGuard:
     """One job: its targets, its audit."""
 
-    def __init__(self, gate: HostGate, job: Job, audit: Audit) -> None:
+    def __init__(self, gate: DriveGuard, job: Job, audit: Audit) -> None:
         self._gate = gate
         self._job = job
         self._audit = audit
@@ -99,7 +99,7 @@ class JobGate:
             for path, consent in found
         ]
 
-    def expect(self, demand: Demand) -> None:
+    def expect(self, demand: JobNeeds) -> None:
         """Note what the job is about to write, by the estimate of its benchmark."""
         times = self._job.repeats + self._job.warmup
         for path in demand.written:
@@ -107,7 +107,7 @@ class JobGate:
 
     # ---- what was found ----
 
-    def note(self, occasion: Occasion, found: Inspected, raw: str = "") -> None:
+    def note(self, occasion: Occasion, found: Inspection, raw: str = "") -> None:
         """Keep one inspection, whatever came out; `raw` is the folder of its words."""
         for device in found.devices:
             target, size = self._targets.get(device.path), device.scalar("bytes")

@@ -23,7 +23,7 @@ REQUIRED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspection:
     """What was found, as it was said, and every reason not to go on."""
 
     devices: tuple[Device, ...] = ()
@@ -32,7 +32,7 @@ class Inspected:
 
 
 @dataclass(slots=True)
-class Said:
+class GuardReport:
     """The lines of guard that matter here. `error` is that of the last one, None while there is no last one."""
 
     devices: list[Device] = field(default_factory=list)
@@ -41,13 +41,13 @@ class Said:
     ended: bool = False
 
 
-def inspected(host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = "") -> Inspected:
+def inspected(host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = "") -> Inspection:
     """The outcome of guard over `targets`. Anything but a whole stream in which each written target passed every check
     is a refusal; all of them are told, not just the first."""
     try:
         said = read(stdout)
     except ValueError as error:
-        return Inspected(refusals=(unchecked(host, f"{error}{_last(stderr)}"),))
+        return Inspection(refusals=(unchecked(host, f"{error}{_last(stderr)}"),))
     refusals = [
         refused_check(host, check) for check in said.checks if check.ok is not True and _written(check, targets)
     ]
@@ -55,7 +55,7 @@ def inspected(host: str, targets: Sequence[Target], status: int | None, stdout: 
         refusals.append(found)
     if not refusals:
         refusals += [unchecked(host, why) for why in _gaps(said, targets, status, stderr)]
-    return Inspected(tuple(said.devices), tuple(said.checks), tuple(refusals))
+    return Inspection(tuple(said.devices), tuple(said.checks), tuple(refusals))
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
@@ -66,7 +66,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
         return None
 
 
-def _refusal(host: str, said: Said) -> Diagnostic | None:
+def _refusal(host: str, said: GuardReport) -> Diagnostic | None:
     """Its last line names the check ("refused: mounted: ..."), the line of the check its target."""
     found = _REFUSAL.fullmatch(said.error or "")
     if found is None:
@@ -79,7 +79,7 @@ def _written(check: Check, targets: Sequence[Target]) -> bool:
     return any(target.path == check.path and target.access == "write" for target in targets)
 
 
-def _gaps(said: Said, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
+def _gaps(said: GuardReport, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
     """What is missing from a stream without a failed check."""
     if status is None:
         return ["the checks did not end in time"]
@@ -95,9 +95,9 @@ def _gaps(said: Said, targets: Sequence[Target], status: int | None, stderr: str
     return gaps
 
 
-def read(stdout: str) -> Said:
+def read(stdout: str) -> GuardReport:
     """The lines of guard before any program runs below it. Raises ValueError for what it does not write."""
-    said = Said()
+    said = GuardReport()
     for number, line in enumerate(stdout.split("\n"), start=1):
         if not line.strip():
             continue
@@ -122,7 +122,7 @@ def _last(stderr: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class FailedCheckText:
     """What a failed check is called and what may be done about it."""
 
     code: str
@@ -130,43 +130,47 @@ class Named:
 
 
 _UNMOUNT: Final = "unmount it, if it is the drive that is meant to be destroyed"
-CHECKS: Final[dict[str, Named]] = {
-    "identity": Named(
+CHECKS: Final[dict[str, FailedCheckText]] = {
+    "identity": FailedCheckText(
         "E440",
         "`asct doctor` lists the devices of the host as they are named in a plan; a file is measured if it is there "
         "already, and without `file_names` asct makes its own",
     ),
-    "kind": Named("E440", "name a whole disk, a partition or a regular file"),
-    "serial": Named("E440", "compare the serial in `safety.destroys` with the one that `asct doctor` shows"),
-    "size": Named("E440", "see whether a medium is in the drive, and whether it answers"),
-    "read-only": Named("E441", "take its write protection away (`blockdev --setrw`, a switch), or take another"),
-    "removable": Named("E441", "take a drive that is built in, or measure a file on this one"),
-    "mounted": Named("E442", _UNMOUNT),
-    "system": Named("E442", "take another drive: this one carries the system, asct or the work folder"),
-    "swap": Named("E442", "switch the swap off (`swapoff`), if its drive is meant to be destroyed"),
-    "holders": Named("E442", "take apart what is built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)"),
-    "raid": Named("E442", "stop the array (`mdadm --stop`) and take the member out of it"),
-    "open-elsewhere": Named("E442", "end the program that holds it open"),
-    "exclusive": Named("E442", "end what uses it, or run under an account that may open it"),
-    "multipath": Named(
+    "kind": FailedCheckText("E440", "name a whole disk, a partition or a regular file"),
+    "serial": FailedCheckText("E440", "compare the serial in `safety.destroys` with the one that `asct doctor` shows"),
+    "size": FailedCheckText("E440", "see whether a medium is in the drive, and whether it answers"),
+    "read-only": FailedCheckText(
+        "E441", "take its write protection away (`blockdev --setrw`, a switch), or take another"
+    ),
+    "removable": FailedCheckText("E441", "take a drive that is built in, or measure a file on this one"),
+    "mounted": FailedCheckText("E442", _UNMOUNT),
+    "system": FailedCheckText("E442", "take another drive: this one carries the system, asct or the work folder"),
+    "swap": FailedCheckText("E442", "switch the swap off (`swapoff`), if its drive is meant to be destroyed"),
+    "holders": FailedCheckText(
+        "E442", "take apart what is built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)"
+    ),
+    "raid": FailedCheckText("E442", "stop the array (`mdadm --stop`) and take the member out of it"),
+    "open-elsewhere": FailedCheckText("E442", "end the program that holds it open"),
+    "exclusive": FailedCheckText("E442", "end what uses it, or run under an account that may open it"),
+    "multipath": FailedCheckText(
         "E442", "leave one way to its content: take it out of the multipath map, detach the second loop device"
     ),
-    "reserved": Named("E442", "release the reservation on the host that holds it"),
-    "signature": Named(
+    "reserved": FailedCheckText("E442", "release the reservation on the host that holds it"),
+    "signature": FailedCheckText(
         "E443", "if its content may go: `overwrite: true` beside it in `safety.destroys`, or `wipefs -a`"
     ),
-    "data": Named("E443", "if its content may go: `overwrite: true` beside it in `safety.destroys`"),
-    "namespaces": Named(
+    "data": FailedCheckText("E443", "if its content may go: `overwrite: true` beside it in `safety.destroys`"),
+    "namespaces": FailedCheckText(
         "E441", "a purge would wipe its other namespaces too: delete these first, or leave the purge out"
     ),
 }
 """By the names that the kernel guard gives its checks."""
 
-UNREADABLE: Final = Named(
+UNREADABLE: Final = FailedCheckText(
     "E444", "run as root, or give the account the right to read it; what is not known is not safe"
 )
-UNCHECKED: Final = Named("E445", "see what the checks wrote; without them nothing is written to a device")
-VOLUME: Final = Named(
+UNCHECKED: Final = FailedCheckText("E445", "see what the checks wrote; without them nothing is written to a device")
+VOLUME: Final = FailedCheckText(
     "E446", "write less (fewer or shorter points), or raise `safety.max_written` and apply the plan anew"
 )
 REFUSED: Final = frozenset({"E430", "E431", "E440", "E441", "E442", "E443", "E444", "E445", "E446"})

@@ -15,12 +15,12 @@ from asct.engine.binding import bind_points, deferred, needed_values, total_seco
 from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.guard import is_refusal
 from asct.engine.point import BoundPoint, Outcome, PointRunner
-from asct.engine.preflight import Demand, Finding
+from asct.engine.preflight import JobNeeds, PreflightProblem
 from asct.engine.records import ExportLedger
-from asct.engine.reuse_key import Surroundings, keyed
-from asct.engine.shared import Done, Shared
+from asct.engine.reuse_key import ReuseInputs, keyed
+from asct.engine.shared import MeasuredRepeat, Shared
 from asct.engine.site import Site
-from asct.engine.steplog import Trail
+from asct.engine.steplog import StepOutputs
 from asct.engine.stepping import Stepper
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobBrief, Task
@@ -41,7 +41,7 @@ class JobState:
     job: Job
     benchmark: Benchmark[Any]
     points: list[BoundPoint] | None = None
-    demand: Demand = field(default_factory=Demand)
+    demand: JobNeeds = field(default_factory=JobNeeds)
     note: str = ""
     refused: bool = False
     counts: Counter[str] = field(default_factory=Counter)
@@ -53,7 +53,7 @@ class JobState:
     exports: dict[str, Scalar] | None = None
     """Results for other jobs; None while nothing was measured."""
 
-    def take_in(self, done: Done) -> None:
+    def take_in(self, done: MeasuredRepeat) -> None:
         """Count a repeat that is not measured again."""
         self.counts[done.status] += 1
         self.take_host(done.telemetry)
@@ -139,18 +139,18 @@ class JobRunner:
             values = self._needs
             state.points, needs = bind_points(self._job, state.benchmark, self._shared.ports, values, self._site.facts)
         except NotMeasured as error:
-            self._give_up([Finding(item) for item in error.diagnostics])
+            self._give_up([PreflightProblem(item) for item in error.diagnostics])
             return
         unfit = {point.unfit.message: point.unfit for point in state.points if point.unfit is not None}
         if not needs:
-            self._give_up([Finding(item) for item in unfit.values()])
+            self._give_up([PreflightProblem(item) for item in unfit.values()])
             return
         for item in unfit.values():
             self._shared.bus.notice(self._job.host, item)
-        state.demand = Demand.of(needs)
+        state.demand = JobNeeds.of(needs)
         self._give_up(self._site.assess(state.demand, self._gate))
 
-    def _give_up(self, findings: list[Finding]) -> None:
+    def _give_up(self, findings: list[PreflightProblem]) -> None:
         """Note why the job cannot run; does nothing without findings."""
         for finding in findings:
             self._shared.bus.notice(self._job.host, finding.diagnostic)
@@ -204,7 +204,7 @@ class JobRunner:
         try:
             self._needs = needed_values(self._job, exports)
         except NotMeasured as error:
-            self._give_up([Finding(item) for item in error.diagnostics])
+            self._give_up([PreflightProblem(item) for item in error.diagnostics])
             return False
         if state.points is None:
             self._bind()
@@ -243,7 +243,7 @@ class JobRunner:
     def _keyed(self, points: Sequence[BoundPoint]) -> list[BoundPoint]:
         """The points with what their results depend on. Raises HostLost."""
         spec = self._shared.resolved.hosts[self._job.host]
-        around = Surroundings(self._site.connection, spec, self._site.ready, self._needs)
+        around = ReuseInputs(self._site.connection, spec, self._site.ready, self._needs)
         return keyed(self._job, self._state.benchmark, points, around)
 
     def _end(self) -> None:
@@ -288,7 +288,7 @@ class JobRunner:
             self._site.connection.ahead(tasks)
 
     def _prepared(self, points: list[BoundPoint], context: Context, stepper: Stepper) -> bool:
-        trail = Trail()
+        trail = StepOutputs()
         steps = self._state.benchmark.prepare([point.params for point in points if point.unfit is None], context)
         if not steps:
             return True
@@ -302,7 +302,7 @@ class JobRunner:
             trail.failure = error.diagnostics[0]
             done = False
         if not done and not self._shared.stop.at_once:
-            self._give_up([Finding(_unprepared(self._job, trail.failure), refused=is_refusal(trail.failure))])
+            self._give_up([PreflightProblem(_unprepared(self._job, trail.failure), refused=is_refusal(trail.failure))])
         return done and not self._shared.stop.requested
 
     # ---- one repeat ----

@@ -12,11 +12,11 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import DriveRates, PointStatus, StepStarted, now
 from asct.engine.failures import lost, started_over, unbound, unplaced, unreadable
 from asct.engine.guard import RateFeed, Rates
-from asct.engine.records import ContractBreach, Origin, Swept, records_of
+from asct.engine.records import ContractBreach, RecordOrigin, Swept, records_of
 from asct.engine.shared import Shared
-from asct.engine.steplog import StepLog, StepsChangedError, Trail
+from asct.engine.steplog import StepNotes, StepOutputs, StepsChangedError
 from asct.engine.stepping import Stepper
-from asct.engine.telemetry.summary import account
+from asct.engine.telemetry.summary import summarize
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Task
 from asct.planner.model import Job
@@ -92,8 +92,8 @@ class _Attempt:
     repeat: int
     number: int
     folder: Path
-    log: StepLog | None = None
-    trail: Trail = field(default_factory=Trail)
+    log: StepNotes | None = None
+    trail: StepOutputs = field(default_factory=StepOutputs)
 
 
 class PointRunner:
@@ -104,7 +104,7 @@ class PointRunner:
         self._job = job
         self._benchmark = benchmark
         self._facts = facts
-        self._origin = Origin.of(shared.run, shared.resolved.name, job, benchmark)
+        self._origin = RecordOrigin.of(shared.run, shared.resolved.name, job, benchmark)
         self._layout: RunLayout = shared.writer.layout
 
     def measure(self, stepper: Stepper, point: BoundPoint, repeat: int, context: Context, attempt: int) -> Outcome:
@@ -115,7 +115,7 @@ class PointRunner:
             outcome = self._failed("failed", point.unfit)
         else:
             outcome = self._measured(stepper, one, context)
-        outcome.telemetry = account(one.trail.readings) if one.trail.readings else None
+        outcome.telemetry = summarize(one.trail.readings) if one.trail.readings else None
         records: list[Record] = []
         if outcome.status == "ok":
             records = self._evaluate(one, outcome)
@@ -151,7 +151,7 @@ class PointRunner:
         one = _Attempt(point, repeat, attempt, folder)
         if point.unfit is None and self._benchmark.continues(point.params):
             identity = [self._shared.resolved.hash, self._job.key, point.id, str(repeat), *self._versions(point)]
-            one.log = StepLog(self._shared.writer, folder, identity, context.work)
+            one.log = StepNotes(self._shared.writer, folder, identity, context.work)
         if one.log is not None and one.log.found:
             one.log.begin()
         else:
@@ -173,12 +173,12 @@ class PointRunner:
             finding = started_over(self._job.host, self._job.id, one.point.id, str(change))
             self._shared.bus.notice(self._job.host, finding)
             self._shared.writer.repeat_folder(one.folder, one.number)
-            one.trail = Trail()
+            one.trail = StepOutputs()
             if one.log is not None:
                 one.log.drop()
             return self._run(stepper, one, context)
 
-    def _leave(self, log: StepLog, outcome: Outcome) -> None:
+    def _leave(self, log: StepNotes, outcome: Outcome) -> None:
         """A repeat whose steps are all done, but whose values do not count, begins with its first step next time."""
         outcome.elapsed_s = round(outcome.elapsed_s + log.before_s, 6)
         outcome.advanced = log.finished > 0

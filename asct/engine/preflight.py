@@ -26,7 +26,7 @@ RESERVE_BYTES = 512 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PreflightProblem:
     """A diagnostic; `refused` for those that protect data (exit code 4)."""
 
     diagnostic: Diagnostic
@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Demand:
+class JobNeeds:
     """The needs of the points of a job taken together: what must be there for any of them."""
 
     kernels: dict[str, None] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Demand:
         return tuple(dict.fromkeys((*self.writes, *self.purges)))
 
     @classmethod
-    def of(cls, needs: Iterable[Needs]) -> Demand:
+    def of(cls, needs: Iterable[Needs]) -> JobNeeds:
         """Largest version of each tool, every scratch file and target."""
         demand = cls()
         for one in needs:
@@ -87,11 +87,11 @@ def version_key(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
-def check(demand: Demand, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Finding]:
+def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[PreflightProblem]:
     """Everything of `demand` that `facts` say the host lacks. `found` maps tools the facts do not list to a path."""
     findings = [_tool(name, version, facts, found, host) for name, version in demand.tools.items()]
     findings.append(_scratch(demand, facts, host))
-    return [Finding(item) for item in findings if item is not None]
+    return [PreflightProblem(item) for item in findings if item is not None]
 
 
 def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], host: str) -> Diagnostic | None:
@@ -129,7 +129,7 @@ def _memory(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
     return Diagnostic("E422", message, hint="lower its size, or free memory on the host")
 
 
-def _scratch(demand: Demand, facts: HostFacts, host: str) -> Diagnostic | None:
+def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None:
     wanted, free = sum(demand.scratch.values()), facts.work_free_bytes
     if free is None or not wanted or wanted + RESERVE_BYTES <= free:
         return None
@@ -179,13 +179,13 @@ def look(host: Host, paths: Collection[str]) -> dict[str, Kind]:
 
 
 def check_targets(
-    demand: Demand,
+    demand: JobNeeds,
     kinds: Mapping[str, Kind],
     made: Collection[str],
     consented: Collection[str],
     host: str,
     known: Collection[str] = (),
-) -> list[Finding]:
+) -> list[PreflightProblem]:
     """What forbids to touch the named paths, by what they are. `made` are files that this run itself made on the host,
     `consented` devices that the plan gives up: whether these may be written is found out by the kernel guard. `known`
     are names of devices that the host has, for suggestions."""
@@ -201,33 +201,37 @@ def check_targets(
     return findings
 
 
-def _written(path: str, kind: Kind, careful: bool, host: str) -> Finding | None:
+def _written(path: str, kind: Kind, careful: bool, host: str) -> PreflightProblem | None:
     if kind == "file" and careful:
         hint = "put `overwrite: true` into the benchmark's config if its content may go, or leave `file_names` out"
         message = f"host {host}: {path} exists and would be overwritten"
-        return Finding(Diagnostic("E430", message, hint=hint), refused=True)
+        return PreflightProblem(Diagnostic("E430", message, hint=hint), refused=True)
     if kind == "device":
         message = f"host {host}: {path} is a block device, and the plan does not give it up by this name"
         hint = "name its /dev/disk/by-id path in `file_names` and, with its serial, under `safety.destroys`"
-        return Finding(Diagnostic("E431", message, hint=hint), refused=True)
+        return PreflightProblem(Diagnostic("E431", message, hint=hint), refused=True)
     if kind in ("folder", "other"):
         what = "a folder" if kind == "folder" else "neither a regular file nor a block device"
         message = f"host {host}: {path} is {what}; it is not written to"
         hint = "name a regular file, or leave `file_names` out for a temporary file"
-        return Finding(Diagnostic("E431", message, hint=hint), refused=True)
+        return PreflightProblem(Diagnostic("E431", message, hint=hint), refused=True)
     return None
 
 
-def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[str]) -> Finding | None:
+def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[str]) -> PreflightProblem | None:
     if kind in ("absent", "homeless") and is_device_path(path):
         message = f"host {host}: there is no device {path}"
-        return Finding(Diagnostic("E424", message, hint=_missing_device(path, known)))
+        return PreflightProblem(Diagnostic("E424", message, hint=_missing_device(path, known)))
     if kind == "homeless":
         message = f"host {host}: the folder of {path} does not exist"
-        return Finding(Diagnostic("E425", message, hint="make the folder on the host, or correct `file_names`"))
+        return PreflightProblem(
+            Diagnostic("E425", message, hint="make the folder on the host, or correct `file_names`")
+        )
     if kind == "absent" and not written:
         message = f"host {host}: {path} does not exist"
-        return Finding(Diagnostic("E424", message, hint="correct `file_names`, or leave it out for a temporary file"))
+        return PreflightProblem(
+            Diagnostic("E424", message, hint="correct `file_names`, or leave it out for a temporary file")
+        )
     return None
 
 
@@ -267,7 +271,7 @@ _MOST: Final = 4
 _LINKS: Final = 'for path do readlink -f -- "$path" || echo; done'
 
 
-def wanted(host: Host, demands: Iterable[Demand]) -> Wanted:
+def wanted(host: Host, demands: Iterable[JobNeeds]) -> Wanted:
     """What jobs with these demands open and use on an open host. Raises HostLost."""
     paths: dict[str, None] = {}
     tools: dict[str, None] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asct.engine.ports import Built
+from asct.engine.services import Built
 from asct.hosts.base import Process
 from asct.sdk.facts import HostFacts
 from asct.sdk.step import Companion, Kernel, Program, Step

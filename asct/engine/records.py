@@ -21,7 +21,7 @@ class ContractBreach(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """What all records of a job share."""
 
     run: str
@@ -30,7 +30,7 @@ class Origin:
     metrics: Mapping[str, Metric]
 
     @classmethod
-    def of(cls, run: str, plan: str, job: Job, benchmark: Benchmark[Any]) -> Origin:
+    def of(cls, run: str, plan: str, job: Job, benchmark: Benchmark[Any]) -> RecordOrigin:
         """The origin of `job`'s records."""
         return cls(run, plan, job, {metric.name: metric for metric in benchmark.metrics})
 
@@ -49,7 +49,7 @@ def _plain(value: Any) -> Scalar | list[Scalar] | None:
 
 
 def records_of(
-    origin: Origin, point_id: str, swept: Swept, repeat: int, measurements: Sequence[Measurement], raw: str
+    origin: RecordOrigin, point_id: str, swept: Swept, repeat: int, measurements: Sequence[Measurement], raw: str
 ) -> list[Record]:
     """One record per measurement; raises ContractBreach for an undeclared metric or a value that is no number."""
     job = origin.job

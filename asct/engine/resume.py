@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.ports import Collaborators
 from asct.engine.records import ExportLedger, measurements_of
-from asct.engine.shared import Done, Earlier
+from asct.engine.services import Services
+from asct.engine.shared import EarlierResults, MeasuredRepeat
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Record, Scalar
@@ -36,11 +36,11 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
     ]
 
 
-def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Done]:
+def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, MeasuredRepeat]:
     """The repeats of `resolved` that the run has."""
     told = stored.ends()
     recorded = Counter(map(_key, stored.records()))
-    found: dict[RepeatKey, Done] = {}
+    found: dict[RepeatKey, MeasuredRepeat] = {}
     for job in resolved.jobs:
         accepted = _DONE[:1] if job.strict else _DONE
         for point in job.points:
@@ -50,7 +50,7 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Done]
                     continue
                 status = _status(stored, key)
                 if status is not None and status.status == told[key] and status.has_all(recorded[key]):
-                    found[key] = Done(status.status, status.started_at, status.reused_from, status.telemetry)
+                    found[key] = MeasuredRepeat(status.status, status.started_at, status.reused_from, status.telemetry)
     return found
 
 
@@ -76,7 +76,7 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
         raise StoreError(Diagnostic("E507", message, hint=hint))
 
 
-def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Collaborators) -> tuple[RunWriter, Earlier]:
+def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Services) -> tuple[RunWriter, EarlierResults]:
     """The run's writer with what is measured already; raises StoreError when `resolved` is not the plan of the run."""
     stored = read_run(layout.root)
     check_plan(resolved, stored)
@@ -88,7 +88,7 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Collaborators) -> t
     fresh = stored.run.model_copy(update={"status": "running", "exit_code": None, "ended_at": None, "verdicts": []})
     writer.run = fresh
     told, folders = _told(stored)
-    return writer, Earlier(done, exports, told, folders)
+    return writer, EarlierResults(done, exports, told, folders)
 
 
 def _told(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
@@ -107,7 +107,7 @@ def _told(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 
 
 def _exports(
-    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, Done], ports: Collaborators
+    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, MeasuredRepeat], ports: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
     """Results of jobs that others need, from the records that stay."""
     by_repeat: dict[RepeatKey, list[Record]] = {}

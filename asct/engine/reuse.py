@@ -16,7 +16,7 @@ from asct.engine.events import PointEnded, PointStarted, now
 from asct.engine.point import BoundPoint
 from asct.engine.records import measurements_of
 from asct.engine.reuse_key import changes, repeatable
-from asct.engine.shared import Done, Shared
+from asct.engine.shared import MeasuredRepeat, Shared
 from asct.errors import StoreError
 from asct.planner.costs import known_settings
 from asct.planner.model import Job, Point, ResolvedPlan
@@ -42,12 +42,12 @@ def wanted(job: Job, point_id: str) -> Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ReusedRepeat:
     """A repeat that was taken, and its results for jobs that need them."""
 
     point_id: str
     repeat: int
-    done: Done
+    done: MeasuredRepeat
     exported: Mapping[str, Scalar]
 
 
@@ -63,7 +63,7 @@ class Reuse:
     others: dict[str, list[EarlierPoint]] = field(default_factory=dict)
     """By run: points that it measured under other conditions."""
 
-    def take(self, points: Iterable[BoundPoint]) -> Iterator[Taken]:
+    def take(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
         """Each repeat of each point that an earlier run has; then tells of those that it has under other conditions."""
         for point in points:
             if point.reuse_key and not self.shared.stop.requested:
@@ -71,7 +71,7 @@ class Reuse:
         for found in self.others.values():
             self.shared.bus.notice(self.job.host, self._changed(found))
 
-    def _point(self, point: BoundPoint) -> list[Taken]:
+    def _point(self, point: BoundPoint) -> list[ReusedRepeat]:
         other: EarlierPoint | None = None
         for found in self.runs.of(wanted(self.job, point.id)):
             if any(status.reuse_key != point.reuse_key for status in found.statuses):
@@ -97,7 +97,7 @@ class Reuse:
             return []
         return whole
 
-    def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> Taken:
+    def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> ReusedRepeat:
         """One repeat as one of this run, with the events of its end: a resume then finds it like any other."""
         writer, job, status = self.shared.writer, self.job, earlier.status
         source = status.reused_from or run
@@ -109,8 +109,11 @@ class Reuse:
         self.shared.bus.emit(PointStarted(*place, point.label, point.estimated_s))
         self.shared.bus.emit(PointEnded(*place, status.status, 0.0, f"measured before, {source}"))
         exported = self.benchmark.export(measurements_of(records))
-        return Taken(
-            point.id, status.repeat, Done(status.status, status.started_at, source, status.telemetry), exported
+        return ReusedRepeat(
+            point.id,
+            status.repeat,
+            MeasuredRepeat(status.status, status.started_at, source, status.telemetry),
+            exported,
         )
 
     def _record(self, record: Record, raw: str) -> Record:

@@ -72,7 +72,7 @@ def changes(before: HostFacts, after: HostFacts) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ReuseInputs:
     """What the points of one job meet on their host. `needs` are the results of other jobs that they read."""
 
     host: Host
@@ -81,7 +81,7 @@ class Surroundings:
     needs: Mapping[str, Scalar]
 
 
-def keyed(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], around: Surroundings) -> list[BoundPoint]:
+def keyed(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], around: ReuseInputs) -> list[BoundPoint]:
     """The points with their keys; one that cannot be taken again, or not be measured at all, has none.
 
     Raises HostLost.
@@ -111,7 +111,7 @@ def _opened(needs: Needs, host: Host) -> list[str]:
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
-def _used(needs: Needs, around: Surroundings, opened: Mapping[str, str]) -> list[Any]:
+def _used(needs: Needs, around: ReuseInputs, opened: Mapping[str, str]) -> list[Any]:
     programs = around.programs
     kernels = {name: _build(name, programs) for name in needs.kernels}
     tools = {name: _tool(name, programs) for name in (*dict(needs.tools), *needs.optional_tools)}

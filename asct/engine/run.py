@@ -22,14 +22,14 @@ from typing import Any, Literal
 import asct
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import nearest
-from asct.engine.events import Bus, Listener, RunEnded, RunStarted, now
+from asct.engine.events import EventBus, Listener, RunEnded, RunStarted, now
 from asct.engine.host_session import HostSession
 from asct.engine.job import estimate
 from asct.engine.options import RunOptions
-from asct.engine.ports import Collaborators, default_collaborators
 from asct.engine.provenance import git_commit
-from asct.engine.shared import Earlier, Shared
-from asct.engine.stop import Stop, signals
+from asct.engine.services import Services, default_services
+from asct.engine.shared import EarlierResults, Shared
+from asct.engine.stop import StopRequest, signals
 from asct.errors import StoreError, UsageError
 from asct.planner.model import Job, ResolvedPlan
 from asct.store.earlier import EarlierRuns
@@ -52,7 +52,7 @@ class RunOutcome:
 
     layout: RunLayout
     writer: RunWriter
-    bus: Bus
+    bus: EventBus
     resolved: ResolvedPlan
     signal: int | None
     started: float
@@ -67,7 +67,7 @@ class RunOutcome:
 def apply(
     resolved: ResolvedPlan,
     options: RunOptions,
-    collaborators: Collaborators | None = None,
+    collaborators: Services | None = None,
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
 ) -> RunOutcome:
@@ -76,13 +76,13 @@ def apply(
     What fails on the way is in the outcome. Raises StoreError when the results folder cannot be made (nothing was
     touched then), SafetyError when another process writes into it, UsageError when `options` select nothing.
     """
-    ports = collaborators or default_collaborators()
+    ports = collaborators or default_services()
     jobs = selected_jobs(resolved, options)
     started = time.monotonic()
     writer, earlier = _open_writer(resolved, options, ports, resume)
     try:
-        bus = Bus(writer, listeners)
-        shared = Shared(resolved, options, ports, writer, bus, Stop(), earlier, _reuse(options, writer))
+        bus = EventBus(writer, listeners)
+        shared = Shared(resolved, options, ports, writer, bus, StopRequest(), earlier, _reuse(options, writer))
         for note in writer.notes:
             bus.notice(None, note)
         with signals(shared.stop):
@@ -159,8 +159,8 @@ def _known(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _open_writer(
-    resolved: ResolvedPlan, options: RunOptions, ports: Collaborators, resume: RunLayout | None
-) -> tuple[RunWriter, Earlier]:
+    resolved: ResolvedPlan, options: RunOptions, ports: Services, resume: RunLayout | None
+) -> tuple[RunWriter, EarlierResults]:
     if resume is not None:
         from asct.engine.resume import reopen
 
@@ -180,7 +180,9 @@ def _open_writer(
         started_at=begun.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         command=list(options.command),
     )
-    return RunWriter.create(options.results, head, resolved.text, ports.freeze(resolved), options.folder), Earlier()
+    return RunWriter.create(
+        options.results, head, resolved.text, ports.freeze(resolved), options.folder
+    ), EarlierResults()
 
 
 def _reuse(options: RunOptions, writer: RunWriter) -> EarlierRuns | None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asct.engine.events import Bus
+from asct.engine.events import EventBus
 from asct.engine.options import RunOptions
-from asct.engine.ports import Collaborators
-from asct.engine.stop import Stop
+from asct.engine.services import Services
+from asct.engine.stop import StopRequest
 from asct.planner.model import ResolvedPlan
 from asct.sdk.record import Scalar
 from asct.store.earlier import EarlierRuns
@@ -19,7 +19,7 @@ from asct.store.writer import RunWriter
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class MeasuredRepeat:
     """A repeat that is not measured again. `source` is `<plan>/<run id>` of the earlier run that it was taken from;
     empty for one that an earlier part of this run measured."""
 
@@ -30,10 +30,10 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierResults:
     """What an earlier part of a resumed run has: repeats, and results for jobs that need them."""
 
-    done: Mapping[RepeatKey, Done] = field(default_factory=dict)
+    done: Mapping[RepeatKey, MeasuredRepeat] = field(default_factory=dict)
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
     """(host, job id) to its results by path."""
     told: Mapping[RepeatKey, int] = field(default_factory=dict)
@@ -48,11 +48,11 @@ class Shared:
 
     resolved: ResolvedPlan
     options: RunOptions
-    ports: Collaborators
+    ports: Services
     writer: RunWriter
-    bus: Bus
-    stop: Stop
-    earlier: Earlier = field(default_factory=Earlier)
+    bus: EventBus
+    stop: StopRequest
+    earlier: EarlierResults = field(default_factory=EarlierResults)
     reuse: EarlierRuns | None = None
     """Where points are looked up before they are measured (`--reuse`)."""
 

@@ -12,12 +12,12 @@ from functools import partial
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import HostReady, KernelBuilt
-from asct.engine.gate import HostGate, JobGate, Occasion
-from asct.engine.guard import Inspected, inspected
+from asct.engine.gate import DriveGuard, JobGuard, Occasion
+from asct.engine.guard import Inspection, inspected
 from asct.engine.preflight import (
-    Demand,
-    Finding,
+    JobNeeds,
     Kind,
+    PreflightProblem,
     check,
     check_targets,
     device_names,
@@ -55,7 +55,7 @@ class Site:
         self._folder = shared.earlier.folders.get(spec.name, "")
         self.host: Host | None = None
         self.programs: Programs | None = None
-        self.gate = HostGate(shared, spec.name)
+        self.gate = DriveGuard(shared, spec.name)
         self.made: set[str] = set()
         """Named files that were absent before this run wrote them."""
         self.generation = 0
@@ -163,42 +163,42 @@ class Site:
 
     # ---- what a job needs ----
 
-    def assess(self, demand: Demand, gate: JobGate) -> list[Finding]:
+    def assess(self, demand: JobNeeds, gate: JobGuard) -> list[PreflightProblem]:
         """Everything that keeps a job with this demand from running here; builds its kernels. Raises HostLost."""
         programs = self.ready
         unknown = programs.unknown({**demand.tools, **demand.optional_tools})
         programs.found.update(find_tools(self.connection, unknown))
         findings = check(demand, programs.facts, programs.found, self.name)
         for name in demand.kernels:
-            findings += [Finding(item) for item in self._kernel(name)]
+            findings += [PreflightProblem(item) for item in self._kernel(name)]
         refused = self._elevate(demand)
         findings += refused or self.assess_targets(demand, gate, "preflight")
         return list(dict.fromkeys(findings))  # a kernel may be lacked twice: by the job and by its inspection
 
-    def _elevate(self, demand: Demand) -> list[Finding]:
+    def _elevate(self, demand: JobNeeds) -> list[PreflightProblem]:
         """What sudo refuses and the job cannot do without; what is only lost is told."""
         found = self._rights.ask(self.connection, self.ready, demand.rights)
         for item in found:
             if item.severity == "warning":
                 self._shared.bus.notice(self.name, item)
-        return [Finding(item) for item in found if item.severity == "error"]
+        return [PreflightProblem(item) for item in found if item.severity == "error"]
 
-    def assess_targets(self, demand: Demand, gate: JobGate, occasion: Occasion = "start") -> list[Finding]:
+    def assess_targets(self, demand: JobNeeds, gate: JobGuard, occasion: Occasion = "start") -> list[PreflightProblem]:
         """The files and devices that the plan names, looked at now; also right before a job writes to them."""
         gate.expect(demand)
         kinds = look(self.connection, demand.targets)
         known = device_names(self.connection) if missing_devices(kinds) else ()
         findings = check_targets(demand, kinds, self.made, gate.consents, self.name, known)
         if refused := tuple(item.diagnostic for item in findings if item.refused):
-            gate.note(occasion, Inspected(refusals=refused))
+            gate.note(occasion, Inspection(refusals=refused))
         devices = [path for path in demand.written if kinds.get(path) == "device" and path in gate.consents]
         return findings + self._inspect(gate, gate.targets(devices), occasion) if devices else findings
 
-    def _inspect(self, gate: JobGate, targets: Sequence[Target], occasion: Occasion) -> list[Finding]:
+    def _inspect(self, gate: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[PreflightProblem]:
         """Every check of the kernel guard on devices that are to be written; all that they say is kept."""
         missing = self._kernel(KERNEL)
         if missing:
-            return [Finding(item) for item in missing]
+            return [PreflightProblem(item) for item in missing]
         writer, step = self._shared.writer, inspection(targets)
         into = gate.look_folder(occasion)
         sudo = self.ready.through_sudo(step)
@@ -210,9 +210,9 @@ class Site:
             raise writer.fail(into, error) from error
         found = inspected(self.name, targets, done.status, outputs.get("stdout", ""), outputs.get("stderr", ""))
         gate.note(occasion, found, writer.layout.relative(into))
-        return [Finding(item, refused=True) for item in found.refusals]
+        return [PreflightProblem(item, refused=True) for item in found.refusals]
 
-    def will_write(self, demand: Demand) -> None:
+    def will_write(self, demand: JobNeeds) -> None:
         """Note which named files the job about to start makes: later jobs of this run may write to them."""
         kinds: dict[str, Kind] = look(self.connection, list(demand.writes))
         self.made.update(path for path, kind in kinds.items() if kind == "absent")

@@ -28,7 +28,7 @@ from asct.store.writer import RunWriter
 
 
 @dataclass(slots=True)
-class Trail:
+class StepOutputs:
     """What the steps of one repeat left: outputs for the benchmark, and documents for status.json and command.json."""
 
     outputs: list[Output] = field(default_factory=list)
@@ -54,7 +54,7 @@ class StepsChangedError(Exception):
     """The steps of this repeat are no longer those that are noted; the argument says which."""
 
 
-class StepLog:
+class StepNotes:
     """The notes of one repeat, in its folder. Methods raise StoreError."""
 
     def __init__(self, writer: RunWriter, repeat: Path, identity: Sequence[str], work: str) -> None:
@@ -92,7 +92,7 @@ class StepLog:
         """The repeat came to an end that does not count: its outputs are none to go on from."""
         self._writer.forget_steps(self._repeat)
 
-    def replay(self, step: Step, trail: Trail) -> bool:
+    def replay(self, step: Step, trail: StepOutputs) -> bool:
         """Take the output of `step` from its note, if it has one; raises StepsChangedError when that is of another."""
         if self._next == len(self._earlier):
             return False
@@ -112,7 +112,7 @@ class StepLog:
         if self._next < len(self._earlier):
             raise StepsChangedError(f"it went on to step {len(self._earlier)}, now it ends at step {self._next}")
 
-    def note(self, step: Step, trail: Trail) -> None:
+    def note(self, step: Step, trail: StepOutputs) -> None:
         """Note the step that just ended well, the last of `trail`; the first one behind a pause is told so."""
         number = len(trail.outputs) - 1
         if self._earlier and not self.finished:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.failures import Ran, failure_of
-from asct.engine.gate import JobGate
+from asct.engine.failures import StepRun, failure_of
+from asct.engine.gate import JobGuard
 from asct.engine.programs import MissingProgram, Programs, process_of, texts
-from asct.engine.steplog import Trail, step_key
+from asct.engine.steplog import StepOutputs, step_key
 from asct.engine.telemetry.summary import StepReading
 from asct.hosts.base import Finished, Host, Process, Task
 from asct.sdk.step import Output, Step
@@ -24,7 +24,7 @@ class Stepper:
     """Runs steps of one job, each in a folder of its own on the host, so that no step finds files of another, and what
     one left is there until it was fetched."""
 
-    def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter, gate: JobGate) -> None:
+    def __init__(self, host: Host, programs: Programs, work: str, writer: RunWriter, gate: JobGuard) -> None:
         self._host = host
         self._programs = programs
         self._work = work
@@ -40,7 +40,7 @@ class Stepper:
         self,
         step: Step,
         folder: Path,
-        trail: Trail,
+        trail: StepOutputs,
         deadline: float,
         on_line: Callable[[str], None] | None = None,
         identity: Sequence[str] = (),
@@ -72,7 +72,7 @@ class Stepper:
         raw = self._layout.relative(into)
         trail.add(StepReading(output, finished.around), finished.status, raw, finished.notes)
         trail.timed_out = finished.status is None
-        ran = Ran(output, self._host.name, raw, task.main.argv, limit if finished.status is None else None)
+        ran = StepRun(output, self._host.name, raw, task.main.argv, limit if finished.status is None else None)
         trail.failure = self._gate.settle(output, raw) or failure_of(ran)
         return trail.failure is None
 
@@ -98,7 +98,7 @@ class Stepper:
         try:
             return [
                 self._task(step, self._layout.step(folder, number, step.name), min(limit, step.timeout_s or limit),
-                           Trail(), self._key(identity, number, step))
+                           StepOutputs(), self._key(identity, number, step))
                 for number, step in enumerate(steps)
             ]  # fmt: skip
         except MissingProgram:
@@ -107,7 +107,7 @@ class Stepper:
     def _key(self, identity: Sequence[str], number: int, step: Step) -> str:
         return step_key(identity, number, step, self._work)[:24] if identity else ""
 
-    def _task(self, step: Step, into: Path, limit: float, trail: Trail, key: str) -> Task:
+    def _task(self, step: Step, into: Path, limit: float, trail: StepOutputs, key: str) -> Task:
         folder = f"{self._work}/{key or next(self._numbers)}"
         return Task(
             main=process_of(
@@ -124,7 +124,7 @@ class Stepper:
             key=key,
         )
 
-    def _companions(self, step: Step, folder: str, trail: Trail) -> Iterable[Process]:
+    def _companions(self, step: Step, folder: str, trail: StepOutputs) -> Iterable[Process]:
         for companion in step.companions:
             try:
                 path = self._programs.path(companion.program)

@@ -12,7 +12,7 @@ from typing import Literal
 Reason = Literal["signal", "timeout", "fail-fast", "store"]
 
 
-class Stop:
+class StopRequest:
     """Plain attributes, no lock: the handler runs between two instructions of the main thread and must never wait."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Stop:
 
 
 @contextmanager
-def signals(stop: Stop) -> Iterator[None]:
+def signals(stop: StopRequest) -> Iterator[None]:
     """SIGINT and SIGTERM ask `stop` while the body runs; only the main thread can do so, others leave them alone."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import asct.engine.ports
+import asct.engine.services
 from tests.cli.conftest import Asct
 from tests.doctor.stub import LOOK, META, ports
 
@@ -21,7 +21,7 @@ safety: {destroys: [{host: here, device: /dev/loop7, serial: /img}]}
 
 @pytest.fixture(autouse=True)
 def stubbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asct.engine.ports, "default_collaborators", lambda: ports(*LOOK))
+    monkeypatch.setattr(asct.engine.services, "default_services", lambda: ports(*LOOK))
 
 
 def test_this_machine(asct: Asct) -> None:
@@ -60,7 +60,7 @@ def test_the_hosts_of_a_plan_and_what_it_gives_up(asct: Asct, tmp_path: Path) ->
 
 
 def test_a_host_that_could_not_be_looked_at(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asct.engine.ports.default_collaborators", lambda: ports(META))
+    monkeypatch.setattr("asct.engine.services.default_services", lambda: ports(META))
     ended = asct("doctor")
     assert ended.code == 3
     assert ended.out.startswith("local (local): Test CPU") and "E445" in ended.err

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from asct.cli.disturbed import folded
-from asct.engine.ports import Collaborators
+from asct.engine.services import Services
 from asct.hosts.base import Host
 from asct.sdk.disturbance import CERTAINTIES
 from asct.sdk.facts import HostFacts
@@ -18,7 +18,7 @@ from tests.disturbances.made import disturbed, quiet
 from tests.doctor.stub import LOOK, META, guard, ports
 from tests.engine import plant
 
-PORTS = "asct.engine.ports.default_collaborators"
+PORTS = "asct.engine.services.default_services"
 PLAN = """
 plan: 1
 name: memory
@@ -27,7 +27,7 @@ benchmarks: [{uses: latency-sweep, hosts: [one]}, {uses: noop, hosts: [two]}]
 """
 
 
-def facts_as(known: HostFacts, **changes: Any) -> Collaborators:
+def facts_as(known: HostFacts, **changes: Any) -> Services:
     def collect(host: Host, _folder: Path) -> HostFacts:
         return known.model_copy(update={"host": host.name})
 

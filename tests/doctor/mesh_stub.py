@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from asct.engine.ports import Collaborators
+from asct.engine.services import Services
 from asct.facts.snapshot import Snapshot
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
@@ -55,7 +55,7 @@ def provide(kernels: Kernels) -> Callable[..., plant.FakeBuilt]:
     return made
 
 
-def ports(kernels: Kernels) -> Collaborators:
+def ports(kernels: Kernels) -> Services:
     return plant.collaborators(provide=provide(kernels))
 
 
@@ -67,4 +67,4 @@ def meshy(*more: Mapping[str, str], **fields: Any) -> Snapshot:
 def show(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, kernels: Kernels) -> None:
     """Let `asct cmn` find this machine instead of the one that it runs on."""
     monkeypatch.setattr("asct.doctor.meshes.glance", lambda _host, _base: snapshot)
-    monkeypatch.setattr("asct.engine.ports.default_collaborators", lambda: ports(kernels))
+    monkeypatch.setattr("asct.engine.services.default_services", lambda: ports(kernels))

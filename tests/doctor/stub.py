@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from asct.engine.ports import Collaborators
+from asct.engine.services import Services
 from asct.hosts.base import Host
 from asct.registry import installed
 from asct.sdk.facts import HostFacts
@@ -50,5 +50,5 @@ def guard(*bodies: dict[str, Any], status: int = 0) -> Callable[..., plant.FakeB
     return provide
 
 
-def ports(*bodies: dict[str, Any], status: int = 0) -> Collaborators:
+def ports(*bodies: dict[str, Any], status: int = 0) -> Services:
     return plant.collaborators(catalog=installed(), provide=guard(*(bodies or LOOK), status=status))

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from asct.doctor.meshes import Asked, Seen, look
-from asct.engine.ports import Collaborators, default_collaborators
-from asct.engine.stop import Stop
+from asct.engine.services import Services, default_services
+from asct.engine.stop import StopRequest
 from asct.errors import HostLocked, Interrupted, NotMeasured
 from asct.facts.batch import glance
 from asct.facts.cmn.cpumap import file_name
@@ -61,9 +61,9 @@ def here(folder: Path) -> HostSpec:
 
 
 def looked(
-    spec: HostSpec, chosen: Collaborators, folder: Path, stop: Stop | None = None, *, detect: bool = True
+    spec: HostSpec, chosen: Services, folder: Path, stop: StopRequest | None = None, *, detect: bool = True
 ) -> Seen:
-    return look(spec, chosen, folder, Asked(detect=detect), lambda *_: None, stop or Stop())
+    return look(spec, chosen, folder, Asked(detect=detect), lambda *_: None, stop or StopRequest())
 
 
 def account(snapshot: Snapshot) -> Snapshot:
@@ -97,7 +97,7 @@ def test_a_detection_over_ssh_is_stopped_with_what_is_known(
 ) -> None:
     seen_as(account(meshy(cpus=8)))
     heard = threading.Event()
-    stop = Stop()
+    stop = StopRequest()
     body = cat(SOME.rpartition('{"t": "end"')[0]) + "exec sleep 300\n"
 
     def end() -> None:
@@ -119,7 +119,7 @@ def test_a_detection_over_ssh_is_stopped_with_what_is_known(
 
 
 def test_a_look_can_be_stopped_before_anything_is_known(seen_as: Callable[..., None], tmp_path: Path) -> None:
-    stop = Stop()
+    stop = StopRequest()
 
     def slow(host: Host, _base: str) -> Snapshot:
         threading.Timer(0.3, stop.on_signal, (signal.SIGINT, None)).start()
@@ -182,7 +182,12 @@ def test_the_real_kernel_counts_what_it_is_given(seen_as: Callable[..., None], t
     seen_as(software(**{f"format/{name}": text for name, text in FAULTS.items()}))
     progress: list[tuple[int, int, int]] = []
     seen = look(
-        here(tmp_path), default_collaborators(), tmp_path, Asked(detect=True), lambda *one: progress.append(one), Stop()
+        here(tmp_path),
+        default_services(),
+        tmp_path,
+        Asked(detect=True),
+        lambda *one: progress.append(one),
+        StopRequest(),
     )
     assert seen.detection is not None and (seen.detection.asked, seen.detection.found) == (len(CPUS[:2]), 0)
     (mesh,) = seen.report.meshes
@@ -198,7 +203,7 @@ def test_a_driver_that_refuses_watchpoints_is_told_by_the_real_kernel(
 ) -> None:
     seen_as(software())
     with pytest.raises(NotMeasured, match="no event can be opened"):
-        looked(here(tmp_path), default_collaborators(), tmp_path)
+        looked(here(tmp_path), default_services(), tmp_path)
 
 
 @pytest.mark.ssh
@@ -208,7 +213,7 @@ def test_an_account_that_may_not_count_is_told_so(sshd: Sshd, seen_as: Callable[
         pytest.skip("every account may count here")
     seen_as(account(software()))
     with pytest.raises(NotMeasured, match=r"kernel\.perf_event_paranoid"):
-        looked(sshd.spec(), default_collaborators(), tmp_path)
+        looked(sshd.spec(), default_services(), tmp_path)
 
 
 @in_root
@@ -221,11 +226,11 @@ def test_an_account_counts_through_sudo_by_the_line_that_is_offered(
     spec = sshd.spec(sudo=True)
     with sudoers():
         with pytest.raises(NotMeasured) as refused:
-            looked(spec, default_collaborators(), tmp_path)
+            looked(spec, default_services(), tmp_path)
         (finding,) = refused.value.diagnostics
         assert finding.code == "E428" and finding.verbatim is not None and finding.verbatim.endswith("/cmnwatch")
         grant(finding.verbatim)
-        seen = looked(spec, default_collaborators(), tmp_path)
+        seen = looked(spec, default_services(), tmp_path)
     assert seen.detection is not None and seen.detection.asked == len(CPUS[:2])
     assert seen.report.meshes[0].cpus == dict.fromkeys(CPUS[:2])
     until(lambda: of_root("cmnwatch") == [])

@@ -20,7 +20,7 @@ class Lab:
     def plan(self, *jobs: Job, **fields: object) -> plant.ResolvedPlan:
         return plant.plan(*jobs, workdir=self.work, **fields)  # type: ignore[arg-type]
 
-    def run(self, *jobs: Job, ports: plant.Collaborators | None = None, **options: object) -> plant.Done:
+    def run(self, *jobs: Job, ports: plant.Services | None = None, **options: object) -> plant.Done:
         return plant.run(self.results, self.plan(*jobs), ports, **options)
 
     def leftovers(self) -> list[Path]:

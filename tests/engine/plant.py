@@ -12,8 +12,8 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import Event
 from asct.engine.options import RunOptions
-from asct.engine.ports import Collaborators
 from asct.engine.run import RunOutcome, apply, finish_run
+from asct.engine.services import Services
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.hosts.opening import make_host
@@ -173,7 +173,7 @@ def frozen(resolved: ResolvedPlan) -> str:
     return json.dumps({"name": resolved.name, "hash": resolved.hash})
 
 
-def collaborators(**changed: Any) -> Collaborators:
+def collaborators(**changed: Any) -> Services:
     ports: dict[str, Any] = {
         "catalog": Shelf(),
         "make_host": lambda spec, folder: make_host(spec, folder=folder),
@@ -183,7 +183,7 @@ def collaborators(**changed: Any) -> Collaborators:
         "bind": bind,
         "freeze": frozen,
     }
-    return Collaborators(**{**ports, **changed})
+    return Services(**{**ports, **changed})
 
 
 def point(benchmark: str = "probe", swept: Sequence[str] = (), **settings: Any) -> Point:
@@ -239,7 +239,7 @@ class Done:
 Bench = Callable[..., Done]
 
 
-def run(results: Path, resolved: ResolvedPlan, ports: Collaborators | None = None, **options: Any) -> Done:
+def run(results: Path, resolved: ResolvedPlan, ports: Services | None = None, **options: Any) -> Done:
     events: list[Event] = []
     resume = options.pop("resume", None)
     listeners = [events.append, *options.pop("listeners", ())]

@@ -69,5 +69,5 @@ def rounds_job(log: Path, trouble: str = ":", repeats: int = 1, strict: bool = F
     return plant.job(point, benchmark="rounds", repeats=repeats, strict=strict)
 
 
-def ports(**changed: Any) -> plant.Collaborators:
+def ports(**changed: Any) -> plant.Services:
     return plant.collaborators(catalog=plant.Shelf((Rounds(),)), **changed)

@@ -9,8 +9,8 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import assess
-from asct.engine.ports import Collaborators
-from asct.engine.preflight import Demand, notice, wanted
+from asct.engine.preflight import JobNeeds, notice, wanted
+from asct.engine.services import Services
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Answer, Host
 from asct.hosts.opening import make_host
@@ -31,7 +31,7 @@ class Memory(plant.Probe):
 SHELF = plant.Shelf((plant.Probe(), Memory()))
 
 
-def ports(**fields: Any) -> Collaborators:
+def ports(**fields: Any) -> Services:
     def collect(host: Host, folder: Path) -> HostFacts:
         return plant.facts(host, folder).model_copy(update=fields)
 
@@ -133,7 +133,7 @@ class Answering:
 
 
 def asked(host: Any, *needs: Needs) -> Any:
-    return wanted(host, [Demand.of([one]) for one in needs])
+    return wanted(host, [JobNeeds.of([one]) for one in needs])
 
 
 def test_what_jobs_open_and_use() -> None:

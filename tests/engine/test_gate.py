@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from asct.engine.failures import Ran, failure_of
+from asct.engine.failures import StepRun, failure_of
 from asct.plan.model import Retry, Safety
 from asct.planner.model import Job
 from asct.sdk.guard import Target, guarded
@@ -211,9 +211,9 @@ def test_what_was_refused_is_not_of_the_run(tmp_path: Path) -> None:
 # ---- words ----
 
 
-def ran(stdout: str, status: int) -> Ran:
+def ran(stdout: str, status: int) -> StepRun:
     step = guarded(Step("point", Tool("fio")), "/usr/bin/fio", [Target(DEVICE, "write", SERIAL)])
-    return Ran(Output(step, status, {"stdout": stdout, "stderr": ""}), "h", "raw", ("guard",))
+    return StepRun(Output(step, status, {"stdout": stdout, "stderr": ""}), "h", "raw", ("guard",))
 
 
 def test_a_refused_program_is_no_failed_self_check() -> None:

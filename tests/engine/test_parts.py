@@ -13,12 +13,12 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine import events
-from asct.engine.events import Bus
-from asct.engine.failures import Ran, command_line, failure_of, signal_name
-from asct.engine.ports import default_collaborators
+from asct.engine.events import EventBus
+from asct.engine.failures import StepRun, command_line, failure_of, signal_name
 from asct.engine.provenance import git_commit
 from asct.engine.records import ExportLedger, middle
-from asct.engine.stop import Stop, signals
+from asct.engine.services import default_services
+from asct.engine.stop import StopRequest, signals
 from asct.errors import NotMeasured
 from asct.planner.model import Deferred
 from asct.sdk.step import Kernel, Output, Step, Tool
@@ -77,9 +77,11 @@ def test_no_repository_no_commit(tmp_path: Path) -> None:
     assert git_commit(tmp_path / "a.yaml") is None
 
 
-def ran(program: Kernel | Tool, status: int, stdout: str = "", stderr: str = "", **fields: float) -> Ran:
+def ran(program: Kernel | Tool, status: int, stdout: str = "", stderr: str = "", **fields: float) -> StepRun:
     step = Step("step", program, env={"A": "b c"})
-    return Ran(Output(step, status, {"stdout": stdout, "stderr": stderr}), "h", "jobs/x", ("/bin/x", "a b"), **fields)
+    return StepRun(
+        Output(step, status, {"stdout": stdout, "stderr": stderr}), "h", "jobs/x", ("/bin/x", "a b"), **fields
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_failures_show_the_last_lines_and_the_command() -> None:
 
 
 def test_a_signal_wins_over_fail_fast_and_the_first_one_counts() -> None:
-    stop = Stop()
+    stop = StopRequest()
     stop.request("fail-fast")
     assert stop.requested and not stop.at_once
     stop.on_signal(signal.SIGTERM, None)
@@ -128,7 +130,7 @@ def test_handlers_are_left_alone_outside_of_the_main_thread() -> None:
     seen = []
 
     def body() -> None:
-        with signals(Stop()):
+        with signals(StopRequest()):
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=body)
@@ -140,7 +142,7 @@ def test_handlers_are_left_alone_outside_of_the_main_thread() -> None:
 def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, head(), "", "{}")
     seen: list[list[str]] = [[], []]
-    bus = Bus(writer, [lambda event, mine=mine: mine.append(event.text) for mine in seen])  # type: ignore[misc]
+    bus = EventBus(writer, [lambda event, mine=mine: mine.append(event.text) for mine in seen])  # type: ignore[misc]
 
     def tell(name: str) -> None:
         for number in range(50):
@@ -158,7 +160,7 @@ def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
 
 
 def test_the_planner_binds_deferred_settings() -> None:
-    ports = default_collaborators()
+    ports = default_services()
     waiting = Deferred("${needs.first.best * 2}", ("first",))
     assert ports.bind({"index": waiting, "other": 1}, {"first.best": 21}) == {"index": 42, "other": 1}
     with pytest.raises(NotMeasured) as caught:

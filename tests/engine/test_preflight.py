@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.engine.preflight import Demand, check, unfit, version_key
+from asct.engine.preflight import JobNeeds, check, unfit, version_key
 from asct.sdk.facts import HostFacts, Memory, ToolFact
 from asct.sdk.needs import Needs, Scratch
 from tests.engine import plant
@@ -22,7 +22,7 @@ def facts(**fields: object) -> HostFacts:
 
 def codes(need: Needs, known: HostFacts, found: dict[str, str] | None = None) -> list[str]:
     lacking = unfit(need, known, "job on h")
-    findings = [finding.diagnostic.code for finding in check(Demand.of([need]), known, found or {}, "h")]
+    findings = [finding.diagnostic.code for finding in check(JobNeeds.of([need]), known, found or {}, "h")]
     return [lacking.code, *findings] if lacking else findings
 
 
@@ -53,7 +53,7 @@ def test_tools() -> None:
 
 
 def test_the_fix_names_the_package() -> None:
-    (finding,) = check(Demand.of([Needs(tools=(("mpstat", ""),))]), facts(), {}, "h")
+    (finding,) = check(JobNeeds.of([Needs(tools=(("mpstat", ""),))]), facts(), {}, "h")
     assert finding.diagnostic.hint == "run on h: apt-get install sysstat"
 
 
@@ -67,7 +67,7 @@ def test_memory_and_scratch_space() -> None:
 
 
 def test_points_are_taken_together() -> None:
-    demand = Demand.of(
+    demand = JobNeeds.of(
         [
             Needs(tools=(("fio", "3.30"),), scratch=Scratch("s", 1), targets=("/a",)),
             Needs(tools=(("fio", "3.4"),), scratch=Scratch("s", 7), writes_bytes=(("/a", 4), ("", 9))),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.engine import events
-from asct.engine.ports import default_collaborators
+from asct.engine.services import default_services
 from asct.plan.model import HostSpec
 from asct.planner.model import Point
 from asct.store.verify import verify
@@ -28,7 +28,7 @@ def noop(count: int, host: str = "local") -> plant.Job:
 
 @pytest.mark.kernels
 def test_the_noop_kernel_on_this_machine(lab: Lab) -> None:
-    done = lab.run(noop(20), ports=default_collaborators())
+    done = lab.run(noop(20), ports=default_services())
     assert (done.code, done.codes(), done.stored.run.counts) == (0, [], {"ok": 20})
     assert verify(done.stored) == []
     facts = done.stored.facts()["local"]
@@ -43,7 +43,7 @@ def test_the_noop_kernel_on_this_machine(lab: Lab) -> None:
 def test_the_noop_kernel_over_ssh_beside_this_machine(lab: Lab, sshd: Sshd) -> None:
     hosts = {"local": HostSpec("local", workdir=str(lab.work)), "peer": sshd.spec()}
     resolved = plant.plan(noop(5), noop(5, "peer"), workdir=lab.work, hosts=hosts)
-    done = plant.run(lab.results, resolved, default_collaborators())
+    done = plant.run(lab.results, resolved, default_services())
     assert (done.code, done.codes(), done.stored.run.counts) == (0, [], {"ok": 10})
     assert verify(done.stored) == []
     assert {record.host for record in done.stored.records()} == {"local", "peer"}

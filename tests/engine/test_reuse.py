@@ -40,7 +40,7 @@ def name(done: plant.Done) -> str:
     return f"{done.stored.run.plan}/{done.stored.layout.root.name}"
 
 
-def seen(**changed: Any) -> plant.Collaborators:
+def seen(**changed: Any) -> plant.Services:
     """Collaborators under whose eyes the host has other facts."""
 
     def facts(host: Host, folder: Path) -> HostFacts:
@@ -157,7 +157,7 @@ def test_what_is_too_old_is_measured(lab: Lab, script: str) -> None:
 
 
 def test_another_build_of_a_kernel_is_measured_again(lab: Lab) -> None:
-    def build(sha256: str) -> plant.Collaborators:
+    def build(sha256: str) -> plant.Services:
         def provide(host: Host, kernel: str, facts: HostFacts, folder: Path) -> plant.FakeBuilt:
             return replace(plant.provide(host, kernel, facts, folder), sha256=sha256)
 

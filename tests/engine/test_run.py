@@ -224,7 +224,7 @@ def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:
     assert done.stored.run.counts == {"ok": 1, "skipped": 1}
 
 
-def apart(lab: Lab) -> plant.Collaborators:
+def apart(lab: Lab) -> plant.Services:
     """Hosts that are this machine, each with a lock of its own, as if they were machines of their own."""
 
     def make(spec: HostSpec, _folder: Path) -> Host:

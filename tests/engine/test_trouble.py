@@ -101,7 +101,7 @@ class Flaky(LocalHost):
         return super().run(task, on_line)
 
 
-def flaky(*losses: bool, reachable: int = 99) -> tuple[plant.Collaborators, type[Flaky]]:
+def flaky(*losses: bool, reachable: int = 99) -> tuple[plant.Services, type[Flaky]]:
     class Mine(Flaky):
         opens = 0
 

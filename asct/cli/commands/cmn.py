@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from asct.diagnostics.model import Diagnostic
     from asct.doctor.cpuwatch import Progress
     from asct.doctor.meshes import Seen
-    from asct.engine.stop import Stop
+    from asct.engine.stop import StopRequest
     from asct.facts.cmn.model import CmnReport
 
 _NOTHING = 3
@@ -37,10 +37,10 @@ def command(settings: Settings, asked: ReportAsked, standard: bool, detect: bool
     firmware say of it. `--detect` takes a minute, can be stopped (Ctrl-C) and is kept on the host for the next time.
     Exit code 3 when there is no mesh.
     """
-    from asct.engine.stop import Stop, signals
+    from asct.engine.stop import StopRequest, signals
 
     asked.check()
-    stop = Stop()
+    stop = StopRequest()
     if asked.origin is not None:
         if asked.host or detect or sudo:
             raise click.UsageError("--from reads what was kept of a machine: leave out --host, --detect and --sudo")
@@ -68,17 +68,17 @@ def _kept(origin: str) -> Seen:
     return Seen(snapshot, found, odd)
 
 
-def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, stop: Stop) -> Seen:
+def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> Seen:
     from asct.cli.targets import host_of
     from asct.doctor.meshes import Asked, look
-    from asct.engine.ports import default_collaborators
+    from asct.engine.services import default_services
 
     spec = replace(host_of(host), sudo=sudo)
     asked = Asked(every_register=settings.verbosity > 0 or settings.json, detect=detect)
     console = settings.console
     with tempfile.TemporaryDirectory(prefix="asct-cmn-") as raw:
         try:
-            return look(spec, default_collaborators(), Path(raw), asked, _progress(console), stop)
+            return look(spec, default_services(), Path(raw), asked, _progress(console), stop)
         finally:
             if console.interactive:
                 console.over("")
@@ -110,7 +110,7 @@ def _show(settings: Settings, report: CmnReport, form: str, *, standard: bool) -
         _print(settings, report, standard=standard)
 
 
-def _ended(settings: Settings, seen: Seen, stop: Stop) -> int:
+def _ended(settings: Settings, seen: Seen, stop: StopRequest) -> int:
     """A detection that was stopped keeps what it had found, and ends as stopped."""
     detection = seen.detection
     if detection is not None:

@@ -22,7 +22,7 @@ from asct.engine.options import FORKS
 if TYPE_CHECKING:
     from asct.cli.console import Console
     from asct.doctor import Disk, HostReport, Objection
-    from asct.engine.ports import Collaborators
+    from asct.engine.services import Services
     from asct.plan.model import Destroys, HostSpec
     from asct.planner.model import Job
 
@@ -56,12 +56,12 @@ def command(
 
     Reads only, and never runs sudo. Exit code 3 when a host could not be looked at.
     """
-    from asct.engine.ports import default_collaborators
+    from asct.engine.services import default_services
 
     asked = _chosen(settings, plan, hosts)
     _check_usage(settings, fix_script, output_dir, len(asked.specs))
     place = output_folder(output_dir, force) if output_dir is not None else None
-    reports = _look(asked, default_collaborators())
+    reports = _look(asked, default_services())
     if fix_script:
         _write_scripts(settings.console, reports, place)
     elif settings.json:
@@ -93,7 +93,7 @@ def _check_usage(settings: Settings, fix_script: bool, output_dir: str | None, h
         raise click.UsageError(f"{hosts} hosts have a script each: name a folder for them (`-o`), or one `--host`")
 
 
-def _look(asked: _Asked, ports: Collaborators) -> list[HostReport]:
+def _look(asked: _Asked, ports: Services) -> list[HostReport]:
     """Every host at the same time."""
     from asct.doctor import examine
 

@@ -36,7 +36,7 @@ _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
 
 
 @dataclass(slots=True)
-class Seen:
+class CounterReading:
     """A moment, and its counters file by file."""
 
     moment: Moment = field(default_factory=Moment)
@@ -50,9 +50,9 @@ class Seen:
             counters[name] = counters.get(name, 0) + value // per
 
 
-def seen(text: str) -> Seen:
+def seen(text: str) -> CounterReading:
     """One reading: lines `path:text`. What is not understood is left out."""
-    found = Seen()
+    found = CounterReading()
     kinds = dict(_kinds(text))
     for path, line in _lines(text):
         read = _reader(path)
@@ -61,7 +61,7 @@ def seen(text: str) -> Seen:
     return found
 
 
-def grown(before: Seen, after: Seen) -> dict[str, int]:
+def grown(before: CounterReading, after: CounterReading) -> dict[str, int]:
     """By how much counters grew, those of several files together; one that went back is left out (a new device)."""
     growth: dict[str, int] = {}
     for key, value in after.sources.items():
@@ -87,23 +87,23 @@ def _kinds(text: str) -> Iterator[tuple[str, str]]:
             yield folder, line
 
 
-Read = Callable[[Seen, str, str, Mapping[str, str]], None]
+ReadLine = Callable[[CounterReading, str, str, Mapping[str, str]], None]
 
 
-def _reader(path: str) -> Read | None:
+def _reader(path: str) -> ReadLine | None:
     exact = _EXACT.get(path)
     return exact or next((read for ending, read in _ENDINGS.items() if path.endswith(ending)), None)
 
 
-def _uptime(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _uptime(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     found.moment.uptime_s = real(line.split()[0])
 
 
-def _load(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _load(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     found.moment.load1 = real(line.split()[0])
 
 
-def _stat(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _stat(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     name, *numbers = line.split()
     values = [whole(number) for number in numbers]
     if name == "cpu":
@@ -115,27 +115,27 @@ def _stat(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
         found.moment.running = values[0]
 
 
-def _vmstat(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _vmstat(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     name, _, number = line.partition(" ")
     if name in _VMSTAT:
         found.count(_VMSTAT[name], path, whole(number))
 
 
-def _pressure(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _pressure(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     match = _PRESSURE.match(line)
     if match:
         found.count(f"pressure_{path.rpartition('/')[2]}_us", path, int(match[1]))
 
 
-def _online(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _online(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     found.moment.online = line
 
 
-def _clock_source(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _clock_source(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     found.moment.clock_source = line
 
 
-def _clock(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _clock(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     _, policy, name = path.rsplit("/", 2)
     khz = whole(line)
     if name == "scaling_governor":
@@ -145,18 +145,18 @@ def _clock(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
         kept[policy] = khz * 1e3
 
 
-def _throttles(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _throttles(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     found.count("heat_throttles", path, whole(line))
 
 
-def _quota(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _quota(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     name, _, number = line.partition(" ")
     if name in _QUOTA:
         ours, per = _QUOTA[name]
         found.count(ours, path, whole(number), per)
 
 
-def _temperature(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _temperature(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     folder, _, name = path.rpartition("/")
     milli = whole(line.removeprefix("-"))
     if milli is None or folder not in kinds:
@@ -174,13 +174,13 @@ def _sensor(folder: str, kind: str) -> str:
     return f"{kind} {drive[1] if drive and kind == 'nvme' else PurePosixPath(folder).name}"
 
 
-def _cooling(found: Seen, path: str, line: str, kinds: Mapping[str, str]) -> None:
+def _cooling(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
     folder, state = path.rpartition("/")[0], whole(line)
     if state is not None and folder in kinds:
         found.moment.cooling[f"{kinds[folder]} {PurePosixPath(folder).name}"] = state
 
 
-_EXACT: Final[Mapping[str, Read]] = {
+_EXACT: Final[Mapping[str, ReadLine]] = {
     "/proc/uptime": _uptime,
     "/proc/loadavg": _load,
     "/proc/stat": _stat,
@@ -191,7 +191,7 @@ _EXACT: Final[Mapping[str, Read]] = {
     "/sys/devices/system/cpu/online": _online,
     "/sys/devices/system/clocksource/clocksource0/current_clocksource": _clock_source,
 }
-_ENDINGS: Final[Mapping[str, Read]] = {
+_ENDINGS: Final[Mapping[str, ReadLine]] = {
     "/scaling_cur_freq": _clock,
     "/scaling_max_freq": _clock,
     "/scaling_governor": _clock,

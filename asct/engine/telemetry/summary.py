@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.engine.telemetry.readings import Seen, grown, seen
-from asct.engine.telemetry.verdict import TICKS_A_SECOND, Evidence, cpus_of, verdict
+from asct.engine.telemetry.readings import CounterReading, grown, seen
+from asct.engine.telemetry.verdict import TICKS_A_SECOND, NoiseEvidence, cpus_of, verdict
 from asct.hosts.around import BRIEF_S
 from asct.hosts.base import Around
 from asct.instruments.nvme import health_of
@@ -39,8 +39,8 @@ class StepReading:
 class _Pair:
     """Both ends of a step."""
 
-    before: Seen
-    after: Seen
+    before: CounterReading
+    after: CounterReading
     cpu_ns: int | None
 
     @property
@@ -60,7 +60,7 @@ class _Pair:
         return {name: value for name, value in found.items() if not name.startswith("ticks_") or value <= most}
 
 
-def account(steps: Sequence[StepReading]) -> Telemetry:
+def summarize(steps: Sequence[StepReading]) -> Telemetry:
     """What the host did around the steps of a repeat; `unknown` where nothing, or not all, could be read."""
     read = [_pair(step) for step in steps if step.around.before and step.around.after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
@@ -72,7 +72,7 @@ def account(steps: Sequence[StepReading]) -> Telemetry:
     moments = [seen.moment for pair in pairs for seen in (pair.before, pair.after)]
     own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
     window_s = sum(windows) if len(windows) == len(pairs) else 0.0
-    evidence = Evidence(moments or [Moment(), Moment()], growth, window_s, own)
+    evidence = NoiseEvidence(moments or [Moment(), Moment()], growth, window_s, own)
     whole = bool(pairs) and len(pairs) == sum(not step.around.brief for step in steps)
     judged = verdict(evidence)
     if not whole and judged.state == "stable":
@@ -137,7 +137,7 @@ def _health(device: Device) -> DriveHealth | None:
     )
 
 
-def _shares(found: Evidence) -> dict[str, float]:
+def _shares(found: NoiseEvidence) -> dict[str, float]:
     """Parts of 1; nothing where too little time passed to tell."""
     shares: dict[str, float | None] = {"steal": found.steal()}
     total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
@@ -155,7 +155,7 @@ def _shares(found: Evidence) -> dict[str, float]:
     return {name: round(value, 6) for name, value in shares.items() if value is not None}
 
 
-def _unknown(steps: Sequence[StepReading], read: int, found: Evidence) -> dict[str, str]:
+def _unknown(steps: Sequence[StepReading], read: int, found: NoiseEvidence) -> dict[str, str]:
     if not read:
         why = _BRIEF if steps and all(step.around.brief for step in steps) else _NOT_READ
         return {"before": why, "after": why}

@@ -38,7 +38,7 @@ FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class NoiseEvidence:
     """`moments` in their order, at least two; growth and `window_s` (wall time) are sums over the steps of a repeat."""
 
     moments: Sequence[Moment]
@@ -88,7 +88,7 @@ def cpus_of(moment: Moment) -> int | None:
         return None
 
 
-def verdict(evidence: Evidence) -> HostVerdict:
+def verdict(evidence: NoiseEvidence) -> HostVerdict:
     """The state of the host, and every reason, the worst first."""
     reasons = [reason for look in _LOOKS for reason in look(evidence)]
     reasons.sort(key=lambda reason: reason.state != "invalid")
@@ -106,14 +106,14 @@ def _percent(what: str, state: Literal["noisy", "invalid"], seen: float, limit: 
     return _reason(what, state, 100 * seen, 100 * limit, "%", means)
 
 
-def _steal(found: Evidence) -> Reasons:
+def _steal(found: NoiseEvidence) -> Reasons:
     share = found.steal()
     if share is not None and share > STEAL_LIMIT and found.growth.get("ticks_steal", 0) >= GRAIN_TICKS:
         means = "the hypervisor ran something else while the CPUs were wanted: times are longer, rates lower"
         yield _percent("steal", "noisy", share, STEAL_LIMIT, means)
 
 
-def _others(found: Evidence) -> Reasons:
+def _others(found: NoiseEvidence) -> Reasons:
     had, cpus = found.others_cpus(), cpus_of(found.first)
     if had is None or cpus is None or had * found.window_s * TICKS_A_SECOND < OTHERS_TICKS:
         return
@@ -123,21 +123,21 @@ def _others(found: Evidence) -> Reasons:
         yield _reason("others", "noisy", had, limit, "CPUs", means)
 
 
-def _memory(found: Evidence) -> Reasons:
+def _memory(found: NoiseEvidence) -> Reasons:
     waited_s = found.growth.get("pressure_memory_us", 0) / 1e6
     if found.window_s > 0 and waited_s > max(MEMORY_LIMIT * found.window_s, GRAIN_TICKS / TICKS_A_SECOND):
         means = "tasks waited for memory: the kernel was reclaiming pages or swapping"
         yield _percent("memory-pressure", "noisy", waited_s / found.window_s, MEMORY_LIMIT, means)
 
 
-def _swap(found: Evidence) -> Reasons:
+def _swap(found: NoiseEvidence) -> Reasons:
     pages = found.growth.get("swapped_in_pages", 0) + found.growth.get("swapped_out_pages", 0)
     if pages > SWAP_PAGES:
         means = "pages were swapped: memory accesses may have waited for a disk, and drives were used by others"
         yield _reason("swap", "noisy", pages, SWAP_PAGES, "pages", means)
 
 
-def _quota(found: Evidence) -> Reasons:
+def _quota(found: NoiseEvidence) -> Reasons:
     times, held_s = found.growth.get("quota_throttled", 0), found.growth.get("quota_us", 0) / 1e6
     share = held_s / found.window_s if found.window_s > 0 else 0.0
     if share > QUOTA_LIMIT:
@@ -148,7 +148,7 @@ def _quota(found: Evidence) -> Reasons:
         yield _reason("quota", "noisy", times, 0, "times", means)
 
 
-def _heat(found: Evidence) -> Reasons:
+def _heat(found: NoiseEvidence) -> Reasons:
     times = found.growth.get("heat_throttles", 0)
     if times > 0:
         means = "CPUs were slowed down to cool them (thermal_throttle): the clock is not the one of the machine"
@@ -159,7 +159,7 @@ def _heat(found: Evidence) -> Reasons:
         yield _reason("cooling", "invalid", max(slowed.values()), 0, "steps", means)
 
 
-def _temperature(found: Evidence) -> Reasons:
+def _temperature(found: NoiseEvidence) -> Reasons:
     """The sensor that came nearest to its limit."""
     near = [
         (critical - celsius, name, celsius, critical)
@@ -173,7 +173,7 @@ def _temperature(found: Evidence) -> Reasons:
         yield _reason("temperature", "noisy", celsius, critical - NEAR_CRITICAL_C, "degC", means)
 
 
-def _clock(found: Evidence) -> Reasons:
+def _clock(found: NoiseEvidence) -> Reasons:
     first, last = found.first, found.last
     fixed = first.governor == last.governor and set(first.governor.values()) <= FIXED_GOVERNORS
     if first.governor and fixed and first.clock_hz and last.clock_hz:
@@ -194,7 +194,7 @@ def _clock(found: Evidence) -> Reasons:
         yield _reason("governor", "noisy", 1, 0, "changes", means)
 
 
-def _machine(found: Evidence) -> Reasons:
+def _machine(found: NoiseEvidence) -> Reasons:
     first, last = found.first, found.last
     if first.online and last.online and first.online != last.online:
         means = f"CPUs were turned on or off meanwhile: {first.online} became {last.online}"
@@ -204,7 +204,7 @@ def _machine(found: Evidence) -> Reasons:
         yield _reason("clock-source", "invalid", 1, 0, "changes", means)
 
 
-def _drives(found: Evidence) -> Reasons:
+def _drives(found: NoiseEvidence) -> Reasons:
     firsts: dict[str, DriveHealth] = {}
     lasts: dict[str, DriveHealth] = {}
     for moment in found.moments:
@@ -232,6 +232,6 @@ def _heat_of(health: DriveHealth) -> int:
     return health.warning_minutes + health.critical_minutes + health.throttle_transitions
 
 
-_LOOKS: Final[Sequence[Callable[[Evidence], Reasons]]] = (
+_LOOKS: Final[Sequence[Callable[[NoiseEvidence], Reasons]]] = (
     _steal, _others, _memory, _swap, _quota, _heat, _temperature, _clock, _machine, _drives,
 )  # fmt: skip

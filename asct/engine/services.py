@@ -46,7 +46,7 @@ class Built(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Collaborators:
+class Services:
     """Everything outside the engine and the store. Tests replace single ones."""
 
     catalog: Catalog
@@ -63,7 +63,7 @@ class Collaborators:
     """The resolved plan as JSON text."""
 
 
-def default_collaborators() -> Collaborators:
+def default_services() -> Services:
     """The real ones, imported when asked for."""
     from asct.facts import collect
     from asct.hosts.opening import make_host
@@ -73,7 +73,7 @@ def default_collaborators() -> Collaborators:
     from asct.registry import installed
     from asct.toolchain import provide
 
-    return Collaborators(
+    return Services(
         catalog=installed(),
         make_host=lambda spec, folder: make_host(spec, folder=folder),
         collect_facts=collect,
