@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from asct.sdk.figure import Column
+from asct.sdk.figure import Column, Series
 from asct.sdk.record import Record, Scalar, doubtful
 from asct.statistics.robust import median
 
@@ -74,6 +74,33 @@ def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
     """Every flag, once, those that put the value in doubt first."""
     found = dict.fromkeys(flag for record in records for flag in record.flags)
     return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
+
+
+def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> dict[str, Scalar | None]:
+    """Cells of the columns `interval`, `max` and `flags`, for the repeats of one value."""
+    return {
+        "interval": interval_text(repeats, unit, digits),
+        "max": highest(repeats),
+        "flags": ", ".join(flags_of(repeats)),
+    }
+
+
+def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
+    """`name` and the swept settings of a record's point, but those of `own`."""
+    return ", ".join(filter(None, (name, point_label(record, "", own))))
+
+
+def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]) -> Series:
+    """A line or group of bars: each group holds the repeats of the value at one x, of one host."""
+    ends = [interval(group) or (None, None) for group in groups]
+    return Series(
+        name=name,
+        x=tuple(x),
+        y=tuple(middle(group) for group in groups),
+        low=tuple(low for low, _ in ends),
+        high=tuple(high for _, high in ends),
+        host=next((group[0].host for group in groups if group), ""),
+    )
 
 
 def _text(value: object) -> str:

@@ -116,7 +116,7 @@ def test_given_sizes_need_no_levels() -> None:
 
 
 def test_no_levels_are_said() -> None:
-    with pytest.raises(LookupError, match="latency-sweep shows no levels on this host; set `sizes`"):
+    with pytest.raises(LookupError, match="latency-sweep found no levels on this host; set `sizes`"):
         BENCHMARK.steps(params(), Context(machine(), "/work"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.cross_numa_bandwidth import BENCHMARK, FLAGS
+from asct.benchmarks.cross_numa_bandwidth import BENCHMARK
 from asct.instruments.memory.matrix import LEFT_OUT_FLAGS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
@@ -212,7 +212,7 @@ def test_iterations_and_duration_bound_the_time() -> None:
 
 def test_flags_are_explained() -> None:
     readme = (FOLDER / "cross_numa_bandwidth" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in (*FLAGS, *LEFT_OUT_FLAGS))
+    assert all(f"`{flag}`" in readme for flag in (*BENCHMARK.flags, *LEFT_OUT_FLAGS))
 
 
 def test_nothing_measured_is_refused() -> None:

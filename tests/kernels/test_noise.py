@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from asct.instruments.memory.noise import noise_flags
+from asct.instruments.memory.kernel_flags import noise_flags
 from tests.kernels.building import Builds, run
 from tests.kernels.load import QUICK
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from asct.instruments.memory.needed import chain_size, optimum_size
+from asct.instruments.memory.sizes import chain_size, optimum_size
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache
 from tests.benchmarks.test_contract import bare_facts
 
 
-def test_the_size_of_a_level_or_the_way_out() -> None:
+def test_optimum_size_of_a_level() -> None:
     context = Context(bare_facts(), "/work", needs={"cache.dram.optimum_size": 1 << 29})
-    assert optimum_size(context, "dram") == 1 << 29
-    with pytest.raises(LookupError, match="no L2 level on this host; set `data_size`"):
-        optimum_size(context, "l2")
+    assert optimum_size(context, "DRAM") == 1 << 29
+    with pytest.raises(LookupError, match="found no L2 level on this host; set `data_size`"):
+        optimum_size(context, "L2")
 
 
 def test_a_chain_is_beyond_the_caches() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from asct.instruments.memory.matrix import Look, left_out, node_heatmaps, node_table, pair_table
-from asct.instruments.memory.topology import Place
+from asct.instruments.memory.matrix import MatrixStyle, left_out, node_heatmaps, node_table, pair_table
+from asct.instruments.memory.topology import MemoryNode
 from asct.sdk.record import Record, Stats
 from asct.sdk.rows import (
     at,
@@ -20,7 +20,7 @@ from asct.sdk.rows import (
     swept_columns,
 )
 
-LOOK = Look("m", "Matrix", "latency", 1e-9, "ns", 1, "lower")
+LOOK = MatrixStyle("m", "Matrix", "latency", 1e-9, "ns", 1, "lower")
 
 
 def record(value: float, **changes: Any) -> Record:
@@ -77,7 +77,7 @@ def test_points_and_what_is_swept() -> None:
 
 
 def test_the_matrix_is_ordered_by_number_and_has_holes_where_nothing_was_measured() -> None:
-    out = left_out(Place(0, (0,), True, 1, 0), Place(8, (), True, 1, 8), 4096)
+    out = left_out(MemoryNode(0, (0,), True, 1, 0), MemoryNode(8, (), True, 1, 8), 4096)
     records = [
         pair(8, 0, 200e-9), pair(0, 0, 100e-9, stats=stats(99e-9, 101e-9)), pair(0, 0, 110e-9, repeat=2),
         record(out.value, metric=out.metric, coords=out.coords, flags=list(out.flags), unit="B", better="neither"),

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.instruments.memory.stream import Call, StreamParams, capped_s
-from asct.instruments.memory.stream_sizes import (
+from asct.instruments.memory.sizes import (
     ASSUMED_CACHE,
     FREE_SHARE,
     cache_share,
@@ -20,6 +19,7 @@ from asct.instruments.memory.stream_sizes import (
     sharers,
     working_set_flags,
 )
+from asct.instruments.memory.stream import StreamCall, StreamParams, capped_s
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
 
 MIB = 1 << 20
@@ -47,14 +47,14 @@ def bare() -> HostFacts:
 
 
 def test_the_command_line() -> None:
-    call = Call((0, 5), (4096, 1024, 4096), ("copy", "all-reads", "copy"), 0.0205, "32", (1, 1))
+    call = StreamCall((0, 5), (4096, 1024, 4096), ("copy", "all-reads", "copy"), 0.0205, "32", (1, 1))
     arguments = call.arguments(StreamParams(pages="2M", target_interval="2 %", seed=7))
     assert dict(zip(arguments[::2], arguments[1::2], strict=True)) == {
         "--cpus": "0,5", "--sizes": "1024,4096", "--traffic": "copy,all-reads", "--nodes": "1", "--width": "32",
         "--pages": "2m", "--window-us": "100", "--target-interval": "20", "--time-cap-ms": "20", "--seed": "7",
     }  # fmt: skip
-    assert "--nodes 0,3" in " ".join(Call((0, 5), (64,), ("copy",), 1.0, nodes=(0, 3)).arguments(StreamParams()))
-    assert "--cpus" not in Call((), (64,), ("copy",), 1.0).arguments(StreamParams())
+    assert "--nodes 0,3" in " ".join(StreamCall((0, 5), (64,), ("copy",), 1.0, nodes=(0, 3)).arguments(StreamParams()))
+    assert "--cpus" not in StreamCall((), (64,), ("copy",), 1.0).arguments(StreamParams())
 
 
 def test_a_time_ends_by_whichever_comes_first() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asct.instruments.memory.noise import NOISE_FLAGS, noise_flags, settled_flags
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, noise_flags, settled_flags
 from asct.sdk.record import doubtful
 
 SECOND = 1_000_000_000

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from asct.benchmarks.core_to_core_latency.command import (
     arguments,
     chosen_cpus,
-    chosen_places,
+    chosen_nodes,
     estimated_seconds,
     memory_bytes,
     step_name,
@@ -18,7 +18,7 @@ from asct.benchmarks.core_to_core_latency.pairs import DATA, FLAGS
 from asct.benchmarks.core_to_core_latency.params import METHODS, CoreToCoreLatencyParams
 from asct.benchmarks.core_to_core_latency.tables import all_tables
 from asct.instruments.memory.settings import from_pools
-from asct.instruments.memory.stream_sizes import page_privileges
+from asct.instruments.memory.sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -96,9 +96,9 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
         done = {output.step.name for output in context.done}
         cpus = chosen_cpus(params, context.facts)
         return [
-            Step(step_name(place), Kernel("pingpong"), arguments(params, cpus, place), as_root=from_pools(params.pages))
-            for place in chosen_places(params, context.facts)
-            if step_name(place) not in done
+            Step(step_name(node), Kernel("pingpong"), arguments(params, cpus, node), as_root=from_pools(params.pages))
+            for node in chosen_nodes(params, context.facts)
+            if step_name(node) not in done
         ]
 
     def parse(

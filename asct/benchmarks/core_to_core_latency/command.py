@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
-from asct.instruments.memory.topology import UNBOUND, Place, memory_places, places, run_places, usable_cpus
+from asct.instruments.memory.topology import UNBOUND, MemoryNode, all_nodes, cpu_nodes, memory_nodes, usable_cpus
 from asct.sdk.facts import HostFacts
 
 LISTED_UP_TO: Final = 2000
@@ -27,24 +27,24 @@ def chosen_cpus(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[int,
         return params.cpus
     if params.all_cpus:
         return usable_cpus(facts)
-    return tuple(cpu for place in run_places(facts) for cpu in place.cpus[-_OF_EACH_NODE:])
+    return tuple(cpu for node in cpu_nodes(facts) for cpu in node.cpus[-_OF_EACH_NODE:])
 
 
-def chosen_places(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[Place, ...]:
+def chosen_nodes(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[MemoryNode, ...]:
     """The nodes whose memory is used, by number. One that the host does not have is left for the kernel to refuse."""
     if params.memory_nodes == "all":
-        return memory_places(facts)
+        return memory_nodes(facts)
     if params.memory_nodes == "local":
         cpus = set(chosen_cpus(params, facts))
-        local = tuple(place for place in memory_places(facts) if cpus & set(place.cpus))
-        return local or memory_places(facts)[:1]
-    known = {place.id: place for place in places(facts)}
-    return tuple(known.get(node, Place(node, (), True, None, node)) for node in dict.fromkeys(params.memory_nodes))
+        local = tuple(node for node in memory_nodes(facts) if cpus & set(node.cpus))
+        return local or memory_nodes(facts)[:1]
+    known = {node.id: node for node in all_nodes(facts)}
+    return tuple(known.get(node, MemoryNode(node, (), True, None, node)) for node in dict.fromkeys(params.memory_nodes))
 
 
-def step_name(place: Place) -> str:
+def step_name(node: MemoryNode) -> str:
     """The name of the step with the memory of a node; `node_of_step` reads it."""
-    return f"memory{place.id}"
+    return f"memory{node.id}"
 
 
 def node_of_step(name: str) -> int:
@@ -52,7 +52,7 @@ def node_of_step(name: str) -> int:
     return int(name.removeprefix("memory"))
 
 
-def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], place: Place) -> tuple[str, ...]:
+def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: MemoryNode) -> tuple[str, ...]:
     """The kernel's command line for all pairs with the memory of one node."""
     named: dict[str, object] = {
         "methods": ",".join(params.methods),
@@ -71,8 +71,8 @@ def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], place: Pla
         named["cpus"] = ",".join(map(str, cpus))
     if len(cpus) * (len(cpus) - 1) // 2 > LISTED_UP_TO:
         named["list-batches"] = 0
-    if place.bind != UNBOUND:
-        named["node"] = place.bind
+    if node.bind != UNBOUND:
+        named["node"] = node.bind
     return tuple(part for name, value in named.items() for part in (f"--{name}", str(value)))
 
 
@@ -94,7 +94,7 @@ def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) 
     cpus = len(chosen_cpus(params, facts)) if facts else len(params.cpus)
     threads = _threads_per_core(params, facts)
     count = rounds(cpus or _UNKNOWN_CPUS, threads, params.parallel)
-    nodes = len(chosen_places(params, facts)) if facts else 1
+    nodes = len(chosen_nodes(params, facts)) if facts else 1
     each = len(params.methods) * params.time_cap + _ROUND_S
     return nodes * (_START_S + (count + min(count, params.check_pairs)) * each)
 

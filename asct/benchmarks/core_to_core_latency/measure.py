@@ -9,8 +9,7 @@ from typing import Any, Final
 from asct.benchmarks.core_to_core_latency.command import node_of_step
 from asct.benchmarks.core_to_core_latency.pairs import CHAIN, INTERFERENCE, MISSING, SIBLINGS, Cell, Order, both_ways
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
-from asct.instruments.memory.noise import settled_flags
-from asct.instruments.memory.pages import page_flags
+from asct.instruments.memory.kernel_flags import page_flags, settled_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
 from asct.sdk.samples import KernelRun, interval, number, read_kernel, stats_of

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from asct.instruments.memory.noise import NOISE_FLAGS
-from asct.instruments.memory.pages import PAGE_FLAGS
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.sdk.record import Stats
 
 INTERFERENCE: Final = "noisy-interference"

@@ -1,40 +1,26 @@
-"""cross-numa-bandwidth: bandwidth between the CPUs of each node and the memory of each node."""
+"""cross-numa-bandwidth: bandwidth between the CPUs of each NUMA node and the memory of each NUMA node."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.instruments.memory.bandwidth import TRIALS_S, BandwidthBenchmark
 from asct.instruments.memory.matrix import (
     LEFT_OUT,
     LEFT_OUT_FLAGS,
     PAIR,
-    Look,
+    MatrixStyle,
     left_out,
     node_heatmaps,
     node_table,
     pair_table,
     step_name,
 )
-from asct.instruments.memory.needed import CACHE, optimum_size
-from asct.instruments.memory.settings import AutoSize
-from asct.instruments.memory.stream import (
-    CIRCUMSTANCES,
-    KERNEL,
-    STREAM_FLAGS,
-    Call,
-    OneWidthParams,
-    Point,
-    bandwidth_metrics,
-    bandwidths,
-    best_of,
-    capped_s,
-    circumstances,
-    points_of,
-    shown,
-)
-from asct.instruments.memory.stream_sizes import (
+from asct.instruments.memory.settings import AutoSize, data_size_setting, duration_setting, iterations_setting
+from asct.instruments.memory.sizes import (
+    MEMORY_LEVEL,
     SET_FLAGS,
     TOO_SMALL,
     aligned,
@@ -43,204 +29,180 @@ from asct.instruments.memory.stream_sizes import (
     fitted,
     mapping_seconds,
     memory_size,
-    page_privileges,
+    optimum_size,
     room,
     working_set_flags,
 )
-from asct.instruments.memory.topology import Place, memory_places, places, run_places
+from asct.instruments.memory.stream import (
+    CIRCUMSTANCES,
+    STREAM_FLAGS,
+    OneWidthParams,
+    StreamCall,
+    StreamResult,
+    bandwidth_metrics,
+    bandwidth_style,
+    bandwidths,
+    best_results,
+    capped_s,
+    circumstances,
+    stream_results,
+)
+from asct.instruments.memory.topology import MemoryNode, all_nodes, cpu_nodes, memory_nodes
 from asct.instruments.memory.traffic import Traffic
-from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
-from asct.sdk.needs import Needs
 from asct.sdk.params import Count, Duration, setting
 from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.samples import read_kernel
-from asct.sdk.step import Output, Step
+from asct.sdk.samples import KernelRun
+from asct.sdk.step import Step
+
+_CAPTION: Final = (
+    "All usable CPUs of the node on the left access memory of the node below. Medians of short windows, in bytes on "
+    "the memory bus."
+)
 
 
 class CrossNumaBandwidthParams(OneWidthParams):
-    """Which traffic, over how much memory, for how long."""
+    """Traffic, working set and duration."""
 
     traffic: Traffic = setting("all-reads", "Kind of traffic between the CPUs of one node and the memory of another")
-    data_size: AutoSize = setting(
-        None,
-        "Memory that each CPU walks; auto: a part of the DRAM size of latency-sweep, at least four times the caches",
-        ge=4096,
-        pitfalls="Less than four times the caches of a CPU leaves a part of the traffic in them.",
-    )
-    iterations: Count = setting(
-        100_000, "Most windows of 100 us to measure for one pair of nodes; `duration` ends it earlier", ge=1, le=10**9
-    )
-    duration: Duration = setting(
-        0.4, "Longest time for one pair when the interval is not reached", aliases=("time_cap",), ge=1e-3, le=600
-    )
+    data_size: AutoSize = data_size_setting()
+    iterations: Count = iterations_setting("pair of nodes")
+    duration: Duration = duration_setting(0.4, "one pair of nodes")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """All usable CPUs of the node `run` with the memory of the node `memory`; `least` bytes a thread are needed."""
+class NodeTraffic:
+    """All usable CPUs of the node `run` access memory of the node `memory`: at least `least` bytes per thread."""
 
-    run: Place
-    memory: Place
+    run: MemoryNode
+    memory: MemoryNode
     least: int
 
     @property
     def name(self) -> str:
-        """That of its step: `node0-memory8`."""
+        """Name of the step: `node0-memory8`."""
         return step_name(self.run, self.memory)
 
     @property
     def threads(self) -> int:
-        """One for each CPU; one where the CPUs of the host are not known."""
+        """One per CPU; one where the CPUs of the host are unknown."""
         return max(1, len(self.run.cpus))
 
     @property
     def possible(self) -> bool:
-        """Whether the memory node has that much free, as far as is known."""
+        """Whether the memory node has enough free memory, as far as is known."""
         return self.memory.free_bytes is None or self.least <= room(self.memory, self.threads)
 
-    @property
-    def needed_bytes(self) -> int:
-        """The least that all threads need together."""
-        return self.least * self.threads
+    def size(self, params: CrossNumaBandwidthParams, facts: HostFacts, optimum: int) -> int:
+        """Bytes per thread: as set, or a size well beyond the caches that fits the memory node."""
+        if params.data_size is not None:
+            return params.data_size
+        return fitted(memory_size(facts, self.run.cpus, optimum), self.memory, self.threads)
 
 
-def pairs(params: CrossNumaBandwidthParams, facts: HostFacts) -> list[Pair]:
-    """Every node with CPUs and every node with memory, also memory only. A size that is given is needed whole; else
-    twice the caches of a thread at least."""
-    runs = run_places(facts) or places(facts)[:1]
+def pairs(params: CrossNumaBandwidthParams, facts: HostFacts) -> list[NodeTraffic]:
+    """Every node with CPUs combined with every node with memory, memory-only nodes included.
+
+    A size that is set must fit completely; otherwise twice the caches of a thread is the minimum.
+    """
+    runs = cpu_nodes(facts) or all_nodes(facts)[:1]
     return [
-        Pair(run, memory, params.data_size or aligned(TOO_SMALL * cache_share(facts, run.cpus)))
+        NodeTraffic(run, memory, params.data_size or aligned(TOO_SMALL * cache_share(facts, run.cpus)))
         for run in runs
-        for memory in memory_places(facts)
+        for memory in memory_nodes(facts)
     ]
 
 
-def pair_size(params: CrossNumaBandwidthParams, facts: HostFacts, pair: Pair, optimum: int) -> int:
-    """Bytes a thread: the size given, or what lies well outside the caches and fits the memory node."""
-    if params.data_size is not None:
-        return params.data_size
-    return fitted(memory_size(facts, pair.run.cpus, optimum), pair.memory, pair.threads)
-
-
-FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS}
-_CAPTION: Final = (
-    "All usable CPUs of the node on the left with memory of the node below. Medians of short windows, in "
-    "bytes on the memory bus."
-)
-
-
-def matrix_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """The matrix, and the spread of each pair."""
-    look = _look(records)
-    return node_table(records, look), pair_table(records, look)
-
-
-def matrix_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
-    """The matrix as colours where there are several pairs."""
-    return node_heatmaps(records, _look(records), _CAPTION)
-
-
-def _look(records: Sequence[Record]) -> Look:
-    how = shown(records)
-    return Look(
-        slug="nodes",
-        title="Cross-NUMA bandwidths for the system",
-        metric=f"bus_bandwidth{how.suffix}",
-        scale=how.scale,
-        unit=how.unit,
-        digits=1,
-        better="higher",
-    )
-
-
-_TRIALS_S: Final = 0.1
-
-
-class CrossNumaBandwidth(Benchmark[CrossNumaBandwidthParams]):
-    """One process a pair: all usable CPUs of the run node at once, memory bound to the memory node."""
+class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
+    """One process per pair of nodes: all usable CPUs of one at once, memory bound to the other."""
 
     name = "cross-numa-bandwidth"
     title = "Cross-NUMA memory bandwidth"
     version = "1"
-    summary = "Bandwidth between the CPUs of each NUMA node and the memory of each node, memory-only nodes too"
+    summary = "Bandwidth between the CPUs of each NUMA node and the memory of each node, including memory-only nodes"
     aliases = ("cnb",)
-    keywords = ("memory", "bandwidth")
     default = True
     params_model = CrossNumaBandwidthParams
-    dependencies = (CACHE,)
-    flags = FLAGS | LEFT_OUT_FLAGS
+    flags = STREAM_FLAGS | SET_FLAGS | LEFT_OUT_FLAGS
     metrics = (
         *bandwidth_metrics(PAIR),
-        Metric("data_size", "B", "neither", "Memory that each thread walked", PAIR, comparable=False),
+        Metric("data_size", "B", "neither", "Working set of each thread", PAIR, comparable=False),
         LEFT_OUT,
         *CIRCUMSTANCES,
     )
 
-    def needs(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> Needs:
-        """The kernel, the memory of the largest pair (those that lack it are left out), and the time of all pairs."""
+    def demand(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
+        """Memory of the largest pair (pairs without enough of it are skipped), and time of all pairs."""
         all_pairs = pairs(params, facts) if facts is not None else []
         possible = [pair for pair in all_pairs if pair.possible]
         wanted = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]
         largest = max(wanted, default=demanded_bytes(facts, params.data_size))
-        one = mapping_seconds(largest) + capped_s(params.duration, params.iterations) + _TRIALS_S
-        return Needs(
-            kernels=(KERNEL,),
-            memory_bytes=largest,
-            seconds=max(1, len(possible)) * one,
-            privileges=page_privileges(params.pages, KERNEL),
-        )
+        one = mapping_seconds(largest) + capped_s(params.duration, params.iterations) + TRIALS_S
+        return largest, max(1, len(possible)) * one
 
-    def foreseeable(self, params: CrossNumaBandwidthParams, facts: HostFacts) -> bool:
-        return True
-
-    def steps(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:
-        """A process for each pair that has memory. Raises LookupError when no size is given and none was found."""
-        possible = [pair for pair in pairs(params, context.facts) if pair.possible]
+    def processes(self, params: CrossNumaBandwidthParams, context: Context) -> Sequence[Step]:
+        """A process per pair with enough memory. Raises ValueError if there is none, and LookupError when no size is
+        set and none was found."""
+        facts = context.facts
+        possible = [pair for pair in pairs(params, facts) if pair.possible]
         if not possible:
-            raise ValueError("no NUMA node has enough free memory for its threads; free some, or set `data_size`")
-        optimum = params.data_size or optimum_size(context, "dram")
-        return [_step(params, context.facts, pair, optimum) for pair in possible[len(context.done) :]]
+            raise ValueError(
+                "no NUMA node has enough free memory for its threads; free some memory, or set `data_size`"
+            )
+        optimum = params.data_size or optimum_size(context, MEMORY_LEVEL)
+        cap = capped_s(params.duration, params.iterations)
+        return [
+            StreamCall(
+                pair.run.cpus, (pair.size(params, facts, optimum),), (params.traffic,), cap, params.width,
+                (pair.memory.bind,),
+            ).step(pair.name, params)
+            for pair in possible
+        ]  # fmt: skip
 
-    def parse(
-        self, params: CrossNumaBandwidthParams, outputs: Sequence[Output], facts: HostFacts
+    def values(
+        self, params: CrossNumaBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """The bandwidth of each pair, the pairs left out, clock and pages."""
-        if not outputs:
-            raise ValueError("the kernel stream was not run")
-        runs = {output.step.name: read_kernel(output) for output in outputs}
-        points = {name: best_of(points_of(run)) for name, run in runs.items()}
+        """The bandwidth of each pair, the pairs skipped, core clock and page size."""
+        results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         found: list[Measurement] = []
         for pair in pairs(params, facts):
-            for point in points.get(pair.name, ()):
-                found += _of_pair(point, pair, facts)
-            if pair.name not in points:
-                found.append(left_out(pair.run, pair.memory, pair.needed_bytes))
+            for result in results.get(pair.name, ()):
+                found += _of_pair(result, pair, facts)
+            if pair.name not in results:
+                found.append(left_out(pair.run, pair.memory, pair.least * pair.threads))
         first = next(iter(runs.values()))
-        return found + circumstances([point for best in points.values() for point in best], first.meta, params)
+        return found + circumstances([result for best in results.values() for result in best], first.meta, params)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The matrix and the spread of its values."""
-        return matrix_tables(records) if records else ()
+        """The matrix, and the spread of each pair."""
+        style = _style(records)
+        return (node_table(records, style), pair_table(records, style)) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """The matrix as a heat map if it has several values."""
-        return matrix_figures(records)
+        return node_heatmaps(records, _style(records), _CAPTION)
 
 
-def _step(params: CrossNumaBandwidthParams, facts: HostFacts, pair: Pair, optimum: int) -> Step:
-    size = pair_size(params, facts, pair, optimum)
-    cap = capped_s(params.duration, params.iterations)
-    call = Call(pair.run.cpus, (size,), (params.traffic,), cap, params.width, (pair.memory.bind,))
-    return call.step(pair.name, params)
-
-
-def _of_pair(point: Point, pair: Pair, facts: HostFacts) -> list[Measurement]:
+def _of_pair(result: StreamResult, pair: NodeTraffic, facts: HostFacts) -> list[Measurement]:
     at: dict[str, Scalar] = {"run_node": pair.run.id, "memory_node": pair.memory.id}
-    flags = working_set_flags(facts, pair.run.cpus, point.size)
-    return [*bandwidths(point, at, flags), Measurement("data_size", float(point.size), dict(at))]
+    flags = working_set_flags(facts, pair.run.cpus, result.size)
+    return [*bandwidths(result, at, flags), Measurement("data_size", float(result.size), dict(at))]
+
+
+def _style(records: Sequence[Record]) -> MatrixStyle:
+    style = bandwidth_style(records)
+    return MatrixStyle(
+        slug="nodes",
+        title="Cross-NUMA bandwidths for the system",
+        metric=f"bus_bandwidth{style.suffix}",
+        scale=style.scale,
+        unit=style.unit,
+        digits=1,
+        better="higher",
+    )
 
 
 BENCHMARK = CrossNumaBandwidth()

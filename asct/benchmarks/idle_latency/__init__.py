@@ -16,10 +16,17 @@ from asct.benchmarks.idle_latency.measure import (
     sizes,
 )
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
-from asct.instruments.memory.matrix import LEFT_OUT, LEFT_OUT_FLAGS, PAIR, Look, node_heatmaps, node_table, pair_table
-from asct.instruments.memory.needed import CACHE, chain_size
+from asct.instruments.memory.matrix import (
+    LEFT_OUT,
+    LEFT_OUT_FLAGS,
+    PAIR,
+    MatrixStyle,
+    node_heatmaps,
+    node_table,
+    pair_table,
+)
 from asct.instruments.memory.settings import CYCLE_BASE, from_pools
-from asct.instruments.memory.stream_sizes import page_privileges
+from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Heatmap, Table
@@ -29,10 +36,12 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Kernel, Output, Step
 
 _TITLE: Final = "Latencies of random memory access at idle"
-_TIME: Final = Look("idle-latency", _TITLE, "latency", 1e-9, "nanoseconds", 1, "lower")
-_CYCLES: Final = Look("idle-latency", _TITLE, "latency_cycles", 1.0, "core cycles", 1, "lower")
-_RATIO: Final = Look("ratio", "Latency relative to local memory", "ratio", 1.0, "times", 2, "lower")
-_DISTANCE: Final = Look("distance", "Distances as the system reports them", "distance", 1.0, "tenths", 0, "neither")
+_TIME: Final = MatrixStyle("idle-latency", _TITLE, "latency", 1e-9, "nanoseconds", 1, "lower")
+_CYCLES: Final = MatrixStyle("idle-latency", _TITLE, "latency_cycles", 1.0, "core cycles", 1, "lower")
+_RATIO: Final = MatrixStyle("ratio", "Latency relative to local memory", "ratio", 1.0, "times", 2, "lower")
+_DISTANCE: Final = MatrixStyle(
+    "distance", "Distances as the system reports them", "distance", 1.0, "tenths", 0, "neither"
+)
 _CAPTION: Final = "Time of one dependent load in random order: rows run, columns hold the memory. Nothing else runs."
 
 
@@ -51,7 +60,7 @@ def heat_maps(records: Sequence[Record]) -> tuple[Heatmap, ...]:
     return node_heatmaps(records, _look(records), _CAPTION)
 
 
-def _look(records: Sequence[Record]) -> Look:
+def _look(records: Sequence[Record]) -> MatrixStyle:
     cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
     return _CYCLES if cycles else _TIME
 

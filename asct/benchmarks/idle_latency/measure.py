@@ -8,13 +8,11 @@ from typing import Final
 
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
 from asct.instruments.memory.chase import Chased, chased
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
 from asct.instruments.memory.matrix import left_out, step_name
-from asct.instruments.memory.needed import CACHES
-from asct.instruments.memory.noise import NOISE_FLAGS, settled_flags
-from asct.instruments.memory.pages import PAGE_FLAGS, page_flags
 from asct.instruments.memory.settings import CYCLE_BASE
-from asct.instruments.memory.stream_sizes import fitted
-from asct.instruments.memory.topology import UNBOUND, Place, memory_places, places, run_places
+from asct.instruments.memory.sizes import CACHES, fitted
+from asct.instruments.memory.topology import UNBOUND, MemoryNode, all_nodes, cpu_nodes, memory_nodes
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import KernelRun, number, read_kernel, stats_of
@@ -33,8 +31,8 @@ _START_S: Final = 0.15
 class Pair:
     """A node that runs and a node whose memory it reads."""
 
-    run: Place
-    memory: Place
+    run: MemoryNode
+    memory: MemoryNode
 
     @property
     def name(self) -> str:
@@ -47,17 +45,17 @@ def pairs(facts: HostFacts) -> Iterator[Pair]:
 
     On a host whose CPUs are unknown the first node runs, on the CPU that the kernel starts on.
     """
-    for run in run_places(facts) or places(facts)[:1]:
-        for memory in memory_places(facts):
+    for run in cpu_nodes(facts) or all_nodes(facts)[:1]:
+        for memory in memory_nodes(facts):
             yield Pair(run, memory)
 
 
-def lowered(memory: Place, size: int) -> int:
+def lowered(memory: MemoryNode, size: int) -> int:
     """`size`, or what the node has free if that is less: for a size that nobody asked for."""
     return fitted(size, memory, 1)
 
 
-def has_room(memory: Place, size: int) -> bool:
+def has_room(memory: MemoryNode, size: int) -> bool:
     """Whether a process with a working set of `size` fits; a node that does not tell is tried."""
     return memory.free_bytes is None or needed_bytes(size) <= memory.free_bytes
 
@@ -98,11 +96,10 @@ def estimated_seconds(params: IdleLatencyParams, size: int, count: int) -> float
     return count * (_START_S + params.duration + _MAP_S_PER_GIB * size / 2**30)
 
 
-_MANY_DROPPED: Final = 0.25
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **PAGE_FLAGS,
-    "switched": "more than a quarter of the batches were dropped since the thread lost its CPU",
+    "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
     "small-working-set": "less than twice the last cache was walked, so that some of the loads hit it",
     "smaller-memory": "the node has less free memory than latency-sweep suggests to walk: as much as fits was walked",
 }
@@ -148,7 +145,7 @@ def _walked(pair: Pair, run: KernelRun, params: IdleLatencyParams) -> Walked:
     sample = chased(run.samples[0])
     caches = number(run.meta, "llc_bytes")
     flags = {
-        "switched": sample.dropped > _MANY_DROPPED * (sample.dropped + sample.latency.n),
+        "switched": many_dropped(sample.latency.n, sample.dropped),
         "small-working-set": sample.size < CACHES * caches,
         "smaller-memory": params.data_size is None and sample.size >= lowered(pair.memory, sample.size + 1),
     }
@@ -183,9 +180,9 @@ def _ratios(walked: Sequence[Walked]) -> list[Measurement]:
 def _distances(walked: Sequence[Walked], facts: HostFacts) -> list[Measurement]:
     table = _distance_table(facts)
     return [
-        Measurement("distance", float(table[place]), one.at)
+        Measurement("distance", float(table[node]), one.at)
         for one in walked
-        if (place := (one.pair.run.id, one.pair.memory.id)) in table
+        if (node := (one.pair.run.id, one.pair.memory.id)) in table
     ]
 
 

@@ -19,7 +19,7 @@ from asct.benchmarks.latency_sweep.measure import FLAGS, measurements, points_of
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.tables import level_table
 from asct.instruments.memory.settings import from_pools
-from asct.instruments.memory.stream_sizes import page_privileges
+from asct.instruments.memory.sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context, ResultField
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table

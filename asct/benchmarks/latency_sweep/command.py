@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
-from asct.instruments.memory.stream_sizes import fitted
-from asct.instruments.memory.topology import Place, measuring_cpu, memory_places, place_of_cpu
+from asct.instruments.memory.sizes import fitted
+from asct.instruments.memory.topology import MemoryNode, measuring_cpu, memory_nodes, node_of_cpu
 from asct.sdk.facts import HostFacts
 from asct.statistics.geometric import between_sizes, geometric_sizes
 from asct.statistics.levels import Level
@@ -35,8 +35,8 @@ def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
         return max(params.sizes)
     if params.max_size is not None:
         return params.max_size
-    place = _memory_place(params, facts) if facts is not None else None
-    return LARGEST if place is None else fitted(LARGEST, place, 1)
+    node = _memory_node(params, facts) if facts is not None else None
+    return LARGEST if node is None else fitted(LARGEST, node, 1)
 
 
 def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
@@ -50,12 +50,12 @@ def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
     return size + size // 32 + _SURROUNDINGS
 
 
-def _memory_place(params: LatencySweepParams, facts: HostFacts) -> Place | None:
+def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | None:
     """The node whose memory is measured; None when it is not known."""
     if params.memory_node is not None:
-        return next((place for place in memory_places(facts) if place.id == params.memory_node), None)
+        return next((node for node in memory_nodes(facts) if node.id == params.memory_node), None)
     cpu = measuring_cpu(facts, params.cpu)
-    return None if cpu is None else place_of_cpu(facts, cpu)
+    return None if cpu is None else node_of_cpu(facts, cpu)
 
 
 # The kernel bisects the steepest stretches of the curve by itself. Where its budget ended before a bound was known to

@@ -10,8 +10,14 @@ from typing import Any, Final
 from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.instruments.memory.chase import chased
-from asct.instruments.memory.noise import NOISE_FLAGS, noise_flags, settled_flags
-from asct.instruments.memory.pages import PAGE_FLAGS, page_flags
+from asct.instruments.memory.kernel_flags import (
+    NOISE_FLAGS,
+    PAGE_FLAGS,
+    many_dropped,
+    noise_flags,
+    page_flags,
+    settled_flags,
+)
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Stats
@@ -29,7 +35,7 @@ FLAGS: Final = {
     "few-lines": "8 lines or fewer: a core may forward or predict such loads; no level is made of them",
     "outlier": "more than 15 % off the sizes around it; left out of the levels",
     "disturbed": "slower than larger working sets, which memory never is: something else ran; left out of the levels",
-    "switched": "more than a quarter of the batches were dropped since the thread lost its CPU",
+    "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
     "few-sizes": "fewer than 6 sizes lie in the level, too few for an interval",
     "coarse-bound": "the next size measured is more than 2.5 % beyond this bound",
     **PAGE_FLAGS,
@@ -63,7 +69,6 @@ WAY_OUT: Final = (
 FEW_LINES: Final = 8
 _NOISY_LEVEL: Final = 0.05
 """A level is noisy if it scatters by more from size to size, or if most of its sizes are known less well than that."""
-_MANY_DROPPED: Final = 0.25
 _PRIVATE: Final = ("L1", "L2")
 """Levels that other programs do not slow down while they are off the CPU. Of the others they use a part all the time,
 so that a steady latency may still be 10 % above that of an idle host."""
@@ -130,7 +135,7 @@ def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> Point:
     found = chased(sample)
     marks = {
         "few-lines": found.lines <= FEW_LINES,
-        "switched": found.dropped > _MANY_DROPPED * (found.dropped + found.latency.n),
+        "switched": many_dropped(found.latency.n, found.dropped),
     }
     flags = (*settled_flags(found.settled, end, found.dropped), *(flag for flag, holds in marks.items() if holds))
     return Point(found.size, found.latency, found.cycles, found.clock_hz, found.lines, found.dropped, flags)

@@ -9,10 +9,9 @@ from asct.benchmarks.loaded_latency.figures import load_curve
 from asct.benchmarks.loaded_latency.measure import FLAGS, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.tables import all_tables
-from asct.instruments.memory.needed import CACHE, chain_size
 from asct.instruments.memory.settings import from_pools
+from asct.instruments.memory.sizes import CACHE, chain_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES
-from asct.instruments.memory.stream_sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table

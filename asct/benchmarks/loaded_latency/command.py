@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.instruments.memory.stream_sizes import aligned, local_nodes, mapping_seconds, memory_size, room
-from asct.instruments.memory.topology import UNBOUND, measuring_cpu, place_of_cpu, places, usable_cpus
+from asct.instruments.memory.sizes import aligned, local_nodes, mapping_seconds, memory_size, room
+from asct.instruments.memory.topology import UNBOUND, all_nodes, measuring_cpu, node_of_cpu, usable_cpus
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
 
@@ -38,7 +38,7 @@ def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
     cpus = params.load_cpus or tuple(one for one in free if one != cpu) or free
     if params.memory_node is not None:
         return Layout(cpu, params.memory_node, cpus, (params.memory_node,) * max(1, len(cpus)))
-    here = None if cpu is None else place_of_cpu(facts, cpu)
+    here = None if cpu is None else node_of_cpu(facts, cpu)
     node = here.bind if here is not None and here.memory else UNBOUND
     return Layout(cpu, node, cpus, local_nodes(facts, cpus) or (UNBOUND,))
 
@@ -48,11 +48,11 @@ def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, cha
     if params.load_size is not None:
         return params.load_size
     size = memory_size(facts, where.load_cpus, chain)
-    for place in places(facts):
-        threads = sum(1 for node in where.load_nodes if node == place.bind)
-        if threads and place.free_bytes is not None:
-            own = chain if place.bind == where.latency_node else 0
-            size = min(size, aligned(max(0, room(place, 1) - own) // threads))
+    for node in all_nodes(facts):
+        threads = where.load_nodes.count(node.bind)
+        if threads and node.free_bytes is not None:
+            own = chain if node.bind == where.latency_node else 0
+            size = min(size, aligned(max(0, room(node, 1) - own) // threads))
     return size
 
 

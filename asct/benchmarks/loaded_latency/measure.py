@@ -8,11 +8,9 @@ from typing import Any, Final
 
 from asct.benchmarks.loaded_latency.command import layout
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.instruments.memory.needed import CACHES
-from asct.instruments.memory.noise import NOISE_FLAGS, settled_flags
-from asct.instruments.memory.pages import PAGE_FLAGS, page_flags
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
 from asct.instruments.memory.settings import CYCLE_BASE
-from asct.instruments.memory.stream_sizes import SET_FLAG, working_set_flags
+from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
 from asct.sdk.samples import KernelRun, interval, number
@@ -44,7 +42,6 @@ FLAGS: Final[dict[str, str]] = {
 
 
 PS: Final = 1e-12
-_MANY_DROPPED: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ def _listed(sample: Mapping[str, Any], key: str) -> Sequence[float]:
 def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
     dropped = int(number(sample, "dropped"))
     flags = {
-        "switched": dropped > _MANY_DROPPED * (number(sample, "windows") + dropped),
+        "switched": many_dropped(number(sample, "windows"), dropped),
         NOT_REACHED: sample.get("reached") is False,
         NO_LOAD: sample.get("disturbed") is True or (sample["phase"] != "idle" and number(sample, "median_bps") <= 0),
     }

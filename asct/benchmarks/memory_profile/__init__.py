@@ -1,4 +1,4 @@
-"""memory-profile: the peaks of memory by width of the accesses, and of the caches, with all CPUs at once."""
+"""memory-profile: peak bandwidth of memory by access width, and of the caches, with all CPUs at once."""
 
 from __future__ import annotations
 
@@ -6,22 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from asct.benchmarks.memory_profile.tables import BEST, FLAGS, profile_bars, profile_table
-from asct.instruments.memory.needed import CACHE, optimum_size
-from asct.instruments.memory.settings import LISTED, AutoSize
-from asct.instruments.memory.stream import (
-    CIRCUMSTANCES,
-    KERNEL,
-    PER_CYCLE,
-    Call,
-    Point,
-    StreamParams,
-    bandwidth_metrics,
-    bandwidths,
-    best_of,
-    circumstances,
-    points_of,
-)
-from asct.instruments.memory.stream_sizes import (
+from asct.instruments.memory.bandwidth import TRIALS_S, BandwidthBenchmark
+from asct.instruments.memory.settings import LISTED, AutoSize, data_size_setting, duration_setting
+from asct.instruments.memory.sizes import (
     LINE,
     MEMORY_LEVEL,
     demanded_bytes,
@@ -29,94 +16,155 @@ from asct.instruments.memory.stream_sizes import (
     level_sizes,
     local_nodes,
     mapping_seconds,
-    page_privileges,
+    optimum_size,
     sharers,
     working_set_flags,
 )
+from asct.instruments.memory.stream import (
+    CIRCUMSTANCES,
+    PER_CYCLE,
+    WIDTH_PITFALL,
+    StreamCall,
+    StreamParams,
+    StreamResult,
+    bandwidth_metrics,
+    bandwidths,
+    best_results,
+    circumstances,
+    stream_results,
+)
 from asct.instruments.memory.topology import usable_cpus
 from asct.instruments.memory.traffic import WORDS, Traffic, Width, widths_of
-from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.needs import Needs
 from asct.sdk.params import Duration, Size, setting
-from asct.sdk.record import Measurement, Record
-from asct.sdk.samples import KernelRun, read_kernel
-from asct.sdk.step import Output, Step
+from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.samples import KernelRun
+from asct.sdk.step import Step
 from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
+_MEMORY: Final = "memory-"
+"""Prefix of the names of steps over memory; the width follows."""
+_CACHES: Final = 3
+"""Number of cache levels assumed for the estimate."""
+_TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
 
 
 class MemoryProfileParams(StreamParams):
-    """Which traffic, with which widths of accesses, over how much memory."""
+    """Traffic, access widths and working set."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
-        PROFILE, "Kinds of traffic, a row each", min_length=1, max_length=13
+        PROFILE, "Kinds of traffic, one row each", min_length=1, max_length=13
     )
     widths: Annotated[tuple[Width, ...], LISTED] = setting(
         (),
-        "Bytes of one load or store, a column each; left out, all that the CPU has",
+        "Bytes of one load or store, one column each; unset: all widths that the CPU supports",
         max_length=5,
-        pitfalls="A width that the CPU lacks is refused; on aarch64 16 is NEON and 32 and 64 want SVE of that length.",
+        pitfalls=WIDTH_PITFALL,
     )
-    data_size: AutoSize = setting(
-        None,
-        "Memory that each CPU walks; auto: a part of the DRAM size of latency-sweep, at least four times the caches",
-        ge=4096,
-        pitfalls="Less than four times the caches of a CPU leaves a part of the traffic in them.",
-    )
+    data_size: AutoSize = data_size_setting()
     cache_sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Sizes of each CPU within the caches; left out, those of latency-sweep, or with data_size half of each cache",
+        "Working sets of each CPU inside the caches; unset: those of latency-sweep or, with data_size, half of each "
+        "cache",
         max_length=8,
     )
-    duration: Duration = setting(
-        0.1,
-        "Longest time for one value when the interval is not reached",
-        aliases=("time_cap",),
-        ge=1e-3,
-        le=600,
+    duration: Duration = duration_setting(0.1, "one value")
+
+
+class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
+    """One process per access width over memory, one per cache level, with a thread on every usable CPU."""
+
+    name = "memory-profile"
+    title = "Peak memory bandwidth by access width"
+    version = "1"
+    summary = "Peak bandwidth of memory with 16, 32 and 64 byte accesses, and of the caches, all CPUs at once"
+    aliases = ("mp",)
+    params_model = MemoryProfileParams
+    flags = FLAGS
+    highlights = (
+        Highlight("bus_bandwidth", "All Reads", {"traffic": "all-reads", "width": None}),
+        Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None, "width": None}),
+        Highlight("peak_cache_bandwidth", "Highest cache bandwidth", {"traffic": None}),
+    )
+    metrics = (
+        *bandwidth_metrics({**_TRAFFIC, "width": ("16", "32", "64", "sve", "auto")}),
+        Metric("peak_cache_bandwidth", "B/s", "higher", "Useful bytes at the fastest cache level", _TRAFFIC),
+        Metric(
+            "peak_cache_bandwidth_cycles",
+            "B/cycle",
+            "higher",
+            "Useful bytes at the fastest cache level per core cycle, all threads together",
+            _TRAFFIC,
+        ),
+        Metric("level_bandwidth", "B/s", "higher", "Useful bytes at each cache level", {**_TRAFFIC, "level": None}),
+        Metric("data_size", "B", "neither", "Working set of each thread", {"level": None}, comparable=False),
+        Metric("threads", "1", "neither", "Concurrent threads, one per CPU", comparable=False),
+        *CIRCUMSTANCES,
     )
 
+    def demand(self, params: MemoryProfileParams, facts: HostFacts | None) -> tuple[int, float]:
+        """Memory of all threads; the time limit of each value. Memory is mapped once per width."""
+        demanded = demanded_bytes(facts, params.data_size)
+        widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
+        caches = len(params.cache_sizes) or _CACHES
+        each = len(params.traffic) * (params.duration + TRIALS_S)
+        mapping = widths * mapping_seconds(demanded) + caches * mapping_seconds(0)
+        return demanded, (widths + caches) * each + mapping
 
-MEMORY: Final = "memory-"
-"""What the name of a step over memory begins with; the width follows."""
-_TRIALS_S: Final = 0.1
-_CACHES: Final = 3
+    def processes(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
+        """A process per width, then per cache level. Raises LookupError if data_size is not set and latency-sweep found
+        no memory level."""
+        facts, cpus = context.facts, usable_cpus(context.facts)
+        nodes = local_nodes(facts, cpus)
+        size = params.data_size or level_size(facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
+        widths = tuple(dict.fromkeys(params.widths)) or widths_of(facts)
+        calls = {f"{_MEMORY}{width}": (size, width) for width in widths}
+        calls |= {level: (inside, "auto") for level, inside in _cache_sizes(params, context).items()}
+        return [
+            StreamCall(cpus, (size,), params.traffic, params.duration, width, nodes).step(name, params)
+            for name, (size, width) in calls.items()
+        ]
 
+    def values(
+        self, params: MemoryProfileParams, runs: Mapping[str, KernelRun], facts: HostFacts
+    ) -> Sequence[Measurement]:
+        """Bandwidths by traffic and width and of the caches, core clock and page size."""
+        results = {name: best_results(stream_results(run)) for name, run in runs.items()}
+        memory = {name: best for name, best in results.items() if name.startswith(_MEMORY)}
+        levels = {name: best for name, best in results.items() if name not in memory}
+        if not memory:
+            raise ValueError("the kernel stream measured no memory")
+        cpus = usable_cpus(facts)
+        found: list[Measurement] = []
+        for name, best in memory.items():
+            for result in best:
+                flags = working_set_flags(facts, cpus, result.size)
+                found += bandwidths(result, {"traffic": result.traffic, "width": name.removeprefix(_MEMORY)}, flags)
+        for traffic in dict.fromkeys(result.traffic for best in levels.values() for result in best):
+            found += _of_caches(
+                {name: result for name, best in levels.items() for result in best if result.traffic == traffic}
+            )
+        first = next(iter(memory.values()))[0]
+        found += [Measurement("threads", float(first.threads)), Measurement("data_size", float(first.size))]
+        found += [Measurement("data_size", float(best[0].size), {"level": level}) for level, best in levels.items()]
+        everything = [result for best in results.values() for result in best]
+        return found + circumstances(everything, runs[next(iter(memory))].meta, params)
 
-def profile_steps(params: MemoryProfileParams, context: Context) -> list[Step]:
-    """Raises LookupError when data_size is not given and latency-sweep found no memory."""
-    facts, cpus = context.facts, usable_cpus(context.facts)
-    nodes = local_nodes(facts, cpus)
-    size = params.data_size or level_size(facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL.lower()))
-    steps = [
-        Call(cpus, (size,), params.traffic, params.duration, width, nodes).step(f"{MEMORY}{width}", params)
-        for width in chosen_widths(params, facts)
-    ]
-    for level, inside in _cache_sizes(params, context).items():
-        steps.append(Call(cpus, (inside,), params.traffic, params.duration, "auto", nodes).step(level, params))
-    return steps
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """The peaks."""
+        return (profile_table(records),) if records else ()
 
-
-def chosen_widths(params: MemoryProfileParams, facts: HostFacts) -> tuple[str, ...]:
-    """The widths that are asked for, each once, or all that the host has."""
-    return tuple(dict.fromkeys(params.widths)) or widths_of(facts)
-
-
-def estimated_seconds(params: MemoryProfileParams, facts: HostFacts | None) -> float:
-    """Each value to its time cap, beside trials; memory is mapped once for each width."""
-    widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
-    caches = len(params.cache_sizes) or _CACHES
-    each = len(params.traffic) * (params.duration + _TRIALS_S)
-    mapping = widths * mapping_seconds(demanded_bytes(facts, params.data_size)) + caches * mapping_seconds(0)
-    return (widths + caches) * each + mapping
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """The peaks as bars."""
+        return profile_bars(records)
 
 
 def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, int]:
-    """Bytes a thread by the name of the level: as given, as latency-sweep found them, or half of each cache."""
+    """Bytes per thread by name of the level: as set, as latency-sweep found them, or half of each cache."""
     facts, cpus = context.facts, usable_cpus(context.facts)
     if params.cache_sizes:
         return {f"cache-{format_size(size)}": size for size in dict.fromkeys(params.cache_sizes)}
@@ -130,115 +178,21 @@ def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, 
     }
 
 
-def measurements(params: MemoryProfileParams, runs: Mapping[str, KernelRun], facts: HostFacts) -> list[Measurement]:
-    """Everything that the processes (by the name of their step) say."""
-    points = {name: best_of(points_of(run)) for name, run in runs.items()}
-    memory = {name: best for name, best in points.items() if name.startswith(MEMORY)}
-    levels = {name: best for name, best in points.items() if name not in memory}
-    if not memory:
-        raise ValueError("the kernel stream measured no memory")
-    cpus = usable_cpus(facts)
-    found: list[Measurement] = []
-    for name, best in memory.items():
-        for point in best:
-            flags = working_set_flags(facts, cpus, point.size)
-            found += bandwidths(point, {"traffic": point.traffic, "width": name.removeprefix(MEMORY)}, flags)
-    for traffic in dict.fromkeys(point.traffic for best in levels.values() for point in best):
-        found += _of_caches(
-            {name: point for name, best in levels.items() for point in best if point.traffic == traffic}
-        )
-    found += _sizes(memory, levels)
-    everything = [point for best in points.values() for point in best]
-    return found + circumstances(everything, runs[next(iter(memory))].meta, params)
-
-
-def _of_caches(at_level: Mapping[str, Point]) -> list[Measurement]:
-    """One kind of traffic: the fastest level stands for the caches, each level is a detail."""
+def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
+    """One kind of traffic: the fastest level gives the peak of the caches, each level is a detail."""
     fastest = max(at_level, key=lambda level: at_level[level].useful.median)
     peak = at_level[fastest]
-    at = {"traffic": peak.traffic}
+    coords = {"traffic": peak.traffic}
     in_cycles = peak.useful.scaled(1.0 / peak.clock_hz)
-    return [
-        Measurement("peak_cache_bandwidth", peak.useful.median, dict(at), peak.useful, peak.flags),
-        Measurement(f"peak_cache_bandwidth{PER_CYCLE}", in_cycles.median, dict(at), in_cycles, peak.flags),
-        *(
-            Measurement(
-                "level_bandwidth",
-                point.useful.median,
-                {**at, "level": level},
-                point.useful,
-                (BEST, *point.flags) if level == fastest else point.flags,
-                detail=True,
-            )
-            for level, point in at_level.items()
-        ),
+    found = [
+        Measurement("peak_cache_bandwidth", peak.useful.median, dict(coords), peak.useful, peak.flags),
+        Measurement(f"peak_cache_bandwidth{PER_CYCLE}", in_cycles.median, dict(coords), in_cycles, peak.flags),
     ]
-
-
-def _sizes(memory: Mapping[str, Sequence[Point]], levels: Mapping[str, Sequence[Point]]) -> list[Measurement]:
-    point = next(iter(memory.values()))[0]
-    found = [Measurement("threads", float(point.threads)), Measurement("data_size", float(point.size))]
-    return found + [Measurement("data_size", float(best[0].size), {"level": level}) for level, best in levels.items()]
-
-
-_AT: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
-
-
-class MemoryProfile(Benchmark[MemoryProfileParams]):
-    """One process for each width over memory, one for each level of cache, a thread on every usable CPU."""
-
-    name = "memory-profile"
-    title = "Peak memory bandwidths by width of access"
-    version = "1"
-    summary = "Peaks of memory with 16, 32 and 64 byte accesses, and of the caches, all CPUs at once"
-    aliases = ("mp",)
-    keywords = ("memory", "bandwidth")
-    params_model = MemoryProfileParams
-    dependencies = (CACHE,)
-    flags = FLAGS
-    highlights = (
-        Highlight("bus_bandwidth", "All Reads", {"traffic": "all-reads", "width": None}),
-        Highlight("bus_bandwidth", "Highest bandwidth", {"traffic": None, "width": None}),
-        Highlight("peak_cache_bandwidth", "Highest bandwidth of a cache", {"traffic": None}),
-    )
-    metrics = (
-        *bandwidth_metrics({**_AT, "width": ("16", "32", "64", "sve", "auto")}),
-        Metric("peak_cache_bandwidth", "B/s", "higher", "Useful bytes at the fastest level of cache", _AT),
-        Metric("peak_cache_bandwidth_cycles", "B/cycle", "higher", "The same per core cycle, over all threads", _AT),
-        Metric("level_bandwidth", "B/s", "higher", "Useful bytes at each level of cache", {**_AT, "level": None}),
-        Metric("data_size", "B", "neither", "Memory that each thread walked", {"level": None}, comparable=False),
-        Metric("threads", "1", "neither", "Threads that ran at once, one a CPU", comparable=False),
-        *CIRCUMSTANCES,
-    )
-
-    def needs(self, params: MemoryProfileParams, facts: HostFacts | None) -> Needs:
-        """The kernel, memory for all threads, and the time of all values."""
-        return Needs(
-            kernels=(KERNEL,),
-            memory_bytes=demanded_bytes(facts, params.data_size),
-            seconds=estimated_seconds(params, facts),
-            privileges=page_privileges(params.pages, KERNEL),
-        )
-
-    def foreseeable(self, params: MemoryProfileParams, facts: HostFacts) -> bool:
-        return True
-
-    def steps(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
-        """A process for each width, then for each level of cache."""
-        return profile_steps(params, context)[len(context.done) :]
-
-    def parse(self, params: MemoryProfileParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Bandwidths by traffic and width, of the caches, clock and pages."""
-        return measurements(params, {output.step.name: read_kernel(output) for output in outputs}, facts)
-
-    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The peaks."""
-        return (profile_table(records),) if records else ()
-
-    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """The same as bars."""
-        bars = profile_bars(records)
-        return () if bars is None else (bars,)
+    for level, result in at_level.items():
+        flags = (BEST, *result.flags) if level == fastest else result.flags
+        at: dict[str, Scalar] = {**coords, "level": level}
+        found.append(Measurement("level_bandwidth", result.useful.median, at, result.useful, flags, detail=True))
+    return found
 
 
 BENCHMARK = MemoryProfile()

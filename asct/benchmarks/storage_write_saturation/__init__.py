@@ -40,7 +40,7 @@ _ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time"
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):
-    """Look, purge, rounds of writes, a run for the histogram: each one fio process below guard."""
+    """MatrixStyle, purge, rounds of writes, a run for the histogram: each one fio process below guard."""
 
     name = "storage-write-saturation"
     title = "Write saturation of a drive"

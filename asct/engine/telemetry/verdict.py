@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from asct.instruments.memory.noise import CLOCK_LIMIT, STEAL_LIMIT
+from asct.instruments.memory.kernel_flags import CLOCK_LIMIT, STEAL_LIMIT
 from asct.store.model import DriveHealth, HostVerdict, Moment, Reason
 from asct.values.cpulist import parse_cpulist
 

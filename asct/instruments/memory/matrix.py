@@ -1,4 +1,4 @@
-"""The matrix of run node and memory node: its places, table and heat map, and the pairs that are left out of it."""
+"""The matrix of CPU node and memory node: its table, its heat map, and the pairs of nodes that were skipped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.memory.topology import Place
+from asct.instruments.memory.topology import MemoryNode
 from asct.sdk.figure import Column, Heatmap, Table
 from asct.sdk.metric import Better, Metric
 from asct.sdk.record import Measurement, Record, Scalar
@@ -35,8 +35,8 @@ LEFT_OUT_FLAGS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a matrix is shown: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
+class MatrixStyle:
+    """How a matrix is bandwidth_style: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
 
     slug: str
     title: str
@@ -47,18 +47,18 @@ class Look:
     better: Better
 
 
-def step_name(run: Place, memory: Place) -> str:
+def step_name(run: MemoryNode, memory: MemoryNode) -> str:
     """The name of the step that measures a pair: `node0-memory8`."""
     return f"node{run.id}-memory{memory.id}"
 
 
-def left_out(run: Place, memory: Place, needed_bytes: int) -> Measurement:
+def left_out(run: MemoryNode, memory: MemoryNode, needed_bytes: int) -> Measurement:
     """Says that a pair was not measured, since the node of the memory has less free than `needed_bytes`."""
     pair: dict[str, Scalar] = {"run_node": run.id, "memory_node": memory.id}
     return Measurement(LEFT_OUT.name, float(needed_bytes), pair, flags=(NO_FREE_MEMORY,))
 
 
-def node_table(records: Sequence[Record], look: Look) -> Table:
+def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
     """A row for each run node (and point), a column for each memory node; pairs left out are empty, with a note."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
@@ -79,7 +79,7 @@ def node_table(records: Sequence[Record], look: Look) -> Table:
     return Table(look.slug, f"{look.title} (in {look.unit})", columns, tuple(rows), _left_out(gone), flags_of(values))
 
 
-def pair_table(records: Sequence[Record], look: Look) -> Table:
+def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
     """The same values one pair a row, with their intervals, largest samples and flags."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
@@ -103,7 +103,7 @@ def pair_table(records: Sequence[Record], look: Look) -> Table:
     return Table(f"{look.slug}-spread", f"{look.title}: spread", columns, tuple(rows), flags=flags_of(values))
 
 
-def node_heatmaps(records: Sequence[Record], look: Look, caption: str) -> tuple[Heatmap, ...]:
+def node_heatmaps(records: Sequence[Record], look: MatrixStyle, caption: str) -> tuple[Heatmap, ...]:
     """One heat map for each point with more than one value."""
     values = [record for record in records if record.metric == look.metric]
     return tuple(
@@ -113,7 +113,7 @@ def node_heatmaps(records: Sequence[Record], look: Look, caption: str) -> tuple[
     )
 
 
-def _heatmap(mine: Sequence[Record], look: Look, caption: str, number: int) -> Heatmap:
+def _heatmap(mine: Sequence[Record], look: MatrixStyle, caption: str, number: int) -> Heatmap:
     runs, memories = _nodes(mine, "run_node"), _nodes(mine, "memory_node")
     label = point_label(mine[0], "")
     return Heatmap(
@@ -133,7 +133,7 @@ def _heatmap(mine: Sequence[Record], look: Look, caption: str, number: int) -> H
     )
 
 
-def _spread(repeats: Sequence[Record], look: Look) -> dict[str, Scalar | None]:
+def _spread(repeats: Sequence[Record], look: MatrixStyle) -> dict[str, Scalar | None]:
     return {
         "value": middle(repeats),
         "interval": interval_text(repeats, look.scale, look.digits),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.sdk.params import Size, listed
+from asct.sdk.params import Size, listed, setting
 from asct.values.cpulist import parse_integers
 from asct.values.quantity import parse_quantity
 
@@ -68,3 +68,80 @@ CYCLE_BASE: Final = "cycle-base"
 def from_pools(pages: PageKind) -> bool:
     """Whether pages of a pool may be used; a pool is filled by root only."""
     return pages in ("auto", "2m", "1g")
+
+
+def data_size_setting() -> Any:
+    """Memory of each thread of a bandwidth benchmark."""
+    return setting(
+        None,
+        "Working set of each CPU; auto: its part of the DRAM size that latency-sweep found, at least four times its "
+        "share of the caches",
+        ge=4096,
+        pitfalls="With less than four times a CPU's share of the caches, part of the traffic stays in them.",
+    )
+
+
+def iterations_setting(unit: str) -> Any:
+    """Limit on the windows that are measured for one `unit`."""
+    return setting(
+        100_000, f"Maximum number of 100 us windows to measure for one {unit}; `duration` may end it earlier",
+        ge=1, le=10**9,
+    )  # fmt: skip
+
+
+def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: str = "") -> Any:
+    """Time limit of one value, `unit`, whose interval does not reach the target."""
+    text = help or f"Time limit for {unit} if target_interval is not reached"
+    return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
+
+
+def target_interval_setting(default: float, unit: str, *, value: str = "median", max_share: float = 0.2) -> Any:
+    """Width of the interval at which the measurement of one `unit` ends."""
+    return setting(
+        default,
+        f"Stop measuring {unit} when the 95 % interval of its {value} is no wider than this share of the {value} "
+        f"({100 * default:g} % = {default:g})",
+        ge=0.001,
+        le=max_share,
+    )
+
+
+def pages_setting(pitfalls: str = "") -> Any:
+    """Kind of pages."""
+    return setting(
+        "auto",
+        "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto: the largest "
+        "available",
+        aliases=("page_size", "page_kind"),
+        pitfalls=pitfalls,
+    )
+
+
+def stride_setting(pitfalls: str) -> Any:
+    """Distance of the lines of a chain."""
+    return setting(
+        None, "Distance between the cache lines that are read; unset: the line size of the machine",
+        ge=16, le=1 << 20, pitfalls=pitfalls,
+    )  # fmt: skip
+
+
+def memory_node_setting(help: str) -> Any:
+    """NUMA node to bind memory to."""
+    return setting(None, help, aliases=("node", "membind"), ge=0, le=1023)
+
+
+def theoretical_bandwidth_setting() -> Any:
+    """Peak that bandwidths are compared with."""
+    return setting(
+        None, "Theoretical peak of all memory channels together; auto: from the DIMM data of the firmware (needs root)"
+    )
+
+
+def seed_setting(help: str) -> Any:
+    """Seed of what is random in a kernel."""
+    return setting(1, help, ge=0, le=2**31 - 1)
+
+
+def cycle_base_setting(bandwidth_style: str = "core cycles instead of nanoseconds") -> Any:
+    """Choice of the unit in tables and figures."""
+    return setting(False, f"Show {bandwidth_style} in tables and figures")

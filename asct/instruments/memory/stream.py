@@ -6,9 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from asct.instruments.memory.noise import NOISE_FLAGS, settled_flags
-from asct.instruments.memory.pages import PAGE_FLAGS, page_flags
-from asct.instruments.memory.settings import CYCLE_BASE, PageKind, Share, from_pools
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
+from asct.instruments.memory.settings import (
+    CYCLE_BASE,
+    PageKind,
+    Share,
+    cycle_base_setting,
+    from_pools,
+    pages_setting,
+    seed_setting,
+    target_interval_setting,
+)
 from asct.instruments.memory.topology import UNBOUND
 from asct.instruments.memory.traffic import WORDS, Width
 from asct.sdk.metric import Metric
@@ -22,11 +30,10 @@ KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
 PER_CYCLE: Final = "_cycles"
 """Ends the name of a metric in bytes per core cycle."""
-_MANY_DROPPED: Final = 0.25
 STREAM_FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **PAGE_FLAGS,
-    "switched": "more than a quarter of the windows were dropped since a thread lost its CPU",
+    "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
 }
 """Every flag of a bandwidth that the kernel measured, and its meaning."""
 CIRCUMSTANCES: Final = (
@@ -36,22 +43,18 @@ CIRCUMSTANCES: Final = (
 """What `circumstances` measures."""
 
 
+WIDTH_PITFALL: Final = (
+    "A width that the CPU does not support is refused; on aarch64, 16 is NEON, and 32 and 64 need SVE of that length."
+)
+
+
 class StreamParams(Params):
     """What all benchmarks on the kernel stream have."""
 
-    pages: PageKind = setting(
-        "auto",
-        "Pages of the memory: 4K (base pages), THP, 2M or 1G from the pools, or auto: the largest to be had",
-        aliases=("page_size", "page_kind"),
-    )
-    target_interval: Share = setting(
-        0.03,
-        "A value is done when the 95 % interval of its median is no wider than this share of it (3 % = 0.03)",
-        ge=0.001,
-        le=0.2,
-    )
-    seed: int = setting(1, "Seed of the contents of the memory", ge=0, le=2**31 - 1)
-    cycle_base: bool = setting(False, "Show bytes per core cycle instead of GB/s in tables and figures")
+    pages: PageKind = pages_setting()
+    target_interval: Share = target_interval_setting(0.03, "a value")
+    seed: int = seed_setting("Seed of the contents of the memory")
+    cycle_base: bool = cycle_base_setting("bytes per core cycle instead of GB/s")
 
 
 class OneWidthParams(StreamParams):
@@ -59,8 +62,8 @@ class OneWidthParams(StreamParams):
 
     width: Width = setting(
         "auto",
-        "Bytes of one load or store: 16, 32 or 64, sve, or auto: the widest that the CPU has",
-        pitfalls="A width that the CPU lacks is refused; on aarch64 16 is NEON and 32 and 64 want SVE of that length.",
+        "Bytes of one load or store: 16, 32, 64, sve, or auto: the widest that the CPU supports",
+        pitfalls=WIDTH_PITFALL,
     )
 
 
@@ -70,7 +73,7 @@ def capped_s(duration_s: float, iterations: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class StreamCall:
     """One process: a thread on each of `cpus`, every size (bytes a thread) with every kind of traffic.
 
     `nodes` are those of the memory, one for all threads or one for each CPU; UNBOUND is where the thread runs. No CPUs
@@ -108,7 +111,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class StreamResult:
     """One variant of one kind of traffic at one size (bytes a thread): `useful` are the bytes that the program loads
     and stores, in B/s over all threads; `bus` is the same with lines that are read for ownership before a store."""
 
@@ -129,7 +132,7 @@ class Point:
         return self.useful.scaled(self.bus_share)
 
 
-def points_of(run: KernelRun) -> list[Point]:
+def stream_results(run: KernelRun) -> list[StreamResult]:
     """Every sample as a point; raises ValueError when there is none, or for one that is not a sample of this kernel."""
     found = [_point(sample, run) for sample in run.samples]
     if not found:
@@ -137,12 +140,12 @@ def points_of(run: KernelRun) -> list[Point]:
     return found
 
 
-def best_of(points: Iterable[Point]) -> list[Point]:
+def best_results(points: Iterable[StreamResult]) -> list[StreamResult]:
     """The points of the best variants, by size and traffic, kinds in the order of tables."""
     return sorted((one for one in points if one.best), key=lambda one: (one.size, WORDS.index(one.traffic)))
 
 
-def circumstances(points: Sequence[Point], meta: Mapping[str, Any], params: StreamParams) -> list[Measurement]:
+def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any], params: StreamParams) -> list[Measurement]:
     """The core clock while measuring (median over the points), with the unit to show, and the pages that were used."""
     flags = (CYCLE_BASE,) if params.cycle_base else ()
     return [
@@ -152,9 +155,9 @@ def circumstances(points: Sequence[Point], meta: Mapping[str, Any], params: Stre
 
 
 def bandwidths(
-    point: Point, coords: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, detail: bool = False
+    point: StreamResult, coords: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, detail: bool = False
 ) -> list[Measurement]:
-    """The metrics of `bandwidth_metrics` of a point at its place."""
+    """The metrics of `bandwidth_metrics` for one result at `coords`."""
     spreads = {
         "bandwidth": point.useful,
         "bus_bandwidth": point.bus,
@@ -166,7 +169,7 @@ def bandwidths(
 
 
 def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Metric, ...]:
-    """What `bandwidths` measures, at places of `coords`."""
+    """The metrics that `bandwidths` measures, with the coordinates `coords`."""
     return (
         Metric("bandwidth", "B/s", "higher", "Bytes that the program loads and stores", dict(coords)),
         Metric("bus_bandwidth", "B/s", "higher", "The same and lines read for ownership before a store", dict(coords)),
@@ -176,19 +179,19 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """How bandwidths are shown: metrics with `suffix` behind their names, divided by `scale`, in `unit`."""
+class BandwidthStyle:
+    """How bandwidths are bandwidth_style: metrics with `suffix` behind their names, divided by `scale`, in `unit`."""
 
     unit: str
     scale: float
     suffix: str
 
 
-IN_CYCLES: Final = Shown("B/cycle", 1.0, PER_CYCLE)
-IN_TIME: Final = Shown("GB/s", 1e9, "")
+IN_CYCLES: Final = BandwidthStyle("B/cycle", 1.0, PER_CYCLE)
+IN_TIME: Final = BandwidthStyle("GB/s", 1e9, "")
 
 
-def shown(records: Sequence[Record]) -> Shown:
+def bandwidth_style(records: Sequence[Record]) -> BandwidthStyle:
     """Bytes per core cycle where `cycle_base` was set, else GB/s."""
     cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
     return IN_CYCLES if cycles else IN_TIME
@@ -196,7 +199,7 @@ def shown(records: Sequence[Record]) -> Shown:
 
 def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
     """The unit, and what to divide B/s by, for values that have no metric per cycle: of the median core clock then."""
-    how = shown(records)
+    how = bandwidth_style(records)
     clocks = [record.value for record in records if record.metric == "core_clock"]
     return how.unit, median(clocks) if how is IN_CYCLES else how.scale
 
@@ -205,7 +208,7 @@ def _list(values: Iterable[object]) -> str:
     return ",".join(map(str, values))
 
 
-def _point(sample: Mapping[str, Any], run: KernelRun) -> Point:
+def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
     """Median, interval and extremes as the kernel formed them over all kept windows; the MAD from those it lists."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
     if traffic not in WORDS or not isinstance(variant, str):
@@ -216,7 +219,7 @@ def _point(sample: Mapping[str, Any], run: KernelRun) -> Point:
     if useful_bytes <= 0 or number(sample, "cycle_fs") <= 0:
         raise ValueError(f"the sample of {traffic} at size {sample.get('size')} moved no bytes")
     best = sample.get("best") is True
-    return Point(
+    return StreamResult(
         size=int(number(sample, "size")),
         traffic=str(traffic),
         variant=variant,
@@ -246,5 +249,5 @@ def _stats(sample: Mapping[str, Any]) -> Stats:
 
 def _flags(sample: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, ...]:
     windows, dropped = number(sample, "windows"), int(number(sample, "dropped"))
-    switched = ("switched",) if dropped > _MANY_DROPPED * (windows + dropped) else ()
+    switched = ("switched",) if many_dropped(windows, dropped) else ()
     return (*settled_flags(sample.get("capped") is not True, end, dropped), *switched)

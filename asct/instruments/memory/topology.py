@@ -11,7 +11,7 @@ UNBOUND = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MemoryNode:
     """One node: the usable CPUs of it, and whether memory can be had there. `bind` is what a kernel's --node takes."""
 
     id: int
@@ -27,14 +27,14 @@ def usable_cpus(facts: HostFacts) -> tuple[int, ...]:
     return tuple(sorted(allowed & online if allowed and online else allowed or online))
 
 
-def places(facts: HostFacts) -> tuple[Place, ...]:
-    """All nodes by number. A host without NUMA nodes is one place of number 0 whose memory is left unbound."""
+def all_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
+    """All nodes by number. A host without NUMA nodes is one node of number 0 whose memory is left unbound."""
     usable = usable_cpus(facts)
     if not facts.nodes:
-        return (Place(0, usable, True, facts.memory.available_bytes, UNBOUND),)
+        return (MemoryNode(0, usable, True, facts.memory.available_bytes, UNBOUND),)
     only = len(facts.nodes) == 1
     return tuple(
-        Place(
+        MemoryNode(
             node.id,
             tuple(cpu for cpu in usable if cpu in set(node.cpus)),
             node.memory_bytes is None or node.memory_bytes > 0,
@@ -49,19 +49,19 @@ def _available(node: Node) -> int | None:
     return node.free_bytes if node.available_bytes is None else node.available_bytes
 
 
-def run_places(facts: HostFacts) -> tuple[Place, ...]:
+def cpu_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
     """Nodes with a usable CPU."""
-    return tuple(place for place in places(facts) if place.cpus)
+    return tuple(node for node in all_nodes(facts) if node.cpus)
 
 
-def memory_places(facts: HostFacts) -> tuple[Place, ...]:
+def memory_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
     """Nodes with memory, those without CPUs (CXL, HBM) included."""
-    return tuple(place for place in places(facts) if place.memory)
+    return tuple(node for node in all_nodes(facts) if node.memory)
 
 
-def place_of_cpu(facts: HostFacts, cpu: int) -> Place | None:
+def node_of_cpu(facts: HostFacts, cpu: int) -> MemoryNode | None:
     """The node that a CPU belongs to; None when it is not usable."""
-    return next((place for place in places(facts) if cpu in place.cpus), None)
+    return next((node for node in all_nodes(facts) if cpu in node.cpus), None)
 
 
 def measuring_cpu(facts: HostFacts, cpu: int | None = None, memory_node: int | None = None) -> int | None:
@@ -71,6 +71,6 @@ def measuring_cpu(facts: HostFacts, cpu: int | None = None, memory_node: int | N
     """
     if cpu is not None:
         return cpu
-    here = run_places(facts)
-    chosen = next((place for place in here if place.id == memory_node), here[0] if here else None)
+    here = cpu_nodes(facts)
+    chosen = next((node for node in here if node.id == memory_node), here[0] if here else None)
     return chosen.cpus[-1] if chosen else max(usable_cpus(facts), default=None)

@@ -1,16 +1,37 @@
-"""How much memory each thread of a bandwidth benchmark walks: so that it lies where it should, and fits the host."""
+"""What memory benchmarks read of latency-sweep: sizes of data that lie well inside a level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from asct.instruments.memory.needed import CACHE
 from asct.instruments.memory.settings import PageKind
-from asct.instruments.memory.topology import Place, places, usable_cpus
-from asct.sdk.benchmark import Context
+from asct.instruments.memory.topology import MemoryNode, all_nodes, usable_cpus
+from asct.sdk.benchmark import Context, Dependency
 from asct.sdk.facts import Cache, HostFacts
 from asct.sdk.needs import Privilege
+
+CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
+"""Fills `data_size` when it is left at auto."""
+CACHES: Final = 2
+"""A chain of so many last caches at least is one in memory: of a shorter one a good part of the loads hit the cache."""
+
+
+def optimum_size(context: Context, level: str) -> int:
+    """Bytes well inside `level` (DRAM, LLC, L1 ...); raises LookupError with a hint if latency-sweep did not find
+    it."""
+    found = context.needs.get(f"{CACHE.alias}.{level.lower()}.optimum_size")
+    if found is None:
+        raise LookupError(f"{CACHE.benchmark} found no {level} level on this host; set `data_size`")
+    return int(found)
+
+
+def chain_size(context: Context) -> int:
+    """Bytes of a chain whose latency is that of memory: the optimum size of DRAM, and no less than `CACHES` of the
+    caches that the host reports; raises LookupError as `optimum_size`."""
+    caches = [cache.size_bytes for cache in context.facts.data_caches()]
+    return max(optimum_size(context, MEMORY_LEVEL), CACHES * max(caches, default=0))
+
 
 ALIGNMENT: Final = 1 << 16
 LINE: Final = 64
@@ -101,14 +122,14 @@ def memory_size(facts: HostFacts, cpus: Sequence[int], optimum: int) -> int:
     return aligned(max(optimum // together, LARGE_ENOUGH * cache_share(facts, cpus)))
 
 
-def fitted(size: int, place: Place, threads: int) -> int:
+def fitted(size: int, node: MemoryNode, threads: int) -> int:
     """`size` for each of `threads`, or as much as the free memory of the node has for them."""
-    return size if place.free_bytes is None else min(size, room(place, threads))
+    return size if node.free_bytes is None else min(size, room(node, threads))
 
 
-def room(place: Place, threads: int) -> int:
+def room(node: MemoryNode, threads: int) -> int:
     """Bytes that each of `threads` can have on a node whose free memory is known."""
-    return _part(place.free_bytes or 0, threads)
+    return _part(node.free_bytes or 0, threads)
 
 
 def _part(free_bytes: int, threads: int) -> int:
@@ -120,8 +141,8 @@ def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
 
     Threads of a node without memory take it from others, so all together must fit the host as well.
     """
-    with_memory = [(place, on) for place, on in _occupied(facts, cpus) if place.memory]
-    sizes = [fitted(size, place, len(on)) for place, on in with_memory]
+    with_memory = [(node, on) for node, on in _occupied(facts, cpus) if node.memory]
+    sizes = [fitted(size, node, len(on)) for node, on in with_memory]
     available = facts.memory.available_bytes
     if available is not None:
         sizes.append(_part(available, len(cpus)))
@@ -130,7 +151,7 @@ def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
 
 def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:
     """For each CPU the node to bind its memory to: its own, or UNBOUND where that has no memory or is not known."""
-    nodes = {cpu: place.bind for place, on in _occupied(facts, cpus) if place.memory for cpu in on}
+    nodes = {cpu: node.bind for node, on in _occupied(facts, cpus) if node.memory for cpu in on}
     return tuple(nodes.get(cpu, -1) for cpu in cpus)
 
 
@@ -145,6 +166,6 @@ def aligned(size: int) -> int:
     return max(ALIGNMENT, size // ALIGNMENT * ALIGNMENT)
 
 
-def _occupied(facts: HostFacts, cpus: Sequence[int]) -> list[tuple[Place, list[int]]]:
-    found = [(place, [cpu for cpu in cpus if cpu in place.cpus]) for place in places(facts)]
-    return [(place, on) for place, on in found if on]
+def _occupied(facts: HostFacts, cpus: Sequence[int]) -> list[tuple[MemoryNode, list[int]]]:
+    found = [(node, [cpu for cpu in cpus if cpu in node.cpus]) for node in all_nodes(facts)]
+    return [(node, on) for node, on in found if on]

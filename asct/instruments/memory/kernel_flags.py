@@ -1,0 +1,129 @@
+"""Flags of the values of a memory kernel: what disturbed it while it measured, and which pages it got.
+
+The members `noise` and `pages...` of its `end` and `meta` lines tell (kernels/kit/noise.h). Noise alone does not
+question a value: kernels drop disturbed batches, count them, and take medians of the rest. Only a value whose interval
+did not reach its target is `noisy`, with the signs of noise as reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_REASONS: Final = {
+    "steal": "the hypervisor took the CPUs for more than 1 % of the time",
+    "pressure": "other processes ran on the CPUs, or waited for them, for more than 5 % of the time",
+    "switches": "the threads were preempted more than 50 times per second",
+    "frequency": "core cycles became more than 5 % longer at times (clock, temperature, or a busy sibling hyperthread)",
+}
+NOISE_FLAGS: Final[dict[str, str]] = {
+    "noisy": "the interval did not reach its target width within the time limit",
+    **{f"noisy-{word}": f"the interval did not reach its target width: {text}" for word, text in _REASONS.items()},
+    **{f"disturbed-{word}": f"disturbed batches were discarded: {text}" for word, text in _REASONS.items()},
+}
+"""Every flag of `settled_flags` and its meaning; for the table notes and READMEs of the benchmarks."""
+PAGE_FLAGS: Final = {
+    "unverified-pages": "the kernel could not verify the page size (an emulator hides it)",
+    "other-pages": "the memory has pages of another size than requested",
+    "smaller-pages": "larger pages were not available (see `pages_lost` in the kernel's output), so the value includes "
+    "more TLB misses",
+}
+"""Every flag of `page_flags` and its meaning."""
+ABOVE_THEORETICAL: Final = "above-theoretical"
+ABOVE_THEORETICAL_FLAGS: Final = {
+    ABOVE_THEORETICAL: "the bandwidth exceeds the theoretical peak: the DIMM data or the setting is wrong, or the "
+    "caches served part of the traffic",
+}
+
+# Less steal hits so few batches that the median and its interval are unaffected.
+STEAL_LIMIT: Final = 0.01
+"""Share of the CPU time."""
+# Housekeeping on an idle host stays below 2 %; a competing job takes 20 to 50 %.
+_OTHERS: Final = 0.05
+"""Share of the time that other processes use the CPUs."""
+# An idle host shows below 10 a second, a competing job 150 to 300 (time slices of 3 ms).
+_SWITCHES_A_SECOND: Final = 50.0
+"""Involuntary context switches per CPU."""
+# Under load, clocks vary by 1 to 2 %. A step of a governor, or a turbo bin that other cores claim, is 3 to 10 %.
+CLOCK_LIMIT: Final = 0.05
+"""Share by which a core cycle may grow."""
+# CPU times come in ticks of 10 ms: below three ticks a share is meaningless.
+_GRAINS_NS: Final = 25_000_000
+_MANY_DROPPED: Final = 0.25
+
+
+def many_dropped(kept: float, dropped: float) -> bool:
+    """Whether a thread was descheduled so often that more than a quarter of the batches or windows were dropped."""
+    return dropped > _MANY_DROPPED * (kept + dropped)
+
+
+def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
+    """The signs of noise in the `end` line of a kernel as flags `noisy-...`; empty without any, or without the member
+    `noise`. Threads that wait for one another are no sign: they sleep, or spin on CPUs of their own."""
+    return tuple(f"noisy-{reason}" for reason in _reasons(end))
+
+
+def settled_flags(settled: bool, end: Mapping[str, Any], dropped: int = 0) -> tuple[str, ...]:
+    """Flags of one value of a kernel.
+
+    `settled`: the interval reached its target (the sample is not `capped`); `dropped`: number of its batches or windows
+    that were discarded as disturbed. A value that did not settle gets `noisy-<reason>` for each sign of noise, or
+    `noisy` without any. One that settled although batches were discarded gets `disturbed-<reason>`, which does not
+    question it.
+    """
+    reasons = _reasons(end)
+    if not settled:
+        return tuple(f"noisy-{reason}" for reason in reasons) or ("noisy",)
+    return tuple(f"disturbed-{reason}" for reason in reasons) if dropped > 0 else ()
+
+
+def _reasons(end: Mapping[str, Any]) -> tuple[str, ...]:
+    noise = end.get("noise")
+    if not isinstance(noise, Mapping):
+        return ()
+    signs = {
+        "steal": _exceeds(noise, "steal_ns", STEAL_LIMIT),
+        "pressure": _exceeds(noise, "others_ns", _OTHERS) or _waited(noise),
+        "switches": _count(noise, "involuntary_switches") > _SWITCHES_A_SECOND * _cpu_ns(noise) * 1e-9 + 1.0,
+        "frequency": _clock_moved(noise) or _count(noise, "throttles") > 0,
+    }
+    return tuple(reason for reason, holds in signs.items() if holds)
+
+
+def _count(noise: Mapping[str, Any], key: str) -> float:
+    """A number of the kernel; 0 for what the host does not tell."""
+    value = noise.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _cpu_ns(noise: Mapping[str, Any]) -> float:
+    """Time of all CPUs together."""
+    return _count(noise, "elapsed_ns") * max(_count(noise, "cpus"), 1.0)
+
+
+def _exceeds(noise: Mapping[str, Any], key: str, share: float) -> bool:
+    return _count(noise, key) > max(share * _cpu_ns(noise), _GRAINS_NS)
+
+
+def _waited(noise: Mapping[str, Any]) -> bool:
+    """Pressure of the control group; that of the whole system counts only where the CPUs' own times are not told: on a
+    large host others may crowd CPUs that have nothing to do with the kernel's."""
+    waited = _count(noise, "group_pressure_us")
+    if noise.get("others_ns") is None:
+        waited = max(waited, _count(noise, "pressure_us"))
+    return waited * 1e3 > max(_OTHERS * _count(noise, "elapsed_ns"), _GRAINS_NS)
+
+
+def _clock_moved(noise: Mapping[str, Any]) -> bool:
+    fastest, slowest = _count(noise, "cycle_fs_min"), _count(noise, "cycle_fs_max")
+    return 0.0 < fastest * (1.0 + CLOCK_LIMIT) < slowest
+
+
+def page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """Flags of the pages that a kernel says it got."""
+    flags = {
+        "other-pages": meta.get("pages_asked") not in ("auto", meta.get("pages")),
+        "smaller-pages": isinstance(meta.get("pages_lost"), str),
+        "unverified-pages": meta.get("pages_verified") is False,
+    }
+    return tuple(flag for flag, holds in flags.items() if holds)
