@@ -13,7 +13,8 @@ from asct.engine.preflight import unfit
 from asct.engine.records import swept_values
 from asct.engine.services import Services
 from asct.errors import NotMeasured
-from asct.planner.model import Deferred, Job, Point
+from asct.plan.model import PendingValue
+from asct.planner.model import Job, Point
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs
@@ -27,7 +28,7 @@ def deferred(job: Job) -> bool:
 
 
 def _waits(value: Any) -> bool:
-    if isinstance(value, Deferred):
+    if isinstance(value, PendingValue):
         return True
     return isinstance(value, list | tuple) and any(_waits(item) for item in value)
 

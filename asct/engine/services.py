@@ -58,7 +58,7 @@ class Services:
     """Puts a kernel on the host; the log goes into the folder. Raises NotMeasured."""
     schedule: Callable[[Job], Sequence[tuple[int, int]]]
     bind: Callable[[Mapping[str, Any], Mapping[str, Scalar]], Mapping[str, Any]]
-    """Settings with every Deferred filled in from `alias.path` values; raises NotMeasured."""
+    """Settings with every PendingValue filled in from `alias.path` values; raises NotMeasured."""
     freeze: Callable[[ResolvedPlan], str]
     """The resolved plan as JSON text."""
 

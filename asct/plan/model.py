@@ -34,6 +34,22 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingValue:
+    """A template that reads results of `needs`: the value of a setting that is known only when those jobs are done.
+
+    `text` is as written, `aliases` whose results it reads, `values` what else it reads ({"host.vars.factor": 2}), so
+    that it can be evaluated without the plan. `paths` are the results and where the plan reads them
+    (`cache.dram.optimum_size`); a frozen plan leaves them out.
+    """
+
+    text: str
+    aliases: tuple[str, ...]
+    span: Span | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    paths: tuple[tuple[str, Span], ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class HostSpec:
     """One host after ranges and defaults. `options` is what a transport of its own needs (slurm partition ...)."""
 

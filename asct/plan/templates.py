@@ -2,13 +2,13 @@
 
 A text that is one template keeps the type of its value; inside other text the value is formatted. `$$` is a dollar
 sign. A template is evaluated once; its result is not evaluated again. One that reads results of `needs` becomes a
-Pending, which `evaluate_pending` finishes when the results are available.
+PendingValue, which `evaluate_pending` finishes when the results are available.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from asct.errors import PlanError
 from asct.plan.calculation import Run, compiled
 from asct.plan.expressions import ExpressionError, Seconds, Tree, parse_expression, paths
 from asct.plan.findings import Findings
-from asct.plan.model import Node
+from asct.plan.model import Node, PendingValue
 from asct.plan.names import identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
@@ -29,21 +29,6 @@ MAX_TEXT: Final = 65_536
 
 Part = str | tuple[int, Tree]
 """Literal text, or the offset of an expression in the template and the expression."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A template that waits for results of `needs`.
-
-    `text` is as written, `aliases` whose results it reads, `paths` what of them (`cache.dram.optimum_size`) and where,
-    `values` all else that it reads: {"host.vars.factor": 2}.
-    """
-
-    text: str
-    aliases: tuple[str, ...]
-    paths: tuple[tuple[str, Span], ...] = ()
-    values: Mapping[str, Any] = field(default_factory=dict)
-    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +64,7 @@ def has_template(node: Node) -> bool:
 def evaluate(node: Node, scope: Scope) -> Node:
     """The node with every template replaced by its value, deep over lists and maps; places stay.
 
-    A value may be a Pending. Raises PlanError with everything that is wrong in the node (E120 to E122).
+    A value may be a PendingValue. Raises PlanError with everything that is wrong in the node (E120 to E122).
     """
     findings: list[Diagnostic] = []
     result = _evaluated(node, scope, findings)
@@ -89,7 +74,7 @@ def evaluate(node: Node, scope: Scope) -> Node:
 
 
 def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    """The value of a Pending's text once `needs` ({"cache.dram.optimum_size": 553648128}) is known.
+    """The value of a PendingValue's text once `needs` ({"cache.dram.optimum_size": 553648128}) is known.
 
     Raises PlanError when a result is missing or the value cannot be computed.
     """
@@ -193,10 +178,10 @@ def _look_up(path: str, span: Span, scope: Scope, known: dict[str, Any], finding
         known[path] = value
 
 
-def _pending(node: Node, needed: list[tuple[str, int, int]], known: Mapping[str, Any]) -> Pending:
+def _pending(node: Node, needed: list[tuple[str, int, int]], known: Mapping[str, Any]) -> PendingValue:
     aliases = tuple(dict.fromkeys(path.partition(".")[0] for path, _, _ in needed))
     places = tuple((path, _inside(node, at, length)) for path, at, length in needed)
-    return Pending(node.value, aliases, places, dict(known), node.span)
+    return PendingValue(node.value, aliases, node.span, dict(known), places)
 
 
 @lru_cache(maxsize=1024)

@@ -8,8 +8,8 @@ from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import NotMeasured, PlanError
+from asct.plan.model import PendingValue
 from asct.plan.templates import evaluate_pending
-from asct.planner.model import Deferred
 from asct.sdk.record import Scalar
 
 
@@ -17,11 +17,11 @@ def is_bound(value: Any) -> bool:
     """Whether a setting's value waits for nothing."""
     if isinstance(value, list):
         return all(is_bound(item) for item in value)
-    return not isinstance(value, Deferred)
+    return not isinstance(value, PendingValue)
 
 
 def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Settings with every Deferred evaluated; `needs_values` maps `alias.path` to a value measured on this host.
+    """Settings with every PendingValue evaluated; `needs_values` maps `alias.path` to a value measured on this host.
 
     The result still goes through the benchmark's model, which checks it like any other value. Raises NotMeasured
     (E226), with the way out, when a needed value was not found or does not fit the calculation.
@@ -32,7 +32,7 @@ def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dic
 def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
     if isinstance(value, list):
         return [_bound(name, item, known) for item in value]
-    if not isinstance(value, Deferred):
+    if not isinstance(value, PendingValue):
         return value
     try:
         return evaluate_pending(value.text, known, value.values)
@@ -40,7 +40,7 @@ def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
         raise NotMeasured(*(_explained(item, name, value) for item in error.diagnostics)) from None
 
 
-def _explained(item: Diagnostic, name: str, value: Deferred) -> Diagnostic:
+def _explained(item: Diagnostic, name: str, value: PendingValue) -> Diagnostic:
     hint = f"set `{name}` to a value of its own; that takes the place of the result"
     message = f"`{name}` cannot be worked out from `{value.text}`: {item.message}"
     return replace(item, code="E226", message=message, span=value.span, hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Plan
-from asct.planner.model import Origin, Point
+from asct.planner.model import Job, Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
 
@@ -91,33 +91,22 @@ def _head(path: str, known: set[str]) -> str | None:
     return max(fitting, key=len, default=None)
 
 
-NAMED = "named in the plan"
-
-
 @dataclass(frozen=True, slots=True)
-class Points:
-    """The points of one entry on one host. `swept` names what varies, in order; `explicit` what someone gave a value
-    other than the default; `aliases` the needs that templates read; `pinned` the swept settings fixed by --set."""
+class JobDraft:
+    """A job under construction, and what other jobs and expectations need to know about its settings.
 
-    points: tuple[Point, ...]
-    swept: tuple[str, ...] = ()
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    `explicit` are the settings with a value other than the default, `aliases` the needs that its templates read,
+    `pinned` the swept settings that --set fixes.
+    """
+
+    job: Job
+    entry: Entry
+    benchmark: Benchmark[Any]
     explicit: frozenset[str] = frozenset()
     aliases: frozenset[str] = frozenset()
     pinned: frozenset[str] = frozenset()
 
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An entry on a host with its points."""
-
-    entry: Entry
-    host: str
-    benchmark: Benchmark[Any]
-    made: Points
-    reason: str = NAMED
-
     @property
-    def id(self) -> str:
-        """The id of the job."""
-        return self.entry.id
+    def swept(self) -> tuple[str, ...]:
+        """The settings that vary inside the job, in order."""
+        return tuple(self.job.points[0].swept)

@@ -11,9 +11,9 @@ from typing import Any
 
 from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
-from asct.plan.model import Plan
-from asct.planner.context import Draft
-from asct.planner.model import Deferred, Job, Point
+from asct.plan.model import PendingValue, Plan
+from asct.planner.context import JobDraft
+from asct.planner.model import Job, Point
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs, Privilege
@@ -41,7 +41,7 @@ class Cost:
 
 def known_settings(point: Point) -> dict[str, Any]:
     """Settings without those that wait for results: the benchmark estimates with its defaults for them."""
-    return {name: value for name, value in point.settings.items() if not isinstance(value, Deferred)}
+    return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
 def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> Cost:
@@ -55,8 +55,7 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     seen: dict[str, dict[str, None]] = {"targets": {}, "purges": {}, "kernels": {}, "tools": {}}
     rights: dict[Privilege, None] = {}
     for point in job.points:
-        params = benchmark.params_model.model_validate(known_settings(point))
-        needs = benchmark.needs(params, facts)
+        needs = _needs(benchmark, point, facts)
         seconds += needs.seconds * times
         memory = max(memory, needs.memory_bytes)
         scratch = max(scratch, needs.scratch.bytes if needs.scratch else 0)
@@ -78,9 +77,8 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     )
 
 
-def estimate(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> float:
-    """Seconds that all repeats and warm-ups of a job will take."""
-    return cost(job, benchmark, facts).seconds
+def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> Needs:
+    return benchmark.needs(benchmark.params_model.model_validate(known_settings(point)), facts)
 
 
 def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
@@ -154,31 +152,29 @@ def _check_written(written: Mapping[tuple[str, str], int], most: int, span: Span
             findings.error("E241", message, span, hint)
 
 
-def check_timeouts(drafts: Sequence[Draft], jobs: Sequence[Job], findings: Findings) -> None:
-    """Warn (E242) of jobs whose points would be ended by their `timeout`; `drafts` and `jobs` are in the same order.
+def check_timeouts(drafts: Sequence[JobDraft], findings: Findings) -> None:
+    """Warn (E242) about jobs whose `timeout` is shorter than the estimated time of a point.
 
-    Estimates are made without the host, so that this is no error.
+    A warning, because estimates are made without the facts of the host.
     """
     known: dict[tuple[str, int], list[Needs]] = {}
-    for draft, job in zip(drafts, jobs, strict=True):
+    for draft in drafts:
+        job = draft.job
         if job.timeout_s is None:
             continue
         key = (job.benchmark, id(job.points))
-        needs = known.setdefault(key, _needs(draft.benchmark, job.points))
-        _check(draft, job.timeout_s, needs, findings)
+        if key not in known:
+            known[key] = [_needs(draft.benchmark, point, None) for point in job.points]
+        _check_timeout(draft, job.timeout_s, known[key], findings)
 
 
-def _needs(benchmark: Benchmark[Any], points: Sequence[Point]) -> list[Needs]:
-    return [benchmark.needs(benchmark.params_model.model_validate(known_settings(point)), None) for point in points]
-
-
-def _check(draft: Draft, timeout_s: float, needs: Sequence[Needs], findings: Findings) -> None:
+def _check_timeout(draft: JobDraft, timeout_s: float, needs: Sequence[Needs], findings: Findings) -> None:
     usual = max((need.seconds for need in needs), default=0.0)
     most = max((need.longest_s for need in needs), default=0.0)
     if max(usual, most) <= timeout_s:
         return
     takes = f"takes about {_about(usual)}" if usual > timeout_s else f"may take up to {_about(most)}"
-    message = f"a point of `{draft.id}` {takes}, and its `timeout` is {format_duration(timeout_s)}"
+    message = f"a point of `{draft.job.id}` {takes}, and its `timeout` is {format_duration(timeout_s)}"
     hint = f"leave `timeout` out: the limit is then {_about(max(need.limit_s for need in needs))}; or raise it"
     findings.warn("E242", message, draft.entry.span, hint)
 

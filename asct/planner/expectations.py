@@ -11,7 +11,7 @@ from typing import Any
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Bound, Expectation, Node
-from asct.planner.context import Draft, Ground
+from asct.planner.context import Ground, JobDraft
 from asct.planner.identity import frozen_key
 from asct.planner.model import Check
 from asct.planner.selection import hosts_named, unknown_host
@@ -29,11 +29,11 @@ RELATIVE = ("theoretical_bandwidth",)
 class Judged:
     """A metric of a job that an expectation is about."""
 
-    draft: Draft
+    draft: JobDraft
     metric: Metric
 
 
-def checks(ground: Ground, drafts: Sequence[Draft]) -> list[Check]:
+def checks(ground: Ground, drafts: Sequence[JobDraft]) -> list[Check]:
     """The checks for the jobs that will run. An expectation about jobs left out by a selection gives none."""
     found: list[Check] = []
     for expectation in ground.plan.expect:
@@ -52,18 +52,18 @@ def split_metric(text: str) -> tuple[str, str] | None:
     return (job, metric) if dot and job and metric else None
 
 
-def _judged(ground: Ground, expectation: Expectation, drafts: Sequence[Draft]) -> list[Judged]:
+def _judged(ground: Ground, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[Judged]:
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
         _no_id(ground, text, span, drafts)
         return []
     job, name = parts
-    known = {entry.id for entry in ground.plan.benchmarks} | {draft.id for draft in drafts}
+    known = {entry.id for entry in ground.plan.benchmarks} | {draft.job.id for draft in drafts}
     if not any(fnmatchcase(item, job) for item in known):
         ground.findings.error("E230", f"no benchmark of the plan has the id `{job}`", span, did_you_mean(job, known))
         return []
-    meant = [draft for draft in drafts if fnmatchcase(draft.id, job)]
+    meant = [draft for draft in drafts if fnmatchcase(draft.job.id, job)]
     found = [Judged(draft, item) for draft in meant for item in draft.benchmark.metrics if fnmatchcase(item.name, name)]
     if meant and not found:
         names = {item.name for draft in meant for item in draft.benchmark.metrics}
@@ -75,8 +75,8 @@ def _listing(job: str) -> str:
     return f"`asct list metrics {job}` shows them all" if "*" not in job else "`asct list metrics` shows them all"
 
 
-def _no_id(ground: Ground, text: str, span: Span, drafts: Sequence[Draft]) -> None:
-    owners = [draft.id for draft in drafts if text in {item.name for item in draft.benchmark.metrics}]
+def _no_id(ground: Ground, text: str, span: Span, drafts: Sequence[JobDraft]) -> None:
+    owners = [draft.job.id for draft in drafts if text in {item.name for item in draft.benchmark.metrics}]
     hint = f"write `{owners[0]}.{text}`" if owners else "write `<id>.<metric>`, or `*` for everything"
     ground.findings.error("E230", f"`{text}` does not say which benchmark it is about", span, hint)
 
@@ -103,7 +103,7 @@ def _checks(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) 
     special = _by_host(ground, expectation, judged, unit)
     if ground.findings.errors > before:
         return []
-    running = dict.fromkeys(item.draft.host for item in judged)
+    running = dict.fromkeys(item.draft.job.host for item in judged)
     rest = tuple(host for host in running if host not in special)
     made = [_check(expectation, place, (host,), limits) for host, limits in special.items()]
     if rest and general.nodes:
@@ -177,7 +177,7 @@ def _versus(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) 
 
 def _by_host(ground: Ground, expectation: Expectation, judged: Sequence[Judged], unit: str) -> dict[str, Limits]:
     """Limits of single hosts. What `by` leaves out comes from the general bound."""
-    running = dict.fromkeys(item.draft.host for item in judged)
+    running = dict.fromkeys(item.draft.job.host for item in judged)
     found: dict[str, Limits] = {}
     for word, (node, bound) in expectation.by.items():
         hosts = hosts_named(word, ground.plan)
@@ -282,7 +282,7 @@ def describe(expectation: Expectation, nodes: Sequence[Spoken]) -> str:
     return f"{expectation.metric.value}{f' at {place}' if place else ''}: {bounds}{share}"
 
 
-Pair = tuple[Draft, Metric]
+Pair = tuple[JobDraft, Metric]
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,30 +313,30 @@ def read_place(ground: Ground, expectation: Expectation, pairs: Sequence[Pair]) 
     worst = max(failed, key=lambda place: place.code)
     span = worst.node.key_span if worst.code == "E235" and worst.node and worst.node.key_span else None
     at = span or (worst.node.span if worst.node else expectation.span)
-    if any(draft.made.pinned & _means(ground, draft, expectation.at) for draft, _ in pairs):
+    if any(draft.pinned & _means(ground, draft, expectation.at) for draft, _ in pairs):
         ground.findings.warn("E236", f"{worst.message}, because `--set` fixes it", at, "this expectation stays unknown")
         return {key: node.plain() for key, node in expectation.at.items()}
     ground.findings.error(worst.code, worst.message, at, worst.hint)
     return {}
 
 
-def _means(ground: Ground, draft: Draft, at: Mapping[str, Node]) -> set[str]:
+def _means(ground: Ground, draft: JobDraft, at: Mapping[str, Node]) -> set[str]:
     spellings = ground.settings(draft.benchmark).spellings
     return {spellings[key] for key in at if key in spellings}
 
 
-def _in_job(ground: Ground, draft: Draft, metric: Metric, at: Mapping[str, Node]) -> _Place:
+def _in_job(ground: Ground, draft: JobDraft, metric: Metric, at: Mapping[str, Node]) -> _Place:
     """What `at` means in one job."""
     settings = ground.settings(draft.benchmark)
     place = _Place({}, {})
     for key, node in at.items():
         name = settings.spellings.get(key, "")
-        if key in metric.coords and key not in draft.made.swept:
+        if key in metric.coords and key not in draft.swept:
             value, message, hint = _coordinate(key, node, metric)
             if message:
                 return _Place({}, {}, "E236", message, hint, node)
             place.coords[key] = value
-        elif name in draft.made.swept:
+        elif name in draft.swept:
             try:
                 place.swept[name] = settings.read(name, node.plain(), written=True)
             except InvalidSettings as error:
@@ -347,28 +347,28 @@ def _in_job(ground: Ground, draft: Draft, metric: Metric, at: Mapping[str, Node]
     return _matching(draft, place, at, settings.spellings)
 
 
-def _unknown(draft: Draft, metric: Metric, key: str, name: str, node: Node) -> _Place:
-    if name and draft.made.points:
-        message = f"`{key}` is not swept in `{draft.id}`: it is the same in every point"
+def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> _Place:
+    if name and draft.job.points:
+        message = f"`{key}` is not swept in `{draft.job.id}`: it is the same in every point"
         return _Place({}, {}, "E235", message, f"leave `{key}` out, or sweep it", node)
-    known = [*draft.made.swept, *metric.coords]
-    message = f"`{key}` is neither swept in `{draft.id}` nor a coordinate of `{metric.name}`"
+    known = [*draft.swept, *metric.coords]
+    message = f"`{key}` is neither swept in `{draft.job.id}` nor a coordinate of `{metric.name}`"
     return _Place({}, {}, "E235", message, did_you_mean(key, known, "leave `at` out" if not known else ""), node)
 
 
-def _matching(draft: Draft, place: _Place, at: Mapping[str, Node], spellings: Mapping[str, str]) -> _Place:
+def _matching(draft: JobDraft, place: _Place, at: Mapping[str, Node], spellings: Mapping[str, str]) -> _Place:
     """Some point has all the swept values at once."""
     wanted = {name: frozen_key(value) for name, value in place.swept.items()}
-    points = draft.made.points
+    points = draft.job.points
     if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
         return place
     nodes = {spellings.get(key, key): node for key, node in at.items()}
     for name, value in place.swept.items():
         present = _values(point.swept.get(name) for point in points)
         if frozen_key(value) not in {frozen_key(item) for item in present}:
-            message = f"`at` matches nothing: `{name}` is never {shown(nodes[name].plain())} in `{draft.id}`"
+            message = f"`at` matches nothing: `{name}` is never {shown(nodes[name].plain())} in `{draft.job.id}`"
             return _Place({}, {}, "E236", message, "its values: " + _listed(present), nodes[name])
-    message = f"`at` matches nothing: no point of `{draft.id}` has these values together"
+    message = f"`at` matches nothing: no point of `{draft.job.id}` has these values together"
     return _Place({}, {}, "E236", message, "`asct plan` lists the points", next(iter(nodes.values())))
 
 

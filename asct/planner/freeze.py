@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
-from asct.plan.model import Destroys, HostSpec, ReportSpec, Retry, Safety
+from asct.plan.model import Destroys, HostSpec, PendingValue, ReportSpec, Retry, Safety
 from asct.planner.identity import digest, job_seed, plan_hash, split_settings
-from asct.planner.model import Check, Deferred, Job, Origin, Point, ResolvedPlan
+from asct.planner.model import Check, Job, Origin, Point, ResolvedPlan
 
 SCHEMA = "asct.plan/1"
 _KIND, _VERSION = "asct.plan", 1
@@ -48,7 +48,7 @@ def _span(span: Span | None) -> list[Any] | None:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, Deferred):
+    if isinstance(value, PendingValue):
         body = {"text": value.text, "aliases": list(value.aliases), "values": dict(value.values)}
         return {_DEFERRED: {**body, "span": _span(value.span)}}
     return value
@@ -175,7 +175,7 @@ def _span_from(value: Any) -> Span | None:
 def _value_from(value: Any) -> Any:
     if isinstance(value, dict) and set(value) == {_DEFERRED}:
         body = value[_DEFERRED]
-        return Deferred(body["text"], tuple(body["aliases"]), _span_from(body["span"]), body["values"])
+        return PendingValue(body["text"], tuple(body["aliases"]), _span_from(body["span"]), body["values"])
     return value
 
 

@@ -12,15 +12,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from asct.plan.model import HostSpec, Safety
-from asct.planner.model import Check, Deferred, Job, Point
+from asct.plan.model import HostSpec, PendingValue, Safety
+from asct.planner.model import Check, Job, Point
 
 POINT_DIGITS = 12
 
 
 def _plain(value: Any) -> Any:
     """What json cannot write by itself. A deferred value is known by its text and by what else the text reads."""
-    if isinstance(value, Deferred):
+    if isinstance(value, PendingValue):
         return {"deferred": value.text, "values": dict(value.values)}
     if isinstance(value, Mapping):
         return dict(value)

@@ -13,12 +13,12 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
-from asct.plan.model import Entry, HostSpec, Node
+from asct.plan.model import Entry, HostSpec, Node, PendingValue
 from asct.plan.ranges import axis_values
 from asct.plan.scope import Scope, scope_of
-from asct.plan.templates import Condition, Pending, compile_where, evaluate, evaluate_pending
+from asct.plan.templates import Condition, compile_where, evaluate, evaluate_pending
 from asct.planner.context import Ground
-from asct.planner.model import Deferred, Origin
+from asct.planner.model import Origin
 from asct.planner.settings import InvalidSettings, Problem, Settings
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.record import Scalar
@@ -181,7 +181,7 @@ class Reader:
         node = self._listed(item.name, self.evaluated(item.node))
         if node is None:
             return None
-        final = _deferred(node)
+        final = node.plain()
         aliases = tuple(dict.fromkeys(_aliases(final)))
         try:
             raw = self._example(node) if aliases else node.plain()
@@ -225,7 +225,7 @@ class Reader:
         found = self.evaluated(node)
         if found is None:
             return None
-        if any(True for _ in _aliases(_deferred(found))):
+        if any(True for _ in _aliases(found.plain())):
             message = f"`{name}` is swept and cannot wait for results of `needs`: the points must be known before"
             self.ground.findings.error("E219", message, node.span, "give values here, or set it under `config`")
             return None
@@ -250,7 +250,7 @@ class Reader:
 
     def _tried(self, node: Node) -> list[tuple[str, Span | None]]:
         """For a value that nobody wrote: the examples of results that it was worked out from."""
-        if not isinstance(node.value, Pending):
+        if not isinstance(node.value, PendingValue):
             return []
         paths = dict.fromkeys(path for path, _ in node.value.paths)
         given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
@@ -260,7 +260,7 @@ class Reader:
         """The node's value with examples in the place of results. Raises PlanError where a result does not exist."""
         if isinstance(node.value, list):
             return [self._example(item) for item in node.value]
-        if not isinstance(node.value, Pending):
+        if not isinstance(node.value, PendingValue):
             return node.plain()
         pending = node.value
         for path, span in pending.paths:
@@ -287,17 +287,7 @@ def _placed(diagnostic: Diagnostic, span: Span) -> Diagnostic:
     return replace(diagnostic, span=diagnostic.span or span)
 
 
-def _deferred(node: Node) -> Any:
-    """The node's value with every Pending as a Deferred."""
-    if isinstance(node.value, list):
-        return [_deferred(item) for item in node.value]
-    if isinstance(node.value, Pending):
-        waiting = node.value
-        return Deferred(waiting.text, waiting.aliases, waiting.span, dict(waiting.values))
-    return node.plain()
-
-
 def _aliases(value: Any) -> list[str]:
-    if isinstance(value, Deferred):
+    if isinstance(value, PendingValue):
         return list(value.aliases)
     return [alias for item in value for alias in _aliases(item)] if isinstance(value, list) else []

@@ -20,25 +20,11 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Deferred:
-    """A template that reads results of `needs`; bound per host when they are there. `text` is as written.
-
-    `values` holds what the template reads besides them ({"host.vars.factor": 2}), so that it can be bound without the
-    plan.
-    """
-
-    text: str
-    aliases: tuple[str, ...]
-    span: Span | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Point:
     """One full set of settings. `id` is 12 hex digits of a hash of benchmark, version and canonical settings.
 
     `swept` holds the settings that vary inside the job, in the order of the axes; `settings` all of them, canonical
-    (sizes in bytes, durations in seconds), with Deferred where a value waits for `needs`.
+    (sizes in bytes, durations in seconds), with PendingValue where a value waits for `needs`.
     """
 
     id: str

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Entry
-from asct.planner.context import NAMED, Draft, Ground
+from asct.planner.context import Ground, JobDraft
 from asct.sdk.benchmark import Benchmark, Dependency
 
 Key = tuple[str, str]
 """(host, job id)."""
-Build = Callable[[Entry, str, str], Draft | None]
-"""Entry, host and reason to a draft; None after an error."""
-
-
-@dataclass(slots=True)
-class Assembly:
-    """The jobs of a plan: `drafts` in the order asked for, `needs` from each to the ids behind its aliases."""
-
-    drafts: dict[Key, Draft] = field(default_factory=dict)
-    needs: dict[Key, dict[str, str]] = field(default_factory=dict)
+Build = Callable[[Entry, str], JobDraft | None]
+"""Entry and host to a job; None after an error."""
 
 
 def needed_benchmarks(ground: Ground, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
@@ -42,7 +34,7 @@ def needed_benchmarks(ground: Ground, entry: Entry, benchmark: Benchmark[Any]) -
     return found
 
 
-class Assembler:
+class DependencyResolver:
     """Follows needs and dependencies from the selected jobs until nothing is missing."""
 
     def __init__(self, ground: Ground, where: Mapping[str, list[str]], build: Build) -> None:
@@ -50,49 +42,40 @@ class Assembler:
         self._where = where
         self._build = build
         self._entries = {entry.id: entry for entry in ground.plan.benchmarks}
-        self._tried: dict[Key, Draft | None] = {}
-        self._result = Assembly()
+        self._tried: dict[Key, JobDraft | None] = {}
 
-    def assemble(self, pairs: Iterable[Key]) -> Assembly:
-        """All jobs for (entry id, host) pairs, with those they need."""
-        waiting = [(self._entries[name], host, NAMED) for name, host in pairs]
-        while waiting:
-            entry, host, reason = waiting.pop(0)
-            if (host, entry.id) in self._result.drafts:
+    def resolve(self, pairs: Iterable[Key]) -> dict[Key, JobDraft]:
+        """The jobs for (entry id, host) pairs and all jobs that they need, in the order of the plan."""
+        drafts: dict[Key, JobDraft] = {}
+        pending = [(self._entries[name], host, "") for name, host in pairs]
+        while pending:
+            entry, host, dependent = pending.pop(0)
+            draft = self._draft(entry, host) if (host, entry.id) not in drafts else None
+            if draft is None:
                 continue
-            draft = self._draft(entry, host, reason)
-            if draft is not None:
-                self._result.drafts[host, entry.id] = draft
-                waiting += [(other, host, f"needed by {entry.id}") for other in self._follow(draft)]
-        self._check_single_point()
-        return self._result
+            needed = self._needed(draft)
+            reason = f"needed by {dependent}" if dependent else draft.job.reason
+            job = replace(draft.job, reason=reason, needs={alias: target.id for alias, target in needed.items()})
+            drafts[host, entry.id] = replace(draft, job=job)
+            pending += [(target, host, entry.id) for target in needed.values()]
+        self._check_single_point(drafts)
+        return drafts
 
-    def _draft(self, entry: Entry, host: str, reason: str) -> Draft | None:
+    def _draft(self, entry: Entry, host: str) -> JobDraft | None:
         key = (host, entry.id)
         if key not in self._tried:
-            self._tried[key] = self._build(entry, host, reason)
-        found = self._tried[key]
-        return replace(found, reason=reason) if found is not None else None
+            self._tried[key] = self._build(entry, host)
+        return self._tried[key]
 
-    def _follow(self, draft: Draft) -> list[Entry]:
-        """The entries that a draft needs on its host; notes their ids under the aliases."""
-        names: dict[str, str] = {}
-        found: list[Entry] = []
-        for alias in draft.entry.needs:
-            target = self._named(draft, alias)
-            if target is not None:
-                names[alias] = target.id
-                found.append(target)
+    def _needed(self, draft: JobDraft) -> dict[str, Entry]:
+        """The entries that a job needs on its host, by alias."""
+        found = {alias: self._named(draft, alias) for alias in draft.entry.needs}
         for dependency in draft.benchmark.dependencies:
             if dependency.alias not in draft.entry.needs and _required(dependency, draft):
-                target = self._of_benchmark(dependency, draft)
-                if target is not None:
-                    names[dependency.alias] = target.id
-                    found.append(target)
-        self._result.needs[draft.host, draft.id] = names
-        return found
+                found[dependency.alias] = self._of_benchmark(dependency, draft)
+        return {alias: entry for alias, entry in found.items() if entry is not None}
 
-    def _named(self, draft: Draft, alias: str) -> Entry | None:
+    def _named(self, draft: JobDraft, alias: str) -> Entry | None:
         """The entry behind an alias of `needs:`."""
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))
@@ -101,16 +84,17 @@ class Assembler:
             hint = did_you_mean(str(node.value), self._entries)
             if self._ground.catalog.get(str(node.value)) is not None:
                 hint = f"add `- {node.value}` to `benchmarks`"
-            findings.error("E220", f"`{draft.id}` needs `{node.value}`, which is no id of this plan", node.span, hint)
+            message = f"`{draft.job.id}` needs `{node.value}`, but the plan has no such id"
+            findings.error("E220", message, node.span, hint)
             return None
-        if draft.host not in self._where[target.id]:
+        if draft.job.host not in self._where[target.id]:
             runs = ", ".join(self._where[target.id]) or "no host"
-            message = f"`{draft.id}` on {draft.host} needs `{target.id}`, which does not run there"
-            findings.error("E221", message, node.span, f"let `{target.id}` run on {draft.host}; it runs on {runs}")
+            message = f"`{draft.job.id}` on {draft.job.host} needs `{target.id}`, which does not run there"
+            findings.error("E221", message, node.span, f"let `{target.id}` run on {draft.job.host}; it runs on {runs}")
             return None
         return target if self._fits(draft, alias, target) else None
 
-    def _fits(self, draft: Draft, alias: str, target: Entry) -> bool:
+    def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
         """An alias that the benchmark itself reads must lead to the benchmark it expects."""
         wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
         found = self._ground.catalog.get(target.uses)
@@ -124,7 +108,7 @@ class Assembler:
         )
         return False
 
-    def _of_benchmark(self, dependency: Dependency, draft: Draft) -> Entry | None:
+    def _of_benchmark(self, dependency: Dependency, draft: JobDraft) -> Entry | None:
         """The entry that measures a dependency with default settings: one of the plan, or a new one."""
         needed = self._ground.benchmark(dependency.benchmark, draft.entry.uses_span)
         if needed is None:
@@ -132,13 +116,13 @@ class Assembler:
         fresh = Entry(
             id=self._free_id(needed.name), uses=needed.name, span=draft.entry.span, uses_span=draft.entry.uses_span
         )
-        default = self._draft(fresh, draft.host, f"needed by {draft.id}")
+        default = self._draft(fresh, draft.job.host)
         if default is None:
             return None
         for entry in self._entries.values():
-            if draft.host in self._where[entry.id] and self._ground.catalog.get(entry.uses) is needed:
-                made = self._draft(entry, draft.host, NAMED)
-                if made is not None and [p.id for p in made.made.points] == [p.id for p in default.made.points]:
+            if draft.job.host in self._where[entry.id] and self._ground.catalog.get(entry.uses) is needed:
+                made = self._draft(entry, draft.job.host)
+                if made is not None and [p.id for p in made.job.points] == [p.id for p in default.job.points]:
                     return entry
         return fresh
 
@@ -149,48 +133,41 @@ class Assembler:
             candidate += suffix
         return candidate
 
-    def _check_single_point(self) -> None:
-        """Results are read from one point; of several nobody could say which."""
-        for (host, name), aliases in self._result.needs.items():
-            draft = self._result.drafts[host, name]
+    def _check_single_point(self, drafts: Mapping[Key, JobDraft]) -> None:
+        """Results can be read from a job with one point only."""
+        for (host, name), draft in drafts.items():
             own = {dependency.alias for dependency in draft.benchmark.dependencies}
-            for alias, target in aliases.items():
-                needed = self._result.drafts.get((host, target))
-                if needed is not None and len(needed.made.points) > 1 and alias in own | draft.made.aliases:
+            for alias, target in draft.job.needs.items():
+                needed = drafts.get((host, target))
+                if needed is not None and len(needed.job.points) > 1 and alias in own | draft.aliases:
                     node = draft.entry.needs.get(alias)
                     self._ground.findings.error(
                         "E225",
-                        f"`{name}` reads results of `{target}`, which has {len(needed.made.points)} points",
+                        f"`{name}` reads results of `{target}`, which has {len(needed.job.points)} points",
                         node.span if node else draft.entry.span,
                         f"name an entry with one point, or add one that uses `{needed.benchmark.name}` without a sweep",
                     )
 
 
-def _required(dependency: Dependency, draft: Draft) -> bool:
+def _required(dependency: Dependency, draft: JobDraft) -> bool:
     """Unless every setting that it would fill is given; a template that reads it asks for it in any case."""
-    if dependency.alias in draft.made.aliases or not dependency.satisfied_by:
+    if dependency.alias in draft.aliases or not dependency.satisfied_by:
         return True
-    return not all(name in draft.made.explicit for name in dependency.satisfied_by)
+    return not all(name in draft.explicit for name in dependency.satisfied_by)
 
 
-def ordered(assembly: Assembly, ground: Ground) -> list[Draft]:
-    """Host by host in the order asked for, each job behind those it needs. A cycle is an error and named once."""
-    hosts = {host: None for host, _ in assembly.drafts}
-    found: list[Draft] = []
-    for host in [name for name in ground.plan.hosts if name in hosts]:
-        graph = {
-            name: [
-                target for target in assembly.needs.get((host, name), {}).values() if (host, target) in assembly.drafts
-            ]
-            for place, name in assembly.drafts
-            if place == host
-        }
-        if _acyclic(graph, assembly, host, ground):
-            found += [assembly.drafts[host, name] for name in _behind_needs(graph)]
+def ordered(drafts: Mapping[Key, JobDraft], ground: Ground) -> list[JobDraft]:
+    """Host by host in the order of the plan, each job after those it needs. A cycle is an error."""
+    found: list[JobDraft] = []
+    for host in ground.plan.hosts:
+        own = {name: draft for (place, name), draft in drafts.items() if place == host}
+        graph = {name: [need for need in draft.job.needs.values() if need in own] for name, draft in own.items()}
+        if _acyclic(graph, own, ground):
+            found += [own[name] for name in _behind_needs(graph)]
     return found
 
 
-def _acyclic(graph: Mapping[str, list[str]], assembly: Assembly, host: str, ground: Ground) -> bool:
+def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], ground: Ground) -> bool:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -198,7 +175,7 @@ def _acyclic(graph: Mapping[str, list[str]], assembly: Assembly, host: str, grou
         start = cycle.index(min(cycle[1:], key=list(graph).index))
         ring = cycle[start:-1] + cycle[:start]
         text = " needs ".join(f"`{name}`" for name in [*ring, ring[0]])
-        span = assembly.drafts[host, ring[0]].entry.span
+        span = drafts[ring[0]].entry.span
         ground.findings.error("E223", f"needs go round in a circle: {text}", span, "take one of them out")
         return False
     return True

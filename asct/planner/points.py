@@ -10,12 +10,13 @@ from typing import Any
 
 from asct.diagnostics.model import Span
 from asct.errors import PlanError
-from asct.plan.model import Entry, Node, Sweep
+from asct.plan.model import Entry, Node, Retry, Sweep
+from asct.plan.sections import filled
 from asct.plan.templates import Condition
-from asct.planner.context import Ground, Points
+from asct.planner.context import Ground, JobDraft
 from asct.planner.identity import POINT_DIGITS, canonical_json, frozen_key
 from asct.planner.layers import SET_RANK, Reader, Value, layered
-from asct.planner.model import Origin, Point
+from asct.planner.model import Job, Origin, Point
 from asct.planner.needs import needed_benchmarks
 from asct.planner.settings import InvalidSettings, Settings, copied, plain_settings
 from asct.planner.sweep import (
@@ -43,7 +44,7 @@ _NO_SWEEP = Sweep({})
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _EntrySweep:
     """What the steps below share. `names` are all that varies: axes and zips in order, then what an include adds."""
 
     ground: Ground
@@ -58,27 +59,42 @@ class _Draft:
     pinned: frozenset[str]
 
     @property
-    def sweep(self) -> Sweep:
+    def declared(self) -> Sweep:
         return self.entry.sweep or _NO_SWEEP
 
     @property
     def span(self) -> Span:
-        return self.sweep.span or self.entry.span
+        return self.declared.span or self.entry.span
 
 
-def make_points(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -> Points | None:
-    """The points of an entry on a host, or None when something is wrong (see the findings)."""
-    draft = _draft(ground, entry, host, benchmark)
-    if draft is None:
+def draft_job(ground: Ground, entry: Entry, host: str) -> JobDraft | None:
+    """The job of an entry on a host with its points; its needs are left to the caller. None after an error."""
+    benchmark = ground.benchmark(entry.uses, entry.uses_span)
+    sweep = _declared(ground, entry, host, benchmark) if benchmark is not None else None
+    points = _shared(sweep, host) if sweep is not None else None
+    if benchmark is None or sweep is None or points is None:
         return None
-    points = _shared(draft, host)
-    if points is None:
-        return None
-    waiting = {alias for value in draft.base.values() for alias in value.aliases}
-    return Points(points, draft.names, _origins(draft), _explicit(draft), frozenset(waiting), draft.pinned)
+    how = filled(entry.execution, ground.plan.execution)
+    job = Job(
+        id=entry.id,
+        benchmark=benchmark.name,
+        version=benchmark.version,
+        host=host,
+        points=points,
+        repeats=how.repeats or 1,
+        warmup=how.warmup or 0,
+        timeout_s=how.timeout_s,
+        retry=how.retry or Retry(),
+        order=how.order or "interleaved",
+        strict=bool(how.strict),
+        tags=entry.tags,
+        origins=_origins(sweep),
+    )
+    aliases = frozenset(alias for value in sweep.base.values() for alias in value.aliases)
+    return JobDraft(job, entry, benchmark, _explicit(sweep), aliases, sweep.pinned)
 
 
-def _draft(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _Draft | None:
+def _declared(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep | None:
     """Everything read and counted, nothing expanded yet; None after an error."""
     before = ground.findings.errors
     settings = ground.settings(benchmark)
@@ -96,7 +112,7 @@ def _draft(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -
         return None
     pinned = frozenset(name for name in swept if name in base and base[name].rank == SET_RANK)
     names = tuple(dict.fromkeys([*swept, *(name for point in includes for name in point)]))
-    return _Draft(ground, entry, settings, base, axes, where, excludes, includes, names, pinned)
+    return _EntrySweep(ground, entry, settings, base, axes, where, excludes, includes, names, pinned)
 
 
 def _countable(ground: Ground, entry: Entry, total: int) -> bool:
@@ -122,48 +138,48 @@ def _few_enough(ground: Ground, entry: Entry, total: int) -> bool:
     return False
 
 
-def _shared(draft: _Draft, host: str) -> tuple[Point, ...] | None:
+def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
     """Hosts that differ in nothing share one tuple of points."""
-    reads_host = draft.where is not None and "host." in str(draft.where.node.value)
+    reads_host = sweep.where is not None and "host." in str(sweep.where.node.value)
     key = canonical_json(
         [
-            draft.settings.benchmark.name,
-            {name: value.final for name, value in draft.base.items()},
-            [[axis.names, axis.rows] for axis in draft.axes.axes],
-            [rule.rule.values for rule in draft.excludes],
-            [{name: cell.value for name, cell in point.items()} for point in draft.includes],
+            sweep.settings.benchmark.name,
+            {name: value.final for name, value in sweep.base.items()},
+            [[axis.names, axis.rows] for axis in sweep.axes.axes],
+            [rule.rule.values for rule in sweep.excludes],
+            [{name: cell.value for name, cell in point.items()} for point in sweep.includes],
             host if reads_host else "",
         ]
     )
-    known = draft.ground.points
-    if (draft.entry.id, key) not in known:
-        points = _expanded(draft)
+    known = sweep.ground.points
+    if (sweep.entry.id, key) not in known:
+        points = _expanded(sweep)
         if points is None:
             return None
-        known[draft.entry.id, key] = points
-    return known[draft.entry.id, key]
+        known[sweep.entry.id, key] = points
+    return known[sweep.entry.id, key]
 
 
-def _expanded(draft: _Draft) -> tuple[Point, ...] | None:
+def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
     """The sweep algebra, then every point that stays."""
-    before = draft.ground.findings.errors
+    before = sweep.ground.findings.errors
     try:
-        found = expand(draft.axes.axes, _where(draft), [rule.rule for rule in draft.excludes])
+        found = expand(sweep.axes.axes, _where(sweep), [rule.rule for rule in sweep.excludes])
     except PlanError as error:
-        draft.ground.findings.take(error)
+        sweep.ground.findings.take(error)
         return None
-    values = {name: _column(draft.axes, name) for name in names_of(draft.axes.axes)}
-    report_unmatched(draft.ground, draft.entry.id, draft.excludes, found, draft.pinned, values)
-    if draft.ground.findings.errors > before:
+    values = {name: _column(sweep.axes, name) for name in names_of(sweep.axes.axes)}
+    report_unmatched(sweep.ground, sweep.entry.id, sweep.excludes, found, sweep.pinned, values)
+    if sweep.ground.findings.errors > before:
         return None
-    if not found.rows and not draft.includes:
-        message = f"the sweep of `{draft.entry.id}` leaves no point"
+    if not found.rows and not sweep.includes:
+        message = f"the sweep of `{sweep.entry.id}` leaves no point"
         hint = "`where` and `exclude` together take out every combination"
-        draft.ground.findings.error("E218", message, draft.span, hint)
+        sweep.ground.findings.error("E218", message, sweep.span, hint)
         return None
-    if not _few_enough(draft.ground, draft.entry, len(found.rows) + len(draft.includes)):
+    if not _few_enough(sweep.ground, sweep.entry, len(found.rows) + len(sweep.includes)):
         return None
-    return _materialised(draft, found.rows)
+    return _materialised(sweep, found.rows)
 
 
 def _column(axes: Axes, name: str) -> list[Any]:
@@ -172,97 +188,97 @@ def _column(axes: Axes, name: str) -> list[Any]:
     return [row[column] for row in axis.rows]
 
 
-def _where(draft: _Draft) -> Where | None:
+def _where(sweep: _EntrySweep) -> Where | None:
     """The condition, given each axis under the spelling that it uses."""
-    condition = draft.where
+    condition = sweep.where
     if condition is None:
         return None
-    spellings = draft.settings.spellings
+    spellings = sweep.settings.spellings
     others = [(word, spellings[word]) for word in condition.names if spellings[word] != word]
     if not others:
         return condition
     return lambda row: condition({**row, **{word: row[name] for word, name in others}})
 
 
-def _candidates(draft: _Draft, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
+def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
     """What varies in each point, and the place to point at when it is wrong."""
-    names = names_of(draft.axes.axes)
+    names = names_of(sweep.axes.axes)
     for row in rows:
-        yield dict(zip(names, row, strict=True)), draft.span
-    pinned = {name: draft.base[name].value for name in draft.pinned}
-    for point, node in zip(draft.includes, draft.sweep.include, strict=True):
+        yield dict(zip(names, row, strict=True)), sweep.span
+    pinned = {name: sweep.base[name].value for name in sweep.pinned}
+    for point, node in zip(sweep.includes, sweep.declared.include, strict=True):
         yield {**{name: cell.value for name, cell in point.items()}, **pinned}, node.span
 
 
-def _materialised(draft: _Draft, rows: Sequence[Row]) -> tuple[Point, ...] | None:
+def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] | None:
     """Every point, read as a whole by the benchmark's model and its own check, and named by its content."""
-    before = draft.ground.findings.errors
-    benchmark, settings = draft.settings.benchmark, draft.settings
-    shared = {name: value.value for name, value in draft.base.items() if name not in settings.steps}
-    waiting = {name: value.final for name, value in draft.base.items() if value.waits}
+    before = sweep.ground.findings.errors
+    benchmark, settings = sweep.settings.benchmark, sweep.settings
+    shared = {name: value.value for name, value in sweep.base.items() if name not in settings.steps}
+    waiting = {name: value.final for name, value in sweep.base.items() if value.waits}
     maker = PointMaker(settings, shared, waiting)
     found: dict[str, Point] = {}
-    for varying, span in _candidates(draft, rows):
+    for varying, span in _candidates(sweep, rows):
         try:
             params, pattern = maker.make(varying)
         except InvalidSettings as error:
             for problem in error.problems:
-                _report(draft, problem.setting, problem.message, problem.hint, varying)
+                _report(sweep, problem.setting, problem.message, problem.hint, varying)
             continue
         for name, message in benchmark.check(params):
             if name not in waiting:
-                _report(draft, settings.spellings.get(name, name), message, "", varying)
+                _report(sweep, settings.spellings.get(name, name), message, "", varying)
         identity = pattern.identity(varying)
         if identity in found:
-            _duplicate(draft, varying, span)
+            _duplicate(sweep, varying, span)
             continue
         values = pattern.settings(varying)
-        found[identity] = Point(identity, {name: values[name] for name in draft.names}, values)
-    return tuple(found.values()) if draft.ground.findings.errors == before else None
+        found[identity] = Point(identity, {name: values[name] for name in sweep.names}, values)
+    return tuple(found.values()) if sweep.ground.findings.errors == before else None
 
 
-def _report(draft: _Draft, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
+def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
     """What is wrong with a point, at the value that is at fault: in the axis, else where the setting is given."""
-    node: Node | None = draft.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
-    if node is None and name in draft.base:
-        node = draft.base[name].node
+    node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
+    if node is None and name in sweep.base:
+        node = sweep.base[name].node
     text = f"`{name}`: {message}" if name and f"`{name}`" not in message else message
     code = "E252" if isinstance(message, Refusal) else "E209"
-    draft.ground.findings.error(code, text, node.span if node else draft.entry.span, hint)
+    sweep.ground.findings.error(code, text, node.span if node else sweep.entry.span, hint)
 
 
-def _duplicate(draft: _Draft, varying: Mapping[str, Any], span: Span) -> None:
-    if draft.pinned:  # --set made them equal: one is enough
+def _duplicate(sweep: _EntrySweep, varying: Mapping[str, Any], span: Span) -> None:
+    if sweep.pinned:  # --set made them equal: one is enough
         return
     text = ", ".join(f"{name} {value}" for name, value in varying.items())
-    message = f"`{draft.entry.id}` has the point {text} twice"
-    draft.ground.findings.error("E214", message, span, "take one of them out")
+    message = f"`{sweep.entry.id}` has the point {text} twice"
+    sweep.ground.findings.error("E214", message, span, "take one of them out")
 
 
-def _origins(draft: _Draft) -> dict[str, Origin]:
+def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
     """Where each setting of the points comes from."""
     found: dict[str, Origin] = {}
-    for name in draft.settings.names:
-        if name in draft.settings.steps:
+    for name in sweep.settings.names:
+        if name in sweep.settings.steps:
             continue
-        if name in draft.pinned or (name in draft.base and name not in draft.names):
-            found[name] = draft.base[name].origin
-        elif name in draft.names:
-            found[name] = draft.axes.origins.get(name, Origin("include", draft.span))
+        if name in sweep.pinned or (name in sweep.base and name not in sweep.names):
+            found[name] = sweep.base[name].origin
+        elif name in sweep.names:
+            found[name] = sweep.axes.origins.get(name, Origin("include", sweep.span))
         else:
             found[name] = Origin("default")
     return found
 
 
-def _explicit(draft: _Draft) -> frozenset[str]:
+def _explicit(sweep: _EntrySweep) -> frozenset[str]:
     """Settings that someone gave; writing out the default leaves a dependency in place."""
-    defaults = draft.settings.defaults
+    defaults = sweep.settings.defaults
     given = {
         name
-        for name, value in draft.base.items()
+        for name, value in sweep.base.items()
         if value.waits or name not in defaults or frozen_key(value.value) != frozen_key(defaults[name])
     }
-    swept = {name for name in draft.names if draft.axes.origins.get(name, Origin("include")).layer != "default"}
+    swept = {name for name in sweep.names if sweep.axes.origins.get(name, Origin("include")).layer != "default"}
     return frozenset(given | swept)
 
 

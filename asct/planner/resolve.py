@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError, SafetyError, UsageError
-from asct.plan.model import Entry, Execution, Plan, Retry
-from asct.planner.context import Draft, Ground
+from asct.plan.model import Plan
+from asct.planner.context import Ground
 from asct.planner.costs import check_costs, check_points, check_timeouts
 from asct.planner.expectations import checks
 from asct.planner.identity import job_seed, plan_hash
 from asct.planner.layers import check_shared
 from asct.planner.model import Check, Job, ResolvedPlan
-from asct.planner.needs import Assembler, Assembly, ordered
-from asct.planner.points import make_points
+from asct.planner.needs import DependencyResolver, ordered
+from asct.planner.points import draft_job
 from asct.planner.safety import check_consent, check_writes
 from asct.planner.selection import Selection, hosts_of, select
 from asct.sdk.benchmark import Catalog
@@ -52,25 +51,17 @@ def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) ->
     check_consent(plan, ground.findings)
     where = {entry.id: hosts_of(entry, plan, ground.findings) for entry in plan.benchmarks}
     pairs = select(plan, selection or Selection(), where, ground.findings)
-    assembly = Assembler(ground, where, lambda entry, host, reason: _build(ground, entry, host, reason)).assemble(pairs)
-    drafts = ordered(assembly, ground)
+    found = DependencyResolver(ground, where, lambda entry, host: draft_job(ground, entry, host)).resolve(pairs)
+    drafts = ordered(found, ground)
     found_checks = checks(ground, drafts)
-    jobs = [_job(draft, assembly, plan) for draft in drafts]
+    jobs = [draft.job for draft in drafts]
     _check_costs(ground, jobs, whole=selection in (None, Selection()))
     if not ground.findings.errors:
-        check_timeouts(drafts, jobs, ground.findings)
+        check_timeouts(drafts, ground.findings)
     diagnostics = ground.findings.all()
     if errors(diagnostics):
         return Resolution(None, diagnostics)
     return Resolution(_resolved(plan, jobs, found_checks, diagnostics), diagnostics)
-
-
-def _build(ground: Ground, entry: Entry, host: str, reason: str) -> Draft | None:
-    benchmark = ground.benchmark(entry.uses, entry.uses_span)
-    if benchmark is None:
-        return None
-    made = make_points(ground, entry, host, benchmark)
-    return Draft(entry, host, benchmark, made, reason) if made is not None else None
 
 
 def _check_costs(ground: Ground, jobs: Sequence[Job], *, whole: bool) -> None:
@@ -78,36 +69,6 @@ def _check_costs(ground: Ground, jobs: Sequence[Job], *, whole: bool) -> None:
     if not ground.findings.errors:
         check_costs(ground.plan, jobs, ground.catalog, ground.findings)
         check_writes(ground.plan, jobs, ground.catalog, ground.findings, whole=whole)
-
-
-def _job(draft: Draft, assembly: Assembly, plan: Plan) -> Job:
-    entry, general = draft.entry.execution, plan.execution
-    return Job(
-        id=draft.id,
-        benchmark=draft.benchmark.name,
-        version=draft.benchmark.version,
-        host=draft.host,
-        points=draft.made.points,
-        repeats=_said(entry, general, "repeats", 1),
-        warmup=_said(entry, general, "warmup", 0),
-        timeout_s=_said(entry, general, "timeout_s", None),
-        retry=_said(entry, general, "retry", Retry()),
-        order=_said(entry, general, "order", "interleaved"),
-        strict=_said(entry, general, "strict", False),
-        tags=draft.entry.tags,
-        needs=assembly.needs[draft.host, draft.id],
-        reason=draft.reason,
-        origins=draft.made.origins,
-    )
-
-
-def _said(entry: Execution, general: Execution, name: str, otherwise: Any) -> Any:
-    """By the entry, else by the plan's defaults."""
-    for source in (entry, general):
-        value = getattr(source, name)
-        if value is not None:
-            return value
-    return otherwise
 
 
 def _resolved(

@@ -20,7 +20,7 @@ from asct.engine.records import ExportLedger, middle
 from asct.engine.services import default_services
 from asct.engine.stop import StopRequest, signals
 from asct.errors import NotMeasured
-from asct.planner.model import Deferred
+from asct.plan.model import PendingValue
 from asct.sdk.step import Kernel, Output, Step, Tool
 from asct.store.writer import RunWriter
 from tests.store.make import head
@@ -161,7 +161,7 @@ def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
 
 def test_the_planner_binds_deferred_settings() -> None:
     ports = default_services()
-    waiting = Deferred("${needs.first.best * 2}", ("first",))
+    waiting = PendingValue("${needs.first.best * 2}", ("first",))
     assert ports.bind({"index": waiting, "other": 1}, {"first.best": 21}) == {"index": 42, "other": 1}
     with pytest.raises(NotMeasured) as caught:
         ports.bind({"index": waiting}, {})

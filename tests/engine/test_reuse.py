@@ -15,8 +15,7 @@ from asct.engine.reuse_key import changes, conditions, drives
 from asct.hosts.base import Host
 from asct.hosts.local import LocalHost
 from asct.hosts.opening import open_host
-from asct.plan.model import HostSpec
-from asct.planner.model import Deferred
+from asct.plan.model import HostSpec, PendingValue
 from asct.sdk.facts import Cache, Cpu, HostFacts, HugePages, Load, Memory, Node, System, ToolFact
 from asct.store.verify import verify
 from tests.engine import plant
@@ -218,7 +217,7 @@ def test_drives_are_known_by_what_they_are(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_jobs_that_need_a_taken_result_get_it(lab: Lab, script: str) -> None:
-    size = Deferred("${needs.first.best}", ("first",))
+    size = PendingValue("${needs.first.best}", ("first",))
     first = plant.job(plant.point(script=script), name="one")
     point = plant.point(script=script, index=1, memory=size)
     second = plant.job(point, name="two", needs={"first": "one"})

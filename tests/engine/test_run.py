@@ -13,8 +13,7 @@ from asct.errors import NotMeasured, UsageError
 from asct.hosts.base import Host
 from asct.hosts.hostlock import HostLock
 from asct.hosts.local import LocalHost
-from asct.plan.model import HostSpec, Retry
-from asct.planner.model import Deferred
+from asct.plan.model import HostSpec, PendingValue, Retry
 from asct.sdk.benchmark import Context
 from asct.sdk.metric import Metric
 from asct.sdk.step import Step
@@ -190,7 +189,7 @@ def test_a_noisy_detail_leaves_the_repeat_measured(lab: Lab, monkeypatch: pytest
 
 
 def needing(text: str = "needs.first.best") -> plant.Job:
-    waiting = Deferred("${" + text + "}", ("first",))
+    waiting = PendingValue("${" + text + "}", ("first",))
     return job(point(script="echo 1", index=waiting, swept=("index",)), name="b", needs={"first": "a"})
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
 from asct.plan.findings import Findings
-from asct.plan.model import HostSpec, Node
+from asct.plan.model import HostSpec, Node, PendingValue
 from asct.plan.nodes import parse_yaml
 from asct.plan.scope import Scope
-from asct.plan.templates import Pending, compile_where, evaluate, evaluate_pending, has_template
+from asct.plan.templates import compile_where, evaluate, evaluate_pending, has_template
 
 HOST = HostSpec(
     "altra", "ssh", "10.0.0.7", vars={"disk": Node("/dev/sda", Span("f", 1, 1))}, labels={"arch": "aarch64"}
@@ -195,7 +195,7 @@ def test_an_environment_variable_that_is_not_set() -> None:
 
 def test_results_of_needs_stay_pending() -> None:
     found = evaluate(Node("${needs.cache.dram.size * vars.qd}", Span("f", 3, 5, 34)), SCOPE).value
-    assert isinstance(found, Pending)
+    assert isinstance(found, PendingValue)
     assert found.aliases == ("cache",)
     assert found.paths == (("cache.dram.size", Span("f", 3, 7, 21)),)
     assert found.values == {"vars.qd": 128}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from asct.errors import NotMeasured
+from asct.plan.model import PendingValue
 from asct.planner.bind import bind, is_bound
-from asct.planner.model import Deferred, Job
+from asct.planner.model import Job
 from tests.planner.building import job, refused, resolved
 
 SIZE = 553_648_128
@@ -101,7 +102,7 @@ def peak(template: str) -> Job:
 def test_results_stay_deferred_and_keep_what_else_they_read() -> None:
     settings = peak("${needs.cache.dram.optimum_size * vars.n}").points[0].settings
     deferred = settings["data_size"]
-    assert isinstance(deferred, Deferred) and not is_bound(deferred)
+    assert isinstance(deferred, PendingValue) and not is_bound(deferred)
     assert deferred.aliases == ("cache",) and dict(deferred.values) == {"vars.n": 2}
     assert bind(settings, {"cache.dram.optimum_size": SIZE}) == {"data_size": 2 * SIZE, "time_cap": 1.0}
 

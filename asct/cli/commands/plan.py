@@ -173,13 +173,13 @@ def _print_origins(console: Console, resolved: ResolvedPlan) -> None:
 def _origins(job: Job) -> list[tuple[str, str, str]]:
     """(setting, value, layer and place) of every setting of a job, in order."""
     from asct.cli.lookup import show_value
-    from asct.planner.model import Deferred
+    from asct.plan.model import PendingValue
 
     rows = []
     for name, value in job.points[0].settings.items():
         origin = job.origins.get(name)
         place = f" {origin.span.file}:{origin.span.line}" if origin and origin.span else ""
-        text = value.text if isinstance(value, Deferred) else show_value(job.benchmark, name, value)
+        text = value.text if isinstance(value, PendingValue) else show_value(job.benchmark, name, value)
         if name in job.points[0].swept and len(job.points) > 1:
             text = f"{counted(len({json.dumps(point.swept.get(name)) for point in job.points}), 'value')}"
         rows.append((name, text, f"{origin.layer if origin else 'default'}{place}"))
