@@ -1,4 +1,4 @@
-"""The files of a tar, read into memory in one pass and within bounds; nothing is extracted."""
+"""Read the files of a tar into memory, in one forward pass and within limits; nothing is extracted."""
 
 from __future__ import annotations
 
@@ -12,42 +12,88 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Final, cast
 
 from asct.facts.trees import MOST_FILE, Entry, MemoryTree, Path_
-from asct.facts.xz import XzStream
 
 MOST_MEMBERS = 500_000
 MOST_BYTES = 256 << 20
 """Of all files together."""
 MOST_LENGTH = 2 << 30
-"""Of the tar, unpacked: what lies behind is not looked for."""
+"""Of the tar, unpacked; the rest is not read."""
 MOST_HEADERS = 1 << 20
-"""Bytes of all headers beyond those that members usually have. Some formats keep lists of any length there."""
+"""Bytes of all headers beyond USUAL_HEADER for each member. Some formats keep lists of any length there."""
 USUAL_HEADER = 2048
-"""Bytes of a member: its header, and before it those of a long name or with attributes."""
+"""Bytes for a member: its header, and those of a long name or of attributes before it."""
 LONGEST_HEADER = 16 << 10
 """Bytes of one: a path and a link (4096 each, PATH_MAX in include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
-"""Names in the path of a member. Below /sys, devices behind many bridges have some thirty."""
+"""Names in the path of a member. Devices behind many bridges have some thirty below /sys."""
 MOST_NOTES = 5
-_NUMBER_WITHOUT_END = re.compile(rb"\d{64}")
-"""No header has such a number, and some versions of tarfile need the square of its length to find that out
-(CVE-2024-6232)."""
-_OPENERS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": XzStream}
-"""What unpacks by the first bytes. The memory for gzip and bzip2 is small by their formats (32 KiB, 900 kB a block)."""
+MOST_MEMORY: Final = 256 << 20
+"""Bytes to unpack xz. `xz -9` needs 65 MiB (xz(1), "Compression preset level"); a header may ask for 4 GiB. gzip and
+bzip2 need little by their formats (32 KiB, 900 kB a block)."""
+_CHUNK: Final = 1 << 16
+_OVERLONG_NUMBER = re.compile(rb"\d{64}")
+"""No valid header has such a number, and some versions of tarfile take quadratic time to reject it (CVE-2024-6232)."""
 _TOO_LONG = "its headers are too long"
-_TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError)
+_TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
+
+
+class XzReader(io.RawIOBase):
+    """Unpacks xz forward only, concatenated streams like xz(1), in bounded memory; lzma.open has no memory limit.
+
+    Raises lzma.LZMAError for data that is torn, not xz or needs too much memory, and EOFError if it ends early.
+    """
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        self._packed = packed
+        self._stream = self._new()
+
+    @staticmethod
+    def _new() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data:
+            ahead = b""
+            if self._stream.eof:  # zero bytes between streams are padding (xz file format 1.2.1, 2.2)
+                ahead = self._stream.unused_data.lstrip(b"\0")
+                while not ahead:
+                    chunk = self._packed.read(_CHUNK)
+                    if not chunk:
+                        return 0
+                    ahead = chunk.lstrip(b"\0")
+                self._stream = self._new()
+            elif self._stream.needs_input:
+                ahead = self._packed.read(_CHUNK)
+                if not ahead:
+                    raise EOFError("it ends too early")
+            data = self._stream.decompress(ahead, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+_OPENERS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lambda packed: io.BufferedReader(XzReader(packed)),
+}
+"""How to unpack a file, by its first bytes."""
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends after MOST_LENGTH bytes: a few of a packed file can stand for any number. `spare` is how many
-    may be read as headers; what is skipped does not count. It never goes back, for a packed one would be unpacked from
-    its beginning each time."""
+    """A stream that ends after MOST_LENGTH bytes, because a small packed file may unpack to any size. It only moves
+    forward. `header_budget` counts the bytes that may still be read as headers; skipped bytes do not count."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self.spare = MOST_HEADERS
+        self._at = 0
+        self.header_budget = MOST_HEADERS
         self.in_header = True
 
     def readable(self) -> bool:
@@ -57,34 +103,40 @@ class _Bounded(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        left = min(MOST_LENGTH - self._stream.tell(), self.spare)
+        left = min(MOST_LENGTH - self._at, self.header_budget)
         if self.in_header and size > LONGEST_HEADER:
             raise EOFError(_TOO_LONG)
         data = self._stream.read(left if size < 0 else max(0, min(size, left)))
-        self.spare -= len(data)
-        if self.spare <= 0:
+        self._at += len(data)
+        self.header_budget -= len(data)
+        if self.header_budget <= 0:
             raise EOFError(_TOO_LONG)
-        if self.in_header and _NUMBER_WITHOUT_END.search(data):
-            raise EOFError("a number in its headers has no end")
+        if self.in_header and _OVERLONG_NUMBER.search(data):
+            raise EOFError("a number in its headers is too long")
         return data
 
     def seek(self, offset: int, whence: int = 0) -> int:
         if whence != 0 or offset > MOST_LENGTH:
-            raise EOFError("it is longer than is looked at")
-        if offset < self._stream.tell():
-            raise EOFError("a size in its headers is less than nothing")
-        return self._stream.seek(offset)
+            raise EOFError("it is too long")
+        if offset < self._at:
+            raise EOFError("a size in its headers is negative")
+        while self._at < offset and (data := self._stream.read(min(offset - self._at, _CHUNK))):
+            self._at += len(data)
+        return self._at
 
     def tell(self) -> int:
-        return self._stream.tell()
+        return self._at
 
 
-def read(place: Path) -> tuple[MemoryTree, list[str]]:
-    """What a tar holds, packed by gzip, bzip2, xz or not at all, and what was odd about it. A torn one gives what is
-    there. Raises OSError when the file itself cannot be opened."""
-    tree, notes = MemoryTree(), _Notes()
+def read(path: Path) -> tuple[MemoryTree, list[str]]:
+    """The content of a tar (plain, gzip, bzip2 or xz) and notes on what was skipped. A torn tar gives what is readable.
+
+    Raises OSError when the file itself cannot be opened.
+    """
+    tree = MemoryTree()
+    notes: list[str] = []
     with ExitStack() as stack:
-        raw = stack.enter_context(place.open("rb"))
+        raw = stack.enter_context(path.open("rb"))
         head = raw.read(6)
         raw.seek(0)
         opener = next((one for magic, one in _OPENERS.items() if head.startswith(magic)), None)
@@ -94,72 +146,56 @@ def read(place: Path) -> tuple[MemoryTree, list[str]]:
             with tarfile.open(fileobj=cast(IO[bytes], bounded), mode="r:", errors="replace") as archive:
                 _take(archive, bounded, tree, notes)
         except _TORN as error:
-            what = "it can be read only in part" if tree.data else "it is no tar"
-            notes.add(f"{what}: {str(error) or type(error).__name__}")
-    return tree, notes.told()
+            problem = "only part of it is readable" if tree.data else "it is not a tar"
+            notes.append(f"{problem}: {str(error) or type(error).__name__}")
+    more = len(notes) - MOST_NOTES
+    return tree, [*notes[:MOST_NOTES], *([f"and {more} more notes of this kind"] if more > 0 else [])]
 
 
-class _Notes:
-    """The first few things that are odd, and how many more there are."""
-
-    def __init__(self) -> None:
-        self._notes: list[str] = []
-        self._more = 0
-
-    def add(self, note: str) -> None:
-        if len(self._notes) < MOST_NOTES:
-            self._notes.append(note)
-        else:
-            self._more += 1
-
-    def told(self) -> list[str]:
-        return [*self._notes, *([f"and {self._more} more things like these"] if self._more else [])]
-
-
-def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: _Notes) -> None:
+def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: list[str]) -> None:
     held = 0
     for member in _members(archive, notes):
-        bounded.spare += USUAL_HEADER
+        bounded.header_budget += USUAL_HEADER
         path = _path(member.name)
         if path is None:
-            notes.add(f"a member outside of the top folder was left out: {member.name[:100]}")
+            notes.append(f"skipped a member outside the top folder: {member.name[:100]}")
         elif not path:
             continue
         elif len(path) > DEEPEST_PATH:
-            notes.add(f"a member too many folders deep was left out: {member.name[:100]}")
+            notes.append(f"skipped a member nested too deeply: {member.name[:100]}")
         elif member.isfile():
             if member.size > MOST_FILE or held + member.size > MOST_BYTES:
-                notes.add(f"a file that is too large was left out: {member.name[:100]}")
+                notes.append(f"skipped a file that is too large: {member.name[:100]}")
                 continue
             data = _content(archive, member, bounded)
             held += len(data)
             tree.add(path, Entry("file"), data)
         elif member.issym():
             tree.add(path, Entry("link", member.linkname))
-        elif member.islnk():  # another name of a file that came before
+        elif member.islnk():  # another name of an earlier file
             tree.add(path, Entry("file"), tree.data.get(_path(member.linkname) or ()))
         else:
             tree.add(path, Entry("folder" if member.isdir() else "other"))
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
-    """Of a regular file that is not too large; no header is read meanwhile."""
+    """The content of a regular file of allowed size; no header is read meanwhile."""
     stream = archive.extractfile(member)
-    before, bounded.spare, bounded.in_header = bounded.spare, MOST_LENGTH, False
+    before, bounded.header_budget, bounded.in_header = bounded.header_budget, MOST_LENGTH, False
     data = stream.read(MOST_FILE + 1) if stream is not None else b""
-    bounded.spare, bounded.in_header = before, True
+    bounded.header_budget, bounded.in_header = before, True
     return data
 
 
-def _members(archive: tarfile.TarFile, notes: _Notes) -> Iterator[tarfile.TarInfo]:
-    """One after the other, without keeping them all."""
+def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.TarInfo]:
+    """One member after the other, without keeping them all."""
     for _ in range(MOST_MEMBERS):
         member = archive.next()
         if member is None:
             return
-        archive.members = []  # type: ignore[attr-defined]  # else it keeps every one
+        archive.members = []  # type: ignore[attr-defined]  # tarfile would keep every one
         yield member
-    notes.add(f"only its first {MOST_MEMBERS} members were read")
+    notes.append(f"only its first {MOST_MEMBERS} members were read")
 
 
 def _path(name: str) -> Path_ | None:

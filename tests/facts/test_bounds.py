@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts import xz
+from asct.facts import archive
+from asct.facts.archive import XzReader
 from asct.facts.batch import facts_of
 from asct.facts.bounds import LONGEST, bounded
 from asct.facts.dump import load
 from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Said, Snapshot
-from asct.facts.xz import XzStream
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 DICTIONARY = (
@@ -72,17 +72,12 @@ def test_a_dictionary_that_would_take_all_memory_is_refused(tmp_path: Path) -> N
 def test_xz_is_read_like_by_others() -> None:
     plain = bytes(range(256)) * 2000
     packed = lzma.compress(plain[:100_000]) + bytes(8) + lzma.compress(plain[100_000:], preset=9)
-    stream = XzStream(io.BytesIO(packed))
-    assert stream.read() == plain
-    assert (stream.read(), stream.read(5), stream.tell()) == (b"", b"", len(plain))
-    assert (stream.seek(99_990), stream.read(20)) == (99_990, plain[99_990:100_010])
-    assert (stream.seek(len(plain) + 5), stream.seek(3), stream.read(2)) == (len(plain), 3, plain[3:5])
+    assert XzReader(io.BytesIO(packed)).readall() == plain
     with pytest.raises(EOFError):
-        XzStream(io.BytesIO(packed[:500])).read()
+        XzReader(io.BytesIO(packed[:500])).readall()
     with pytest.raises(lzma.LZMAError):
-        XzStream(io.BytesIO(packed + b"x" * 20)).read()
-    assert XzStream(io.BytesIO(b"")).read() == b""
-    assert xz.MOST_MEMORY > 80 << 20  # of xz -9, which was taken above
+        XzReader(io.BytesIO(packed + b"x" * 20)).readall()
+    assert archive.MOST_MEMORY > 80 << 20  # of xz -9, which was taken above
 
 
 def test_a_kept_exchange_says_when_it_was_asked(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_members_that_would_leave_the_folder_are_told(tmp_path: Path) -> None:
             made.addfile(info)
     found = load(file)
     assert found.files == {"/proc/loadavg": "1", "/proc/cpuinfo": "1"}
-    assert [note.partition(":")[0] for note in found.notes] == ["a member outside of the top folder was left out"] * 2
+    assert [note.partition(":")[0] for note in found.notes] == ["skipped a member outside the top folder"] * 2
 
 
 def test_what_is_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_what_is_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             try:
                 assert load(file).notes
             except UsageError as error:
-                assert "in part" in str(error) or "members" in str(error) or "neither" in str(error)
+                assert "only part" in str(error) or "members" in str(error) or "neither" in str(error)
 
 
 def test_a_packed_file_that_unpacks_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_a_packed_file_that_unpacks_without_end(tmp_path: Path, monkeypatch: pyt
             made.addfile(info, io.BytesIO(b"1 2\n" if size == 4 else bytes(size)))
     found = load(file)
     assert list(found.files) == ["/proc/loadavg"]
-    assert any("in part" in note for note in found.notes)
+    assert any("only part" in note for note in found.notes)
 
 
 def test_several_machines_are_refused(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_headers_that_never_end(head: bytes, tmp_path: Path) -> None:
         made.write(first + head + info.tobuf(tarfile.GNU_FORMAT) + b"900000000\n" + b"0\n" * (8 << 20))
     found = load(file)
     assert found.files == {"/proc/loadavg": "1"}
-    assert found.notes == ("it can be read only in part: its headers are too long",)
+    assert found.notes == ("only part of it is readable: its headers are too long",)
 
 
 def test_usual_headers_of_many_members_are_not_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,12 +35,12 @@ def of_size(name: str, size: int) -> bytes:
 
 
 LEVEL = member("proc/loadavg", b"1\n")
-TORN = "it can be read only in part: "
+TORN = "only part of it is readable: "
 DEEP = "a/" * (archive.DEEPEST_PATH + 1) + "x"
 TARS = {
     "many folders": (
         attribute("path", DEEP) + member("x"),
-        f"a member too many folders deep was left out: {DEEP[:100]}",
+        f"skipped a member nested too deeply: {DEEP[:100]}",
     ),
     "a path without end": (attribute("path", "a/" * 20_000) + member("x"), f"{TORN}its headers are too long"),
     "a name without end": (
@@ -49,12 +49,16 @@ TARS = {
     ),
     "a number without end": (
         member("attributes", b"1" * 1000, tarfile.XHDTYPE) + member("x"),
-        f"{TORN}a number in its headers has no end",
+        f"{TORN}a number in its headers is too long",
     ),
-    "a member before itself": (of_size("proc/x", -512), f"{TORN}a size in its headers is less than nothing"),
+    "attributes without end": (
+        attribute("comment", "x") * 1000 + member("x"),
+        f"{TORN}maximum recursion depth exceeded",
+    ),
+    "a member before itself": (of_size("proc/x", -512), f"{TORN}a size in its headers is negative"),
     "an attribute that leads back": (
         attribute("size", "-2048") + member("proc/x"),
-        f"{TORN}a size in its headers is less than nothing",
+        f"{TORN}a size in its headers is negative",
     ),
 }
 
@@ -68,4 +72,5 @@ def test_a_tar_that_costs_without_bound_is_left_and_told(case: str, packed: bool
     file.write_bytes(gzip.compress(data) if packed else data)
     found = load(file)
     assert found.files == {"/proc/loadavg": "1"}
-    assert found.notes == (told,)
+    [note] = found.notes
+    assert note.startswith(told)
