@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances import (
-    clocks,
-    clocksource,
-    heat,
-    idle,
-    interrupts,
-    limits,
-    load,
-    memory,
-    observing,
-    storage,
-    tools,
-)
+from asct.disturbances import clocks, interrupts, load, memory, storage, tools
 from asct.disturbances.build import Look, Rule, Wanted
 from asct.disturbances.sample import Sample
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, Unseen
@@ -24,12 +12,11 @@ from asct.sdk.facts import HostFacts
 
 RULES: Final = tuple(
     rule
-    for subject in (
-        load, limits, heat, clocks, idle, interrupts, clocksource, memory, storage, tools, observing,
-    )
-    for rule in vars(subject).values() if isinstance(rule, Rule)
-)  # fmt: skip
-"""In the order in which the files have them."""
+    for subject in (load, clocks, interrupts, memory, storage, tools)
+    for rule in vars(subject).values()
+    if isinstance(rule, Rule)
+)
+"""In the order of the files."""
 
 
 def assess(facts: HostFacts, sample: Sample | None = None, wanted: Wanted | None = None) -> Disturbances:

@@ -1,4 +1,4 @@
-"""The clock of the CPUs: governor, limit, boost."""
+"""Clocks of the CPUs and what changes them: heat, governor, limit, boost, idle states; and the clock source."""
 
 from __future__ import annotations
 
@@ -10,6 +10,110 @@ from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.sdk.facts import FrequencyPolicy
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
+
+_SLOW: Final = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies", "hyperv_clocksource_msr")
+"""Those that a program cannot read without entering the kernel: they have no mode for the vDSO
+(arch/x86/include/asm/vdso/clocksource.h; drivers/clocksource/)."""
+_QUICK: Final = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
+"""The best first."""
+_FILE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+
+@finding(
+    "clock-source",
+    effect="each reading of the time is a call of the kernel and takes a microsecond or so instead of some tens of "
+    "nanoseconds: fio reads it several times for each request, so latency is higher and IOPS are lower",
+    touches=["storage.latency", "storage.iops", "storage.cpu"],
+    source="vdso(7); Linux, arch/x86/include/asm/vdso/clocksource.h, Documentation/timers/timekeeping.rst",
+)
+def _slow(seen: Look) -> Found:
+    system = seen.facts.system
+    source = seen.known(system.clock_source, "the clock source", "system.clock_source")
+    if source not in _SLOW:
+        return
+    better = next((name for name in _QUICK if name in system.clock_sources), None)
+    yield Seen(
+        title=f"clock source {source}",
+        seen=f"the clock is {source}, of {', '.join(system.clock_sources) or 'no others'}",
+        sure="certain",
+        why="the kernel cannot hand this clock to programs; it takes it where it does not trust a better one",
+        advice=""
+        if better
+        else "see in the kernel's log why it gave up the clock of the CPU (dmesg: clocksource, tsc)",
+        settings=[Setting(path=_FILE, value=better, was=source)] if better else [],
+    )
+
+
+LONG_US: Final = 10
+"""A fast NVMe drive answers in some ten microseconds: from here on waking up is seen in its latency."""
+
+
+@finding(
+    "idle-states",
+    effect="a CPU that waits for a drive may sleep meanwhile: each request takes as much longer as it needs to wake, "
+    "seen most with few in flight, so latency is higher and IOPS are lower; programs that never wait are not hurt",
+    touches=["storage.latency", "storage.iops", "storage.bandwidth"],
+    source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
+)
+def _idle(seen: Look) -> Found:
+    cpu = seen.facts.cpu
+    states = seen.known(cpu.idle_states or None, "idle states", "cpu.idle_states", "cpu.idle_driver")
+    settings, named, longest = [], [], 0
+    for number, state in enumerate(states):
+        free = sorted(set(cpu.online) - set(state.disabled_cpus))
+        if state.latency_us is None or state.latency_us < LONG_US or not free:
+            continue
+        path = f"/sys/devices/system/cpu/cpu{{}}/cpuidle/state{number}/disable"
+        settings.append(Setting(path=path, value="1", was="0", numbers=free))
+        named.append(f"{state.name} {state.latency_us} µs on CPU {format_cpulist(free)}")
+        longest = max(longest, state.latency_us)
+    if not settings:
+        return
+    mixed = len(cpu.kinds) > 1  # then states of one number differ from core to core, and the facts do not number them
+    yield Seen(
+        title=f"idle states that take up to {longest} µs to wake from",
+        seen="; ".join(named),
+        sure="likely",
+        why="the kernel chooses the state by how long it expects to sleep, and may be wrong",
+        advice=f"cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E gives all states back" if mixed else "",
+        settings=[] if mixed else settings,
+    )
+
+
+_NEAR: Final = 10.0
+"""Degrees below the critical temperature: hardware slows down before it is reached."""
+
+
+@finding(
+    "heat",
+    effect="hot CPUs and drives lower their clock or pause: bandwidth and IOPS are lower, latency is higher, and "
+    "all get worse the longer it is measured",
+    touches=["*"],
+    source="Linux, Documentation/driver-api/thermal/sysfs-api.rst, drivers/thermal/intel/therm_throt.c",
+)
+def _hot(seen: Look) -> Found:
+    sensors = seen.facts.thermal
+    if not sensors:
+        yield from seen.unseen("temperatures", "thermal")
+    hot = [
+        f"{one.name} {one.celsius:.0f} °C of {one.critical_celsius:.0f} °C"
+        for one in sensors
+        if one.celsius is not None and one.critical_celsius and one.celsius >= one.critical_celsius - _NEAR
+    ]
+    slowed = seen.sample.throttled if seen.sample else None
+    if not hot and not slowed:
+        return
+    told = [f"heat slowed CPUs down {slowed} times within a second"] if slowed else []
+    yield Seen(
+        title="slowed down by heat" if slowed else "near the limit of heat",
+        seen="; ".join([*told, *hot]),
+        sure="certain" if slowed else "likely",
+        why="the CPUs count it"
+        if slowed
+        else "what is measured heats further, and slowing down begins below the limit",
+        advice="mend the cooling, or wait until it is cool and pause between measurements",
+    )
+
 
 _POLICY: Final = "/sys/devices/system/cpu/cpu{}/cpufreq"
 _OWN_GOVERNORS: Final = ("intel_pstate", "amd-pstate-epp")

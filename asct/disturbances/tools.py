@@ -1,10 +1,11 @@
-"""Programs that measurements use and the host does not have."""
+"""What the host or the account lacks: programs that measurements use, access to hardware counters."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from asct.disturbances.build import Found, Look, Seen, finding
+from asct.sdk.disturbance import Setting
 
 PACKAGES: Final[dict[str, str]] = {
     "blkdiscard": "util-linux", "fio": "fio", "hdparm": "hdparm", "mpstat": "sysstat", "numactl": "numactl",
@@ -38,3 +39,27 @@ def _missing(seen: Look) -> Found:
             undo=[f"apt-get remove {PACKAGES[name]}"],
             advice="the command is Debian's; other systems have the package under this or a similar name",
         )
+
+
+_WANTED: Final = 1
+"""From 2 on an account without privileges may not count what the kernel does for it (perf_event_paranoid)."""
+
+
+@finding(
+    "perf-paranoid",
+    effect="no value changes; but counters of the CPU and of the mesh, which say why a value is as it is, cannot "
+    "be read",
+    touches=[],
+    source="Linux, Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid), perf-security.rst",
+)
+def _counters(seen: Look) -> Found:
+    paranoid = seen.known(seen.facts.perf.paranoid, "hardware counters", "perf.paranoid")
+    if paranoid <= _WANTED or seen.facts.system.uid == 0:
+        return
+    yield Seen(
+        title="hardware counters closed",
+        seen=f"kernel.perf_event_paranoid is {paranoid}, and the account is not root",
+        sure="certain",
+        why="the kernel refuses",
+        settings=[Setting(path="/proc/sys/kernel/perf_event_paranoid", value=str(_WANTED), was=str(paranoid))],
+    )

@@ -8,23 +8,81 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from asct.disturbances import assess
-from asct.doctor.asked import asked
+from asct.diagnostics.model import Diagnostic
+from asct.disturbances import Sample, Wanted, assess, sample_of
+from asct.disturbances.sample import SCRIPT
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
-from asct.doctor.sampling import take
+from asct.engine.binding import bind_points, deferred
+from asct.engine.preflight import JobNeeds, check, find_tools, wanted
 from asct.engine.services import Services
 from asct.engine.site import owner_of
-from asct.errors import ConnectError, HostLocked, NotMeasured
+from asct.errors import ConnectError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts import describe
 from asct.hosts.base import Host, Session
 from asct.plan.model import Destroys, HostSpec
 from asct.planner.model import Job
+from asct.sdk.disturbance import Unseen, subjects
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import KERNEL
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`subjects` are what the jobs measure, in the words of findings; `lacking` is why some could not run."""
+
+    wanted: Wanted
+    subjects: frozenset[str]
+    lacking: tuple[Diagnostic, ...] = ()
+
+
+def asked(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> Asked:
+    """Of these jobs on an open host. What waits for results of other jobs is not known yet. Raises HostError."""
+    demands: list[JobNeeds] = []
+    lacking: dict[Diagnostic, None] = {}
+    words: set[str] = set()
+    for job in jobs:
+        benchmark = ports.catalog.get(job.benchmark)
+        if benchmark is None:
+            raise LookupError(job.benchmark)
+        words |= subjects(benchmark)
+        if deferred(job):
+            continue
+        try:
+            points, needs = bind_points(job, benchmark, ports, {}, facts)
+        except NotMeasured as error:
+            lacking.update(dict.fromkeys(error.diagnostics))
+            continue
+        lacking.update(dict.fromkeys(point.unfit for point in points if point.unfit is not None))
+        demand = JobNeeds.of(needs)
+        demands.append(demand)
+        found = find_tools(host, [name for name in demand.tools if name not in facts.tools])
+        lacking.update(dict.fromkeys(item.diagnostic for item in check(demand, facts, found, host.name)))
+    return Asked(wanted(host, demands), frozenset(words), tuple(lacking))
+
+
+_LIMIT_S = 30.0
+_WHAT = "stolen time, busy CPUs and interrupts"
+
+
+def take(host: Host) -> tuple[Sample | None, tuple[Unseen, ...]]:
+    """The sample, or why there is none. Raises HostLost."""
+    try:
+        answer = host.answer(["sh", "-s"], timeout_s=_LIMIT_S, stdin=SCRIPT)
+    except HostLost:
+        raise
+    except HostError as error:
+        return None, (Unseen(what=_WHAT, why=error.diagnostics[0].message),)
+    sample = sample_of(answer.stdout)
+    if sample is None:
+        return None, (Unseen(what=_WHAT, why="the host gave no two looks at /proc/stat"),)
+    if not sample.busy:
+        return sample, (Unseen(what=_WHAT, why="/proc/stat does not list the CPUs"),)
+    return sample, ()
+
 
 _TURN_S = 0.2
 """How often a host is tried that another look of this command has."""

@@ -2,35 +2,120 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from asct.errors import HostError
-from asct.facts import (
-    blocks,
-    cpu,
-    interconnect,
-    left,
-    limits,
-    load,
-    memory,
-    mounts,
-    network,
-    nodes,
-    perf,
-    snapshot,
-    software,
-    system,
-    thermal,
-)
+from asct.facts import blocks, cpu, memory, mounts, network, nodes, perf, snapshot, software, system, thermal
 from asct.facts.bounds import bounded
+from asct.facts.cmn import sysfs
 from asct.facts.exchange import script
-from asct.facts.gaps import Gaps, whole
+from asct.facts.gaps import Gaps, real, whole
 from asct.facts.snapshot import Snapshot
+from asct.facts.sources import CPU, MM, NODE
+from asct.facts.sources.network import NET
+from asct.facts.sources.perf import EVENTS, HWMON, ZONES
+from asct.facts.sources.storage import BLOCK, NVME
 from asct.hosts import problems
 from asct.hosts.base import Host
-from asct.sdk.facts import HostFacts
+from asct.sdk.facts import HostFacts, Interconnect, Load
+
+_NAMES = {"Max locked memory": "memlock", "Max open files": "nofile", "Max processes": "nproc"}
+_LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimited)\b.*", re.ASCII)
+
+
+def limits(found: Snapshot, gaps: Gaps) -> dict[str, int | None]:
+    """The soft limits of /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`; None is
+    unlimited. They are those of a session that a transport opens; a login of another kind may have its own."""
+    made: dict[str, int | None] = {}
+    for line in (found.text("/proc/self/limits") or "").split("\n"):
+        match = _LINE.fullmatch(line.strip())
+        if match and match[1] in _NAMES:
+            made[_NAMES[match[1]]] = None if match[2] == "unlimited" else int(match[2])
+    for name in _NAMES.values():
+        if name not in made:
+            gaps.note(f"limits.{name}", "/proc/self/limits does not say it")
+    return dict(sorted(made.items()))
+
+
+_PRESSURE = re.compile(r"^some avg10=([0-9.]+)", re.MULTILINE | re.ASCII)
+_RUNNING = re.compile(r"\d+/\d+", re.ASCII)
+
+
+def load(found: Snapshot, gaps: Gaps) -> Load:
+    """From /proc/loadavg (proc(5)) and /proc/pressure (Documentation/accounting/psi.rst, `some`, percent of 10 s)."""
+    words = (found.text("/proc/loadavg") or "").split()
+    one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
+    running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None
+    for field, value in (("load1", one), ("load5", five), ("load15", fifteen), ("running", running)):
+        if value is None:
+            gaps.note(f"load.{field}", "/proc/loadavg does not say it")
+    pressures = {f"{name}_pressure_avg10": _pressure(found, name) for name in ("cpu", "memory", "io")}
+    for field, value in pressures.items():
+        if value is None:
+            gaps.note(f"load.{field}", "/proc/pressure does not say it: the kernel does not account it")
+    return Load(load1=one, load5=five, load15=fifteen, running=running, **pressures)
+
+
+def _pressure(found: Snapshot, name: str) -> float | None:
+    match = _PRESSURE.search(found.text(f"/proc/pressure/{name}") or "")
+    return real(match[1]) if match else None
+
+
+_FIELDS = (
+    ("/proc/self/mount", "mounts"),
+    ("/proc/cpuinfo", "cpu"),
+    ("/proc/iomem", "interconnects"),
+    ("/proc/meminfo", "memory"),
+    (CPU, "cpu"),
+    (NODE, "nodes"),
+    (MM, "memory"),
+    (BLOCK, "block_devices"),
+    (NVME, "block_devices"),
+    (NET, "network.interfaces"),
+    (EVENTS, "perf"),
+    (HWMON, "thermal"),
+    (ZONES, "thermal"),
+)
+"""Beginnings of paths, and the fact that is read of what is there; of all others it is `system`."""
+
+
+def reasons(left: Mapping[str, int]) -> dict[str, str]:
+    """Why a fact is not whole, by its field. `left` counts by the field already (entries, lines of a command) or by the
+    path of a file (lines)."""
+    files: dict[str, dict[str, int]] = {}
+    made: dict[str, str] = {}
+    for name, count in left.items():
+        if name.startswith("/"):
+            field = next((field for start, field in _FIELDS if name.startswith(start)), "system")
+            files.setdefault(field, {})[name] = count
+        else:
+            made[name] = f"{count} more were left out: there are too many"
+    for field, counts in files.items():
+        told = f"lines of {', '.join(counts)} were left out ({sum(counts.values())}): there are too many"
+        made[field] = f"{made[field]}; {told}" if field in made else told
+    return made
+
+
+def interconnects(found: Snapshot, arch: str | None, gaps: Gaps) -> list[Interconnect]:
+    """`CMN-700` and how many there are, by name: from the devices of the firmware, else from the driver's PMUs."""
+    regions = sysfs.regions(found)
+    kinds: Counter[str] = Counter(region.kind for region in regions)
+    source = "devices of the firmware"
+    if not kinds:
+        kinds = Counter(pmu.kind or "CMN" for pmu in sysfs.pmus(found))
+        source = "PMUs of the kernel"
+    if not kinds:
+        if arch in (None, "aarch64"):
+            gaps.note("interconnects", "nothing names one")
+        else:
+            gaps.lacks("interconnects", f"none is known of {arch}")
+    return [Interconnect(name=name, count=count, source=source) for name, count in sorted(kinds.items())]
+
 
 TIMEOUT_S = 180.0
 """A loaded or emulated host takes most of a minute to ask its programs what they are, once after each start."""
@@ -77,20 +162,20 @@ def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool 
         cache_levels=chips.cache_levels,
         nodes=nodes.nodes(found, gaps),
         memory=memory.memory(found, machine.virtualization, gaps),
-        interconnects=interconnect.interconnects(found, machine.arch, gaps),
+        interconnects=interconnects(found, machine.arch, gaps),
         block_devices=blocks.block_devices(found, gaps),
         mounts=mounts.mounts(found, gaps),
         network=network.network(found, machine.arch, gaps),
         perf=perf.perf(found, machine.kernel_options, gaps),
         thermal=thermal.thermal(found, gaps),
-        load=load.load(found, gaps),
+        load=load(found, gaps),
         tools=software.tools(found, gaps),
         io_uring=software.io_uring(found, gaps),
         io_uring_disabled=whole(found.text("/proc/sys/kernel/io_uring_disabled")),
         work_free_bytes=free,
         work_filesystem=filesystem,
-        limits=limits.limits(found, gaps),
-        unknown=gaps.reasons | left.reasons(found.left),
+        limits=limits(found, gaps),
+        unknown=gaps.reasons | reasons(found.left),
         not_applicable=gaps.absent,
         notes=list(found.notes),
     )

@@ -1,14 +1,283 @@
-"""The design of each CPU: which architecture's fields /proc/cpuinfo has decides who reads them."""
+"""The design of each core from /proc/cpuinfo: vendor, names, instruction set and the numbers they come from.
+
+Sources, x86: Linux, arch/x86/include/asm/intel-family.h (Intel), arch/x86/kernel/cpu/amd.c and AMD's Revision Guides
+and Programming References (AMD), arch/x86/kernel/cpu/hygon.c; GCC, gcc/common/config/i386/cpuinfo.h (Zhaoxin).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from asct.facts import isa
 from asct.facts.armparts import ARCHITECTURES, IMPLEMENTERS, PARTS
-from asct.facts.design import Design, Texts, hexadecimal, numbers
-from asct.facts.otherparts import loongarch, other, power, riscv, s390
-from asct.facts.x86parts import x86
+
+Texts = Mapping[str, str]
+
+_HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})")
+_DECIMAL = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """None where the tables or the kernel do not say it; `numbers` are the identity by name, `family` the name of the
+    processor where its cores have names of their own."""
+
+    vendor: str | None = None
+    model: str | None = None
+    microarchitecture: str | None = None
+    instruction_set: str | None = None
+    numbers: tuple[tuple[str, int], ...] = ()
+    family: str | None = None
+
+
+def numbers(**found: int | None) -> tuple[tuple[str, int], ...]:
+    """The identity without what is unknown."""
+    return tuple((name, value) for name, value in found.items() if value is not None)
+
+
+def hexadecimal(text: str | None) -> int | None:
+    """`0xd0c`; None for anything else."""
+    stripped = (text or "").strip()
+    match = _HEX.fullmatch(stripped)
+    return int(match[1], 16) if match else None
+
+
+def decimal(text: str | None) -> int | None:
+    """`143`; None for anything else."""
+    stripped = (text or "").strip()
+    return int(stripped) if _DECIMAL.fullmatch(stripped) else None
+
+
+# System V ABI, AMD64 Architecture Processor Supplement, 3.1.1 "Processor Architecture"; in the kernel's spelling
+# (arch/x86/include/asm/cpufeatures.h): SSE3 is pni, LZCNT abm, CMPXCHG16B cx16, SYSCALL goes with lm.
+_X86_LEVELS: tuple[tuple[str, str], ...] = (
+    ("x86-64", "lm cmov cx8 fpu fxsr mmx sse sse2"),
+    ("x86-64-v2", "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3"),
+    ("x86-64-v3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"),
+    ("x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"),
+)
+
+# Arm Architecture Reference Manual (DDI 0487), A2 "Armv8-A Architecture Extensions": features that are mandatory from
+# a version on and that Linux lists (Documentation/arch/arm64/elf_hwcaps.rst). Left out is what the kernel hides on its
+# own (ssbs for errata, paca and bti by configuration).
+_ARM_LEVELS: tuple[tuple[str, str], ...] = (
+    ("8.0", "fp asimd"),
+    ("8.1", "atomics crc32 asimdrdm"),
+    ("8.2", "dcpop"),
+    ("8.3", "jscvt fcma lrcpc"),
+    ("8.4", "dit flagm ilrcpc uscat asimddp"),
+    ("8.5", "dcpodp flagm2 frint sb"),
+    ("8.6", "ecv i8mm bf16"),
+    ("8.7", "wfxt"),
+    ("8.8", "mops hbc"),
+    ("8.9", "cssc"),
+)
+
+
+def x86_level(flags: Collection[str]) -> str | None:
+    """`x86-64-v3`; None without 64 bits."""
+    return _highest(_X86_LEVELS, flags)
+
+
+def arm_level(features: Collection[str]) -> str | None:
+    """`ARMv8.2-A or later`: no version below can be meant, but later ones may add nothing that is listed.
+
+    SVE2 exists from Armv9.0 on, and 9.n contains all of 8.(n + 5) (the same manual). None for 32 bits.
+    """
+    version = _highest(_ARM_LEVELS, features)
+    if version is None:
+        return None
+    minor = int(version.removeprefix("8."))
+    if "sve2" in features:
+        return f"ARMv9.{max(0, minor - 5)}-A or later"
+    return f"ARMv{version}-A or later"
+
+
+def _highest(levels: tuple[tuple[str, str], ...], features: Collection[str]) -> str | None:
+    reached: str | None = None
+    for name, needed in levels:
+        if not set(needed.split()) <= set(features):
+            break
+        reached = name
+    return reached
+
+
+_PVR = re.compile(r"\(pvr ([0-9a-fA-F]{4}) ([0-9a-fA-F]{4})\)")
+_POWER = re.compile(r"POWER([0-9]{1,2})\+?", re.IGNORECASE)
+
+# Power ISA, preface of each version: the processors that implement it first
+_POWER_ISA = {6: "2.05", 7: "2.06", 8: "2.07", 9: "3.0", 10: "3.1"}
+
+# IBM, z/Architecture machine types (Linux, arch/s390/kernel/processor.c, setup_elf_platform)
+_Z = {
+    2064: "z900", 2066: "z800", 2084: "z990", 2086: "z890", 2094: "z9 EC", 2096: "z9 BC", 2097: "z10 EC",
+    2098: "z10 BC", 2817: "z196", 2818: "z114", 2827: "zEC12", 2828: "zBC12", 2964: "z13", 2965: "z13s", 3906: "z14",
+    3907: "z14 ZR1", 8561: "z15", 8562: "z15 T02", 3931: "z16", 3932: "z16 A02", 9175: "z17",
+}  # fmt: skip
+
+# Loongson, processor reference manuals: the core in each processor
+_LOONGSON = {
+    "3A5000": "LA464", "3B5000": "LA464", "3C5000": "LA464", "3D5000": "LA464", "3E5000": "LA464", "3A6000": "LA664",
+    "3B6000": "LA664", "3C6000": "LA664", "3D6000": "LA664", "3E6000": "LA664", "2K1000": "LA264", "2K2000": "LA364",
+}  # fmt: skip
+
+
+def power(values: Texts) -> Design:
+    """`cpu : POWER9 (raw), altivec supported` (arch/powerpc/kernel/setup-common.c)."""
+    model = values.get("cpu") or None
+    generation = _POWER.match(model or "")
+    number = int(generation[1]) if generation else None
+    pvr = _PVR.search(values.get("revision", ""))
+    version = _POWER_ISA.get(number) if number is not None else None
+    return Design(
+        "IBM" if generation else None,
+        model,
+        generation[0].upper() if generation else None,
+        f"Power ISA v{version}" if version else None,
+        numbers(pvr=int(pvr[1] + pvr[2], 16) if pvr else None),
+    )
+
+
+def s390(values: Texts) -> Design:
+    """`vendor_id : IBM/S390`, `processor 0: version = FF, ..., machine = 3906` (arch/s390/kernel/processor.c)."""
+    machine = decimal(values.get("machine"))
+    return Design(
+        values.get("vendor_id") or None,
+        None if machine is None else f"IBM {machine}",
+        None if machine is None else _Z.get(machine),
+        None,
+        numbers(machine=machine),
+    )
+
+
+def loongarch(values: Texts) -> Design:
+    """`Model Name : Loongson-3A5000`, `ISA : loongarch32 loongarch64` (arch/loongarch/kernel/proc.c)."""
+    model = values.get("Model Name") or values.get("model name") or None
+    core = next((named for part, named in _LOONGSON.items() if part in (model or "").upper()), None)
+    widths = values.get("ISA", "").split()
+    return Design(
+        "Loongson" if (model or "").startswith("Loongson") else None,
+        model,
+        core,
+        widths[-1] if widths else None,
+        numbers(revision=hexadecimal(values.get("CPU Revision"))),
+    )
+
+
+def riscv(values: Texts) -> Design:
+    """`isa`, `uarch`, `mvendorid`, `marchid`, `mimpid` (arch/riscv/kernel/cpu.c); the vendor is the number."""
+    model = values.get("uarch") or values.get("model name") or None
+    return Design(
+        values.get("mvendorid") or None,
+        model,
+        values.get("uarch") or None,
+        values.get("isa") or None,
+        numbers(
+            mvendorid=hexadecimal(values.get("mvendorid")),
+            marchid=hexadecimal(values.get("marchid")),
+            mimpid=hexadecimal(values.get("mimpid")),
+        ),
+    )
+
+
+def other(values: Texts) -> Design:
+    """IA-64, MIPS, SPARC, Alpha: what they print as it is."""
+    model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
+    return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
+
+
+# Family 6: the name of the processor's generation and its models.
+_INTEL: dict[str, tuple[int, ...]] = {
+    "Yonah": (0x0E,), "Merom": (0x0F, 0x16), "Penryn": (0x17, 0x1D), "Nehalem": (0x1A, 0x1E, 0x1F, 0x2E),
+    "Westmere": (0x25, 0x2C, 0x2F), "Sandy Bridge": (0x2A, 0x2D), "Ivy Bridge": (0x3A, 0x3E),
+    "Haswell": (0x3C, 0x3F, 0x45, 0x46), "Broadwell": (0x3D, 0x47, 0x4F, 0x56), "Skylake": (0x4E, 0x5E),
+    "Comet Lake": (0xA5, 0xA6), "Cannon Lake": (0x66,), "Ice Lake": (0x6A, 0x6C, 0x7D, 0x7E, 0x9D),
+    "Tiger Lake": (0x8C, 0x8D), "Rocket Lake": (0xA7,), "Sapphire Rapids": (0x8F,), "Emerald Rapids": (0xCF,),
+    "Granite Rapids": (0xAD, 0xAE), "Lakefield": (0x8A,), "Alder Lake": (0x97, 0x9A), "Alder Lake-N": (0xBE,),
+    "Raptor Lake": (0xB7, 0xBA, 0xBF), "Meteor Lake": (0xAA, 0xAC), "Arrow Lake": (0xB5, 0xC5, 0xC6),
+    "Lunar Lake": (0xBD,), "Panther Lake": (0xCC,), "Bonnell": (0x1C, 0x26), "Saltwell": (0x27, 0x35, 0x36),
+    "Silvermont": (0x37, 0x4A, 0x4D, 0x5D), "Airmont": (0x4C, 0x5A, 0x75), "Goldmont": (0x5C, 0x5F),
+    "Goldmont Plus": (0x7A,), "Tremont": (0x86, 0x96, 0x9C), "Sierra Forest": (0xAF,), "Grand Ridge": (0xB6,),
+    "Clearwater Forest": (0xDD,), "Knights Landing": (0x57,), "Knights Mill": (0x85,),
+}  # fmt: skip
+
+# Family, models (first, last) and a name; the first row that fits counts. Steppings below tell one model's names apart.
+_AMD: tuple[tuple[int, int, int, str], ...] = (
+    (0x0F, 0x00, 0xFF, "K8"), (0x10, 0x00, 0xFF, "K10"), (0x11, 0x00, 0xFF, "K8"), (0x12, 0x00, 0xFF, "K10"),
+    (0x14, 0x00, 0xFF, "Bobcat"), (0x15, 0x00, 0x01, "Bulldozer"), (0x15, 0x02, 0x1F, "Piledriver"),
+    (0x15, 0x30, 0x3F, "Steamroller"), (0x15, 0x60, 0x7F, "Excavator"), (0x16, 0x00, 0x0F, "Jaguar"),
+    (0x16, 0x30, 0x3F, "Puma"), (0x17, 0x08, 0x08, "Zen+"), (0x17, 0x18, 0x18, "Zen+"), (0x17, 0x00, 0x2F, "Zen"),
+    (0x17, 0x50, 0x5F, "Zen"), (0x17, 0x30, 0x4F, "Zen 2"), (0x17, 0x60, 0x7F, "Zen 2"), (0x17, 0x80, 0xAF, "Zen 2"),
+    (0x19, 0x00, 0x0F, "Zen 3"), (0x19, 0x20, 0x3F, "Zen 3"), (0x19, 0x40, 0x4F, "Zen 3+"), (0x19, 0x50, 0x5F, "Zen 3"),
+    (0x19, 0x10, 0x1F, "Zen 4"), (0x19, 0x60, 0x9F, "Zen 4"), (0x19, 0xA0, 0xAF, "Zen 4c"),
+    (0x1A, 0x10, 0x1F, "Zen 5c"), (0x1A, 0x00, 0x2F, "Zen 5"), (0x1A, 0x40, 0x4F, "Zen 5"), (0x1A, 0x60, 0x7F, "Zen 5"),
+)  # fmt: skip
+
+# intel-family.h notes the steppings: 0x8E is Amber Lake 9, Coffee Lake 10, Whiskey Lake 11 and 12; 0x55 from the
+# specification updates of the Xeon Scalable generations.
+_STEPPINGS: dict[int, tuple[tuple[int, str], ...]] = {
+    0x55: ((4, "Skylake-SP"), (7, "Cascade Lake"), (11, "Cooper Lake")),
+    0x8E: ((9, "Kaby Lake"), (10, "Coffee Lake"), (12, "Whiskey Lake")),
+    0x9E: ((9, "Kaby Lake"), (13, "Coffee Lake")),
+}
+
+_HYBRID: dict[str, dict[str, str]] = {
+    "Lakefield": {"core": "Sunny Cove", "atom": "Tremont"},
+    "Alder Lake": {"core": "Golden Cove", "atom": "Gracemont"},
+    "Raptor Lake": {"core": "Raptor Cove", "atom": "Gracemont"},
+    "Meteor Lake": {"core": "Redwood Cove", "atom": "Crestmont", "lowpower": "Crestmont"},
+    "Arrow Lake": {"core": "Lion Cove", "atom": "Skymont", "lowpower": "Crestmont"},
+    "Lunar Lake": {"core": "Lion Cove", "atom": "Skymont"},
+    "Panther Lake": {"core": "Cougar Cove", "atom": "Darkmont", "lowpower": "Darkmont"},
+}
+_ARROW_LAKE_U = 0xB5  # has the cores of Meteor Lake
+
+
+def x86(values: Texts) -> Design:
+    """A design from the fields of /proc/cpuinfo (arch/x86/kernel/cpu/proc.c)."""
+    family, model = decimal(values.get("cpu family")), decimal(values.get("model"))
+    stepping = decimal(values.get("stepping"))
+    vendor = values.get("vendor_id") or None
+    named = None if family is None or model is None else microarchitecture(vendor or "", family, model, stepping)
+    return Design(
+        vendor,
+        values.get("model name") or None,
+        named,
+        x86_level(values.get("flags", "").split()),
+        numbers(family=family, model=model, stepping=stepping),
+    )
+
+
+def microarchitecture(vendor: str, family: int, model: int, stepping: int | None) -> str | None:
+    """The name of a generation; None when no table has it."""
+    if vendor == "GenuineIntel":
+        return _intel(family, model, stepping)
+    if vendor == "AuthenticAMD":
+        return next((name for of, first, last, name in _AMD if of == family and first <= model <= last), None)
+    if vendor == "HygonGenuine" and family == 0x18:
+        return "Dhyana"
+    if vendor in ("CentaurHauls", "Shanghai") and family == 7:
+        return {0x1B: "WuDaoKou", 0x3B: "LuJiaZui", 0x5B: "YongFeng", 0x6B: "ShiJiDaDao"}.get(model)
+    return None
+
+
+def _intel(family: int, model: int, stepping: int | None) -> str | None:
+    if family == 6 and model in _STEPPINGS and stepping is not None:
+        return next((name for last, name in _STEPPINGS[model] if stepping <= last), None)
+    if family == 6:
+        return next((name for name, models in _INTEL.items() if model in models), None)
+    if family == 15:
+        return "NetBurst"
+    return "Diamond Rapids" if (family, model) == (19, 1) else None
+
+
+def hybrid_core(named: str | None, identity: Collection[tuple[str, int]], kind: str) -> str | None:
+    """The microarchitecture of the cores that the kernel calls cpu_core, cpu_atom and cpu_lowpower."""
+    if dict(identity).get("model") == _ARROW_LAKE_U and named == "Arrow Lake":
+        named = "Meteor Lake"
+    return _HYBRID.get(named or "", {}).get(kind)
+
 
 _OLD = re.compile(r"([4-7])([A-Z]*)")
 
@@ -49,7 +318,7 @@ def arm(values: Texts, midr: int | None) -> Design:
         vendor,
         PARTS.get(key),
         PARTS.get(key),
-        ARCHITECTURES.get(key) or isa.arm(values.get("Features", "").split()) or _old(values),
+        ARCHITECTURES.get(key) or arm_level(values.get("Features", "").split()) or _old(values),
         numbers(implementer=implementer, variant=variant, part=part, revision=revision),
     )
 

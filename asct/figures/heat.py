@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.labels import escape
-from asct.figures.scale import Scaling, even_ticks, rounded, scaling
+from asct.figures.scale import Scaling, escape, even_ticks, rounded, scaling
 from asct.sdk.figure import Heatmap
 
 _TEXT_UP_TO: Final = 8

@@ -14,8 +14,7 @@ from typing import Any
 
 from asct.figures import theme
 from asct.figures.heat import render_heatmap
-from asct.figures.labels import escape
-from asct.figures.scale import Scaling, decade_ticks, power_ticks, scaling, six_digits, size_label
+from asct.figures.scale import Scaling, decade_ticks, escape, power_ticks, scaling, six_digits, size_label
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from asct.sdk.record import Scalar
 

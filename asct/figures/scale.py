@@ -1,11 +1,21 @@
-"""Axes for people: the SI prefix that suits the values, and round ticks on logarithmic axes."""
+"""Axes and text of figures: the SI prefix that suits the values, round ticks on logarithmic axes, escaped labels."""
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from asct.diagnostics.render import printable
+
+
+def escape(text: object) -> str:
+    """`text` as plotly shall show it, letter by letter: it reads a little HTML in its labels, and takes what stands
+    between dollar signs for TeX."""
+    return html.escape(printable(str(text)), quote=False).replace("$", "&#36;")
+
 
 MICRO: Final = "\N{MICRO SIGN}"
 _SI: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))

@@ -10,10 +10,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from asct.toolchain.compilers import Compiler
-from asct.toolchain.failure import compile_error
+from asct.toolchain.compilers import Compiler, compile_error
+from asct.toolchain.hostcache import build_lock
 from asct.toolchain.sources import Sources
-from asct.toolchain.turns import turn
 
 TIMEOUT_S = 120.0
 
@@ -27,7 +26,7 @@ def cache_folder() -> Path:
 def build(tree: Sources, compiler: Compiler, log: Path) -> tuple[Path, str]:
     """The binary here and its SHA-256; from the cache when it is there and whole. Raises BuildFailed."""
     kept = cache_folder() / f"{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}"
-    with turn(str(kept)):
+    with build_lock(str(kept)):
         sha256 = _verified(kept)
         if sha256 is None:
             return kept, _built(tree, compiler, kept, log)

@@ -1,19 +1,47 @@
-"""The cache of kernels on a host: <cache>/kernels/<kernel>-<key>/<kernel>, with its SHA-256 in a file beside it.
+"""Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, with the SHA-256 beside it.
 
-The sum is taken there by sha256sum; for a host without it here, of the file as it comes back.
+sha256sum takes the sum on the host; without it, asct takes it from a copy of the file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import shlex
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 from asct.diagnostics.model import Diagnostic
-from asct.hosts.base import Host
-from asct.toolchain.compilers import Compiler
+from asct.hosts.base import Host, Process, Task
+from asct.toolchain.compilers import BuildFailed, Compiler, compile_error
 from asct.toolchain.sources import Sources
+
+_GUARD = threading.Lock()
+_ENDED: dict[str, threading.Event] = {}
+
+
+@contextmanager
+def build_lock(path: str) -> Iterator[bool]:
+    """Wait while the first thread of this process builds `path`; yields whether there was one before.
+
+    Hosts may share a home folder: the first builds, the others then find the result. Only the first is waited for, so
+    hosts that share nothing wait for one build, not for each other's.
+    """
+    with _GUARD:
+        first = path not in _ENDED
+        ended = _ENDED.setdefault(path, threading.Event())
+    if not first:
+        ended.wait()
+        yield True
+        return
+    try:
+        yield False
+    finally:
+        ended.set()
+
 
 _TAKE_SUM = 'sha256sum -- "$1" 2>/dev/null || true'
 _VERIFY = (
@@ -78,3 +106,43 @@ def _note_sum(host: Host, path: str, sha256: str) -> None:
         file.write(f"{sha256}\n")
         file.flush()
         host.put(Path(file.name), f"{path}.sha256")
+
+
+TIMEOUT_S = 120.0
+
+
+def build(host: Host, tree: Sources, compiler: Compiler, target: str, log: Path) -> str:
+    """Compile on the host, as one task, into its cache at `target`; the SHA-256 of the binary.
+
+    Raises BuildFailed, HostError.
+    """
+    folder = f"{host.work}/build-{tree.kernel}"
+    command = tree.command(compiler.path, "kernel.out")
+    process = Process(tuple(command), folder, stdout_file="build.out", stderr_file="build.err")
+    into = log.parent / f".{tree.kernel}"
+    done = host.run(Task(process, into, files=tree.files, timeout_s=TIMEOUT_S))
+    text = "".join(_taken(into / name) for name in ("build.out", "build.err"))
+    into.rmdir()
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"on {host.name}, {compiler.identity}\n$ {shlex.join(command)}\n{text}[status {done.status}]\n")
+    if done.status != 0:
+        raise compile_error(tree.kernel, compiler.path, host.name, text or _ending(done.status), log)
+    installed = install(host, f"{folder}/kernel.out", target)
+    host.remove(folder)
+    sha256 = verified(host, target) if installed else None
+    if sha256 is None:
+        raise BuildFailed(unusable(host.name, tree.kernel, target))
+    return sha256
+
+
+def _taken(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8", "replace")
+        path.unlink()
+    except FileNotFoundError:
+        return ""
+    return text
+
+
+def _ending(status: int | None) -> str:
+    return "it took too long" if status is None else f"it ended with status {status} and said nothing"

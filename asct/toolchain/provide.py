@@ -11,11 +11,10 @@ from pathlib import Path
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts
-from asct.toolchain import compilers, cross, hostcache, native, sources
-from asct.toolchain.compilers import Compiler
-from asct.toolchain.failure import BuildFailed, no_compiler
+from asct.toolchain import compilers, cross, hostcache, sources
+from asct.toolchain.compilers import BuildFailed, Compiler, no_compiler
+from asct.toolchain.hostcache import build_lock
 from asct.toolchain.sources import Sources
-from asct.toolchain.turns import turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +85,12 @@ def _from_host_compilers(host: Host, tree: Sources, known: Iterable[Compiler], l
 
 def _built_there(host: Host, tree: Sources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
     """The SHA-256 of a kernel that was not in the host's cache, and whether another host brought it there meanwhile."""
-    with turn(target) as later:
+    with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:
             _append(log, f"built meanwhile by a host that shares the cache: {target}\n")
             return sha256, True
-        return native.build(host, tree, compiler, target, log), False
+        return hostcache.build(host, tree, compiler, target, log), False
 
 
 def _from_here(host: Host, tree: Sources, log: Path) -> _Found:
@@ -106,7 +105,7 @@ def _from_here(host: Host, tree: Sources, log: Path) -> _Found:
     if hostcache.verified(host, target) == sha256:
         _append(log, f"cached on the host: {target}\n")
         return target, compiler, "here", True, sha256
-    with turn(target) as later:
+    with build_lock(target) as later:
         if not later or hostcache.verified(host, target) != sha256:
             hostcache.push(host, binary, target, sha256)
             _append(log, f"pushed to the host: {target}\n")

@@ -10,7 +10,7 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor import examine
-from asct.doctor.sampling import take
+from asct.doctor.examine import take
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Answer
 from asct.hosts.opening import make_host

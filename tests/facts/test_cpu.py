@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from asct.facts.caches import cache_size
+from asct.facts.cores import cpuinfo
 from asct.facts.cpu import Processors, processors
-from asct.facts.cpuinfo import cpuinfo
 from asct.facts.cpusets import agreed, listed
 from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Snapshot

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asct.facts import isa
-from asct.facts.armparts import ARCHITECTURES, IMPLEMENTERS, PARTS
-from asct.facts.design import Design
-from asct.facts.designs import design
-from asct.facts.x86parts import microarchitecture
+from asct.facts import designs
+from asct.facts.designs import ARCHITECTURES, IMPLEMENTERS, PARTS, Design, design, microarchitecture
 
 
 @pytest.mark.parametrize(
@@ -137,7 +134,7 @@ V2 = (
     ],
 )
 def test_arm_by_features(features: str, expected: str | None) -> None:
-    assert isa.arm(features.split()) == expected
+    assert designs.arm_level(features.split()) == expected
 
 
 V1 = "fpu cx8 cmov mmx fxsr sse sse2 syscall lm"
@@ -159,7 +156,7 @@ LEVEL3 = f"{LEVEL2} avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
     ],
 )
 def test_x86_levels(flags: str, expected: str | None) -> None:
-    assert isa.x86_64(flags.split()) == expected
+    assert designs.x86_level(flags.split()) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from asct.facts import exchange
-from asct.facts.batch import facts_of
+from asct.facts.batch import facts_of, reasons
 from asct.facts.exchange import script
-from asct.facts.left import reasons
 from asct.facts.mounts import veiled
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.sources import CPU

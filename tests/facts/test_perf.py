@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from asct.facts.batch import interconnects
 from asct.facts.gaps import NEEDS_ROOT, Gaps
-from asct.facts.interconnect import interconnects
 from asct.facts.perf import counters, perf
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources.perf import EVENTS, HWMON, ZONES

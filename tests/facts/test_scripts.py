@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts import dumped, exchange
+from asct.facts import dump, exchange
 from asct.facts.devices import Place, places
 from asct.facts.dump import load
 from asct.facts.exchange import bounds
@@ -89,7 +89,7 @@ def test_where_devices_hang(shell: str, machine: Path) -> None:
     )
     assert found["/sys/block/sda"] == Place(f"/{DEVICES['block/sda']}")
     assert found["/sys/class/net/eth1"].pci_address is None
-    assert places(Snapshot({}, dumped.said(FolderTree(machine), {}))) == found
+    assert places(Snapshot({}, dump.said(FolderTree(machine), {}))) == found
 
 
 def test_a_dump_tells_as_much_as_its_files(machine: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from asct.facts.batch import facts_of
 from asct.facts.channels import channels_of, peak_of
 from asct.facts.gaps import NEEDS_ROOT, Gaps
-from asct.facts.modules import BANDWIDTH, described
+from asct.facts.memory import BANDWIDTH, described
 from asct.facts.smbios import UNREADABLE, Device, device
 from asct.facts.snapshot import Said, Snapshot
 from asct.facts.sources import LASTING

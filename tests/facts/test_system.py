@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asct.facts import limits, load, system
+from asct.facts import batch, system
 from asct.facts.gaps import NEEDS_ROOT, Gaps
 from asct.facts.product import HIDDEN
 from asct.facts.snapshot import Said, Snapshot
@@ -96,7 +96,7 @@ def test_load() -> None:
         "/proc/loadavg": "0.52 0.58 0.59 1/200 99",
         "/proc/pressure/cpu": "some avg10=1.53 avg60=0.2 avg300=0 total=1\nfull avg10=0 ...",
     }
-    made = load.load(Snapshot(files), Gaps())
+    made = batch.load(Snapshot(files), Gaps())
     assert (made.load1, made.load5, made.load15, made.cpu_pressure_avg10) == (0.52, 0.58, 0.59, 1.53)
 
 
@@ -259,10 +259,10 @@ def test_pressure_and_running_tasks() -> None:
         "/proc/pressure/io": "full avg10=1.00\nsome avg10=2.50 avg60=0",
     }
     gaps = Gaps()
-    made = load.load(Snapshot(files), gaps)
+    made = batch.load(Snapshot(files), gaps)
     assert (made.running, made.memory_pressure_avg10, made.io_pressure_avg10) == (3, 0.1, 2.5)
     assert set(gaps.reasons) == {"load.cpu_pressure_avg10"}
-    assert load.load(Snapshot({"/proc/loadavg": "0.5 x"}), Gaps()).running is None
+    assert batch.load(Snapshot({"/proc/loadavg": "0.5 x"}), Gaps()).running is None
 
 
 LIMITS = """\
@@ -276,13 +276,13 @@ Max locked memory         unlimited            unlimited            bytes
 
 def test_limits() -> None:
     gaps = Gaps()
-    assert limits.limits(Snapshot({"/proc/self/limits": LIMITS}), gaps) == {
+    assert batch.limits(Snapshot({"/proc/self/limits": LIMITS}), gaps) == {
         "memlock": None,
         "nofile": 1024,
         "nproc": 96365,
     }
     assert gaps.reasons == {}
-    assert limits.limits(Snapshot({"/proc/self/limits": LIMITS[:200]}), gaps) == {}
+    assert batch.limits(Snapshot({"/proc/self/limits": LIMITS[:200]}), gaps) == {}
     assert set(gaps.reasons) == {"limits.memlock", "limits.nofile", "limits.nproc"}
 
 

@@ -12,8 +12,8 @@ import pytest
 from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
-from asct.toolchain import Built, hostcache, native, provide
-from asct.toolchain.turns import turn
+from asct.toolchain import Built, hostcache, provide
+from asct.toolchain.hostcache import build_lock
 from tests.toolchain.conftest import without_compiler
 
 HOSTS = 6
@@ -49,7 +49,7 @@ def counting(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list
 
 
 def test_built_once(kernels: Path, facts: HostFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    builds = counting(monkeypatch, native, "build")
+    builds = counting(monkeypatch, hostcache, "build")
     found = side_by_side(kernels, facts, tmp_path)
     assert len(builds) == 1
     assert sorted(one.cached for one in found) == [False] + [True] * (HOSTS - 1)
@@ -84,13 +84,13 @@ def test_a_first_one_that_fails_lets_the_others_go_on(tmp_path: Path) -> None:
     place, begun, seen = str(tmp_path), threading.Event(), []
 
     def first() -> None:
-        with pytest.raises(ValueError, match="no"), turn(place):
+        with pytest.raises(ValueError, match="no"), build_lock(place):
             begun.set()
             raise ValueError("no")
 
     def later() -> None:
         begun.wait(30)
-        with turn(place) as later_one:
+        with build_lock(place) as later_one:
             seen.append(later_one)
 
     threads = [threading.Thread(target=one) for one in (first, later, later)]
