@@ -96,7 +96,7 @@ def _checks(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) 
     unit = _unit(ground, expectation, judged)
     _relative(ground, expectation)
     _versus(ground, expectation, judged)
-    place = read_place(ground, expectation, [(item.draft, item.metric) for item in judged])
+    place = read_place(ground, expectation, judged)
     if unit is None or ground.findings.errors > before:
         return []
     general = read_limits(ground, expectation, expectation.bound, unit)
@@ -282,9 +282,6 @@ def describe(expectation: Expectation, nodes: Sequence[Spoken]) -> str:
     return f"{expectation.metric.value}{f' at {place}' if place else ''}: {bounds}{share}"
 
 
-Pair = tuple[JobDraft, Metric]
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """`swept` and `coords` of one job that `at` means; `problem` says why it cannot be there."""
@@ -297,7 +294,7 @@ class _Place:
     node: Node | None = None
 
 
-def read_place(ground: Ground, expectation: Expectation, pairs: Sequence[Pair]) -> dict[str, Any]:
+def read_place(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> dict[str, Any]:
     """Canonical `at`: main names of settings and values in their own type; coordinates as they are recorded.
 
     A pattern may take in jobs that lack the place; it is an error only when none has it.
@@ -305,15 +302,15 @@ def read_place(ground: Ground, expectation: Expectation, pairs: Sequence[Pair]) 
     if not expectation.at:
         return {}
     failed: list[_Place] = []
-    for draft, metric in pairs:
-        place = _in_job(ground, draft, metric, expectation.at)
+    for item in judged:
+        place = _in_job(ground, item, expectation.at)
         if not place.message:
             return {**place.swept, **place.coords}
         failed.append(place)
     worst = max(failed, key=lambda place: place.code)
     span = worst.node.key_span if worst.code == "E235" and worst.node and worst.node.key_span else None
     at = span or (worst.node.span if worst.node else expectation.span)
-    if any(draft.pinned & _means(ground, draft, expectation.at) for draft, _ in pairs):
+    if any(draft.pinned & _means(ground, draft, expectation.at) for draft in (item.draft for item in judged)):
         ground.findings.warn("E236", f"{worst.message}, because `--set` fixes it", at, "this expectation stays unknown")
         return {key: node.plain() for key, node in expectation.at.items()}
     ground.findings.error(worst.code, worst.message, at, worst.hint)
@@ -325,8 +322,9 @@ def _means(ground: Ground, draft: JobDraft, at: Mapping[str, Node]) -> set[str]:
     return {spellings[key] for key in at if key in spellings}
 
 
-def _in_job(ground: Ground, draft: JobDraft, metric: Metric, at: Mapping[str, Node]) -> _Place:
+def _in_job(ground: Ground, judged: Judged, at: Mapping[str, Node]) -> _Place:
     """What `at` means in one job."""
+    draft, metric = judged.draft, judged.metric
     settings = ground.settings(draft.benchmark)
     place = _Place({}, {})
     for key, node in at.items():

@@ -40,52 +40,39 @@ class Given:
 
 
 def layered(ground: Ground, entry: Entry, host: str, settings: Settings) -> dict[str, Given]:
-    """The winner of each setting that is given at all. Findings: unknown names, two spellings, groups that disagree."""
+    """The value with the highest rank of each setting that is given.
+
+    Reports unknown settings, settings given under two spellings and groups that disagree. A setting that `defaults`, a
+    group or a host gives may belong to another benchmark.
+    """
     plan = ground.plan
-    given: dict[str, Given] = {}
-    shared = Layer(ground, settings, strict=False)
-    given |= shared.read(plan.defaults_config, "defaults", 1)
-    given |= _from_groups(ground, host, shared)
-    given |= shared.read(plan.host_config.get(host, {}), f"host {host}", 3)
-    strict = Layer(ground, settings, strict=True)
-    given |= strict.read(entry.config, "config", CONFIG_RANK)
+    given = _layer(ground, settings, plan.defaults_config, "defaults", 1)
+    given |= _from_groups(ground, host, settings)
+    given |= _layer(ground, settings, plan.host_config.get(host, {}), f"host {host}", 3)
+    given |= _layer(ground, settings, entry.config, "config", CONFIG_RANK)
     for override in ground.overrides:
         if override.meets(entry, settings.benchmark.name):
-            given |= strict.read({override.spelling: override.node}, "--set", SET_RANK)
+            given |= _layer(ground, settings, {override.spelling: override.node}, "--set", SET_RANK)
     return given
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """Reads one map of settings. `strict`: an unknown name is an error; else it is meant for another benchmark."""
-
-    ground: Ground
-    settings: Settings
-    strict: bool
-
-    def read(self, config: Mapping[str, Node], layer: str, rank: int) -> dict[str, Given]:
-        """Settings by their main names."""
-        found: dict[str, Given] = {}
-        for spelling, node in config.items():
-            name = self.settings.spellings.get(spelling)
-            if name is None:
-                if self.strict:
-                    unknown_setting(self.ground, spelling, node, self.settings)
-                continue
-            if name in found:
-                self._twice(found[name], spelling, node)
-                continue
+def _layer(ground: Ground, settings: Settings, config: Mapping[str, Node], layer: str, rank: int) -> dict[str, Given]:
+    """The settings of one map by their main names."""
+    found: dict[str, Given] = {}
+    for spelling, node in config.items():
+        name = settings.spellings.get(spelling)
+        if name is None:
+            if rank >= CONFIG_RANK:
+                unknown_setting(ground, spelling, node, settings)
+        elif name in found:
+            first = found[name]
+            message = f"`{first.spelling}` and `{spelling}` are the same setting"
+            note = (f"`{first.spelling}` is given here", first.node.key_span or first.node.span)
+            hint = f"keep one; its main name is `{name}`"
+            ground.findings.error("E204", message, node.key_span or node.span, hint, note)
+        else:
             found[name] = Given(name, spelling, node, Origin(layer, node.span), rank)
-        return found
-
-    def _twice(self, first: Given, spelling: str, node: Node) -> None:
-        self.ground.findings.error(
-            "E204",
-            f"`{first.spelling}` and `{spelling}` are the same setting",
-            node.key_span or node.span,
-            f"keep one; its main name is `{first.name}`",
-            (f"`{first.spelling}` is given here", first.node.key_span or first.node.span),
-        )
+    return found
 
 
 def unknown_setting(ground: Ground, spelling: str, node: Node, settings: Settings) -> None:
@@ -95,13 +82,14 @@ def unknown_setting(ground: Ground, spelling: str, node: Node, settings: Setting
     ground.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.key_span or node.span, hint)
 
 
-def _from_groups(ground: Ground, host: str, layer: Layer) -> dict[str, Given]:
+def _from_groups(ground: Ground, host: str, settings: Settings) -> dict[str, Given]:
     """Groups have no order among themselves, so two that disagree about a setting of a host are an error."""
     found: dict[str, Given] = {}
     for group, members in ground.plan.groups.items():
         if host not in members:
             continue
-        for name, given in layer.read(ground.plan.group_config.get(group, {}), f"group {group}", 2).items():
+        config = ground.plan.group_config.get(group, {})
+        for name, given in _layer(ground, settings, config, f"group {group}", 2).items():
             other = found.setdefault(name, given)
             if other.node.plain() != given.node.plain():
                 ground.findings.error(

@@ -21,9 +21,8 @@ from asct.planner.needs import needed_benchmarks
 from asct.planner.settings import InvalidSettings, Settings, copied, plain_settings
 from asct.planner.sweep import (
     Axes,
-    Cell,
-    Excluded,
     Row,
+    Rule,
     Where,
     combinations,
     expand,
@@ -53,8 +52,8 @@ class _EntrySweep:
     base: Mapping[str, Value]
     axes: Axes
     where: Condition | None
-    excludes: Sequence[Excluded]
-    includes: Sequence[Mapping[str, Cell]]
+    excludes: Sequence[Rule]
+    includes: Sequence[Mapping[str, Any]]
     names: tuple[str, ...]
     pinned: frozenset[str]
 
@@ -146,8 +145,8 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
             sweep.settings.benchmark.name,
             {name: value.final for name, value in sweep.base.items()},
             [[axis.names, axis.rows] for axis in sweep.axes.axes],
-            [rule.rule.values for rule in sweep.excludes],
-            [{name: cell.value for name, cell in point.items()} for point in sweep.includes],
+            [rule.values for rule in sweep.excludes],
+            sweep.includes,
             host if reads_host else "",
         ]
     )
@@ -164,7 +163,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
     """The sweep algebra, then every point that stays."""
     before = sweep.ground.findings.errors
     try:
-        found = expand(sweep.axes.axes, _where(sweep), [rule.rule for rule in sweep.excludes])
+        found = expand(sweep.axes.axes, _where(sweep), sweep.excludes)
     except PlanError as error:
         sweep.ground.findings.take(error)
         return None
@@ -207,7 +206,7 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
         yield dict(zip(names, row, strict=True)), sweep.span
     pinned = {name: sweep.base[name].value for name in sweep.pinned}
     for point, node in zip(sweep.includes, sweep.declared.include, strict=True):
-        yield {**{name: cell.value for name, cell in point.items()}, **pinned}, node.span
+        yield {**point, **pinned}, node.span
 
 
 def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from asct.plan.model import Destroys
@@ -12,41 +12,35 @@ from asct.planner.costs import Cost, shared_costs
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
-from asct.sdk.needs import Privilege
 
 SCHEMA = "asct.preview/1"
 
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """One job. `swept` maps each swept setting to its values, in order; `seconds` covers all repeats and warm-ups."""
+    """A job and its estimated cost. `reusable` is how many of its points earlier runs may have; None if not asked."""
 
-    id: str
-    benchmark: str
-    host: str
-    points: int
-    repeats: int
-    warmup: int
-    seconds: float
-    reason: str
-    swept: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    writes: Mapping[str, int] = field(default_factory=dict)
-    """At most about so many bytes per target ("" is the scratch file)."""
-    purges: tuple[str, ...] = ()
-    scratch_bytes: int = 0
-    memory_bytes: int = 0
-    privileges: tuple[Privilege, ...] = ()
-    targets: tuple[str, ...] = ()
-    kernels: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    needs: Mapping[str, str] = field(default_factory=dict)
+    job: Job
+    cost: Cost
     reusable: int | None = None
-    """At most how many of the points earlier runs have; None when that was not asked."""
+
+    @property
+    def swept(self) -> dict[str, tuple[Any, ...]]:
+        """The values of each swept setting, in order of first appearance."""
+        points = self.job.points
+        return {name: _distinct(point.swept.get(name) for point in points) for name in points[0].swept}
 
     @property
     def measurements(self) -> int:
         """Repeats of all points, without warm-ups."""
-        return self.points * self.repeats
+        return len(self.job.points) * self.job.repeats
+
+    def to_json(self) -> dict[str, Any]:
+        """The job within asct.preview/1."""
+        job = self.job
+        shown = {name: getattr(job, name) for name in ("id", "benchmark", "host", "repeats", "warmup", "reason")}
+        rest = {"points": len(job.points), "swept": self.swept, "needs": dict(job.needs), "reusable": self.reusable}
+        return {**shown, **rest, **asdict(self.cost), "measurements": self.measurements}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +74,30 @@ class HostPreview:
     @property
     def points(self) -> int:
         """Points of all jobs."""
-        return sum(job.points for job in self.jobs)
+        return sum(len(item.job.points) for item in self.jobs)
 
     @property
     def measurements(self) -> int:
         """Repeats of all points of all jobs."""
-        return sum(job.measurements for job in self.jobs)
+        return sum(item.measurements for item in self.jobs)
 
     @property
     def seconds(self) -> float:
         """Estimated time; jobs of a host run one after another."""
-        return sum(job.seconds for job in self.jobs)
+        return sum(item.cost.seconds for item in self.jobs)
 
     @property
     def writes(self) -> dict[str, int]:
         """At most about so many bytes written per target path ("" is scratch files)."""
         total: Counter[str] = Counter()
-        for job in self.jobs:
-            total.update(job.writes)
+        for item in self.jobs:
+            total.update(item.cost.writes)
         return dict(total)
 
     @property
     def purges(self) -> frozenset[str]:
         """Targets that are wiped whole."""
-        return frozenset(path for job in self.jobs for path in job.purges)
+        return frozenset(path for item in self.jobs for path in item.cost.purges)
 
     @property
     def destroys(self) -> tuple[Destroyed, ...]:
@@ -125,7 +119,7 @@ class HostPreview:
     @property
     def privileges(self) -> tuple[str, ...]:
         """What only root can do, each once: the kernels that run through sudo and why, or what root would add."""
-        wanted = dict.fromkeys(item for job in self.jobs for item in job.privileges)
+        wanted = dict.fromkeys(right for item in self.jobs for right in item.cost.privileges)
         return tuple(
             f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
             for item in wanted
@@ -195,7 +189,7 @@ def _host_json(host: HostPreview) -> dict[str, Any]:
         "sudo": host.sudo,
         "privileges": list(host.privileges),
         "destroys": [asdict(item) for item in host.destroys],
-        "jobs": [{**asdict(job), "measurements": job.measurements} for job in host.jobs],
+        "jobs": [item.to_json() for item in host.jobs],
     }
 
 
@@ -212,38 +206,12 @@ def preview(
     hosts = []
     for name, spec in plan.hosts.items():
         own = [job for job in plan.jobs if job.host == name]
-        jobs = tuple(_job(job, costs(job, known.get(name)), (reusable or {}).get(job.key)) for job in own)
+        jobs = tuple(JobPreview(job, costs(job, known.get(name)), (reusable or {}).get(job.key)) for job in own)
         consents = tuple(item for item in plan.safety.destroys if item.host == name)
         if jobs:
             hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents, spec.uses_sudo))
     warnings = tuple(item.message for item in plan.diagnostics)
     return Preview(plan.name, plan.hash, tuple(hosts), warnings)
-
-
-def _job(job: Job, spent: Cost, reusable: int | None) -> JobPreview:
-    names = list(job.points[0].swept) if job.points else []
-    swept = {name: _distinct(point.swept.get(name) for point in job.points) for name in names}
-    return JobPreview(
-        id=job.id,
-        benchmark=job.benchmark,
-        host=job.host,
-        points=len(job.points),
-        repeats=job.repeats,
-        warmup=job.warmup,
-        seconds=spent.seconds,
-        reason=job.reason,
-        swept=swept,
-        writes=spent.writes,
-        purges=spent.purges,
-        scratch_bytes=spent.scratch_bytes,
-        memory_bytes=spent.memory_bytes,
-        privileges=spent.privileges,
-        targets=spent.targets,
-        kernels=spent.kernels,
-        tools=spent.tools,
-        needs=dict(job.needs),
-        reusable=reusable,
-    )
 
 
 def _distinct(values: Any) -> tuple[Any, ...]:

@@ -36,9 +36,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An `exclude` (or `at`): matches a row whose values equal all of `values`, compared in the setting's own type."""
+    """An item of `exclude`: matches a row whose values equal all of `values`, compared in the setting's own type."""
 
     values: Mapping[str, Any]
+    span: Span | None = None
 
     def positions(self, names: Sequence[str]) -> tuple[tuple[int, Any], ...]:
         """(column, comparable value) pairs."""
@@ -286,23 +287,7 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
         axes.nodes.setdefault((name, frozen_key(value)), node)
 
 
-@dataclass(frozen=True, slots=True)
-class Excluded:
-    """An item of `exclude` and its place."""
-
-    rule: Rule
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A value of an included point and its place."""
-
-    value: Any
-    node: Node
-
-
-def read_excludes(reader: Reader, entry: Entry, axes: Axes) -> list[Excluded]:
+def read_excludes(reader: Reader, entry: Entry, axes: Axes) -> list[Rule]:
     """The rules; each names swept settings only."""
     names = names_of(axes.axes)
     found = []
@@ -314,7 +299,7 @@ def read_excludes(reader: Reader, entry: Entry, axes: Axes) -> list[Excluded]:
             if name and cell:
                 values[name] = cell[0]
         if values:
-            found.append(Excluded(Rule(values), node))
+            found.append(Rule(values, node.span))
     return found
 
 
@@ -335,13 +320,13 @@ def _members(ground: Ground, node: Node, what: str) -> Iterable[tuple[str, Node]
     return []
 
 
-def included(reader: Reader, entry: Entry) -> list[dict[str, Cell]]:
+def included(reader: Reader, entry: Entry) -> list[dict[str, Any]]:
     """Points to add. What one leaves out is as without the sweep (`config`, then the default); axes never merge in."""
     return [_included(reader, node) for node in (entry.sweep.include if entry.sweep else ())]
 
 
-def _included(reader: Reader, node: Node) -> dict[str, Cell]:
-    point: dict[str, Cell] = {}
+def _included(reader: Reader, node: Node) -> dict[str, Any]:
+    point: dict[str, Any] = {}
     for key, item in _members(reader.ground, node, "include"):
         name = reader.settings.spellings.get(key)
         if name is None:
@@ -358,14 +343,14 @@ def _included(reader: Reader, node: Node) -> dict[str, Cell]:
             continue
         cell = reader.swept(name, item)
         if cell:
-            point[name] = Cell(cell[0], item)
+            point[name] = cell[0]
     return point
 
 
 def report_unmatched(
     ground: Ground,
     job_id: str,
-    rules: Sequence[Excluded],
+    rules: Sequence[Rule],
     found: Expansion,
     pinned: Iterable[str],
     axes: Mapping[str, Sequence[Any]],
@@ -380,8 +365,8 @@ def report_unmatched(
         if dropped:
             message, hint = f"`exclude` of `{job_id}` matches only what `where` drops anyway", "take it out"
         else:
-            message, hint = f"`exclude` of `{job_id}` matches nothing", _nearest(rule.rule, axes)
-        ground.findings.error("E215", message, rule.node.span, hint)
+            message, hint = f"`exclude` of `{job_id}` matches nothing", _nearest(rule, axes)
+        ground.findings.error("E215", message, rule.span, hint)
 
 
 def _nearest(rule: Rule, axes: Mapping[str, Sequence[Any]]) -> str:

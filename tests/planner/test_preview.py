@@ -32,7 +32,7 @@ def test_a_preview_sums_up_by_host() -> None:
     found = preview(resolved(TEXT), CATALOG)
     a, b = found.hosts
     assert (a.points, a.measurements, a.seconds) == (2, 6, 80.0)
-    assert [(job.id, job.seconds, job.reason) for job in b.jobs] == [
+    assert [(item.job.id, item.cost.seconds, item.job.reason) for item in b.jobs] == [
         ("disk", 80.0, "named in the plan"), ("levels", 8.0, "needed by peak"), ("peak", 20.0, "named in the plan"),
     ]  # fmt: skip
     assert b.privileges == ("root: reserves 2 MiB pages",) and a.privileges == ()
@@ -89,4 +89,4 @@ safety:
     }  # fmt: skip
     assert (idle["device"], idle["written"], idle["bytes"]) == ("/dev/loop4", False, 0)
     (host,) = preview(plan, FakeCatalog(Purging())).hosts
-    assert host.destroys[0].purged and host.jobs[0].purges == ("/dev/loop3",)
+    assert host.destroys[0].purged and host.jobs[0].cost.purges == ("/dev/loop3",)

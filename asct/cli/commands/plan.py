@@ -18,7 +18,7 @@ from asct.cli.words import counted
 if TYPE_CHECKING:
     from asct.cli.console import Console
     from asct.planner.model import Job, ResolvedPlan
-    from asct.planner.preview import Destroyed, HostPreview, JobPreview, Preview
+    from asct.planner.preview import Destroyed, HostPreview, Preview
 
 _MOST_VALUES = 8
 
@@ -99,22 +99,23 @@ def _print_host(console: Console, host: HostPreview) -> None:
     place = f" ({host.transport} {host.address})" if host.address else f" ({host.transport})"
     console.result("")
     console.result(f"{host.name}{place}: about {short_time(host.seconds)}")
-    for job in host.jobs:
-        before = f"; up to {job.reusable} measured before" if job.reusable else ""
-        console.result(f"  {job.id}: {_size_of(job)}, about {short_time(job.seconds)}; {job.reason}{before}")
-        for name, values in job.swept.items():
+    for item in host.jobs:
+        job = item.job
+        before = f"; up to {item.reusable} measured before" if item.reusable else ""
+        console.result(f"  {job.id}: {_size_of(job)}, about {short_time(item.cost.seconds)}; {job.reason}{before}")
+        for name, values in item.swept.items():
             console.result(f"      {name}: {_values(job, name, values)}")
     for line in _effects(host):
         console.result(f"  {line}")
 
 
-def _size_of(job: JobPreview) -> str:
+def _size_of(job: Job) -> str:
     repeats = f" x {job.repeats}" if job.repeats > 1 else ""
     warmup = f" + {counted(job.warmup, 'warm-up')} each" if job.warmup else ""
-    return f"{counted(job.points, 'point')}{repeats}{warmup}"
+    return f"{counted(len(job.points), 'point')}{repeats}{warmup}"
 
 
-def _values(job: JobPreview, name: str, values: tuple[object, ...]) -> str:
+def _values(job: Job, name: str, values: tuple[object, ...]) -> str:
     from asct.cli.lookup import show_value
 
     texts = [show_value(job.benchmark, name, value) for value in values]
@@ -128,8 +129,8 @@ def _effects(host: HostPreview) -> list[str]:
     from asct.values.size import format_size
 
     lines = []
-    memory = max((job.memory_bytes for job in host.jobs), default=0)
-    scratch = max((job.scratch_bytes for job in host.jobs), default=0)
+    memory = max((item.cost.memory_bytes for item in host.jobs), default=0)
+    scratch = max((item.cost.scratch_bytes for item in host.jobs), default=0)
     if memory:
         lines.append(f"memory: up to {_bytes(memory)}")
     if scratch:
