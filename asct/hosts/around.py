@@ -1,9 +1,9 @@
-"""What is read around the tasks of a session: from the log that its runner keeps, or from the files of this machine."""
+"""What is read around the tasks of a session: from the log that its runner keeps."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from asct.hosts.base import Around
@@ -101,16 +101,3 @@ def _cpu_ns(lines: Sequence[str]) -> int | None:
         return None
     minutes, seconds = int(told[1][1]) + int(told[1][3]), float(told[1][2]) + float(told[1][4])
     return round((60 * minutes + seconds) * 1e9)
-
-
-def read_files(paths: Iterable[str], keep: re.Pattern[str]) -> str:
-    """The same from files of this machine; what cannot be read is left out."""
-    found: list[str] = []
-    for path in paths:
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - some forty files at both ends of each of a thousand tasks
-                text = file.read(MOST_BYTES).decode("utf-8", "replace")
-        except OSError:
-            continue
-        found += [f"{path}:{match[0]}" for line in text.split("\n") if (match := keep.match(line)) and match[0]]
-    return "\n".join(found)

@@ -208,13 +208,21 @@ class Conversation:
             self._held(partial(self._attend, course, on_pause))
 
     def _attend(self, course: Course, on_pause: Callable[[], None] | None) -> None:
-        self._listen(LOOK_S)
+        self._listen(LOOK_S if on_pause is not None else self._pause())
         if on_pause is not None and course.started_s is not None and course.status is None:
             on_pause()
         self._look_at_limits()
         if self._journal.answers.get("pong", "") == f"{self._next} idle":  # not of before the last job was handed over
             self._journal.answers.pop("pong")
             self._revive(course)
+
+    def _pause(self) -> float:
+        """How long to wait for news: on this machine nothing is polled while a task runs within its limit."""
+        item, course = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
+        asleep = self._live and not self.link.breaks_silently and not self._wake.is_set()
+        if not asleep or item is None or course is None or course.over:
+            return LOOK_S
+        return max(LOOK_S, course.heard_start + item.limit_s + KILL_S - time.monotonic())
 
     def _look_at_limits(self) -> None:
         """Raises HostTimeout for a task that its host cannot end, be it the one that is waited for or one before it."""
@@ -250,7 +258,7 @@ class Conversation:
         self._wake.set()
         if self._pending:
             self._stop_asked = self._stop_asked or time.monotonic()
-            self._say("stop")
+            self._say(f"stop\nping {self._next}")  # its answer wakes whoever waits for a task
 
     def cancel(self) -> None:
         """`stop`, and wait until it is done. Raises HostLost, HostTimeout."""
@@ -307,6 +315,8 @@ class Conversation:
         if self._take(self._hear(seconds)):
             return
         now = time.monotonic()
+        if not self.link.breaks_silently and self._live:
+            return
         if self._asked and now - self._asked > PONG_S:
             self.link.cut()
             raise HostTimeout(self.name, problems.no_answer(self.link.place, "measuring", round(now - self._heard)))

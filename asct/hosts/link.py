@@ -72,6 +72,8 @@ class Link(Protocol):
 
     place: str
     """How messages name it: `altra-01 (bench@10.0.0.7:2222)`."""
+    breaks_silently: bool
+    """Whether the host may be gone without an end of the streams, so that a silent one has to be asked."""
 
     def connect(self, *, files: bool = True) -> None:
         """Make the connection; without `files` its file transfer is not opened, which takes exchanges of its own."""

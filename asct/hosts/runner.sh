@@ -93,9 +93,11 @@ begin() {
         printf 'hello %s\n' "$$" >&8
         say "joined $pid"
         hand_on
-    else
-        hand_on | setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5 find=$6 keep=$7; . "$root/.runner"' \
-            sh "$root" "$$" "$boot" "$LOCK.$uid" "$1" "$find" "$keep" 8<&-
+    else # this shell, and with it the connection, ends with the runner
+        exec 3<&0
+        hand_on <&3 >/dev/null 3<&- 4>&- &
+        setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5 find=$6 keep=$7; . "$root/.runner"' \
+            sh "$root" "$$" "$boot" "$LOCK.$uid" "$1" "$find" "$keep" </dev/null 3<&- 8<&-
     fi
     exit 0
 }

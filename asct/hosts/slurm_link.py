@@ -25,6 +25,8 @@ END_S = 60.0
 class SlurmLink:
     """Link over steps of one job at a time; `move` says which."""
 
+    breaks_silently = True
+
     def __init__(self, name: str, queue: Queue) -> None:
         self.place = name
         self._name = name

@@ -48,6 +48,8 @@ def make(spec: HostSpec, folder: Path) -> Host:
 class SshLink:
     """Link over a Fabric connection and its paramiko transport; one sftp channel, opened once."""
 
+    breaks_silently = True
+
     def __init__(self, spec: HostSpec, folder: Path, connect_s: float = CONNECT_S) -> None:
         self.place = spec.name
         self._spec = spec

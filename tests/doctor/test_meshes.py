@@ -25,7 +25,6 @@ from asct.facts.cmn.cpumap import file_name
 from asct.facts.cmn.dump import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.snapshot import Said, Snapshot
-from asct.hosts import local
 from asct.hosts.base import Host, Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
@@ -152,8 +151,7 @@ def test_a_machine_that_is_measured_is_looked_at_without_registers(
 def test_what_a_host_keeps_is_read_with_its_facts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The script that reads facts finds the file under the name that the detection gives it."""
     (tmp_path / "cache/asct").mkdir(parents=True, mode=0o700)
-    there = {**os.environ, "LC_ALL": "C", "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    monkeypatch.setattr(local, "_environment", lambda: there)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     host = make_host(here(tmp_path))
     found = glance(host, str(tmp_path))
     assert (found.said("cmn-cpus"), found.said("cmn-links")) == ("", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -106,3 +107,48 @@ def test_a_host_that_another_run_has_is_refused(own_sshd: Sshd, tmp_path: Path) 
     run = json.loads((latest(tmp_path) / "run.json").read_text())
     assert [host["status"] for host in run["hosts"]] == ["locked"]
     assert asct("resume", cwd=tmp_path).code == 0
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> str:
+    """`hosts` of a plan whose only host is this machine, with a work folder of its own."""
+    return json.dumps({"hosts": {"local": {"transport": "local", "workdir": str(tmp_path / "work")}}})[1:-1] + "\n"
+
+
+def sessions(folder: Path) -> list[Path]:
+    return list((folder / "work").glob("run-*"))
+
+
+def test_a_killed_asct_leaves_this_machine_locked_while_its_point_is_measured(here: str, tmp_path: Path) -> None:
+    long = PLAN.replace("duration: 2s", "duration: 12s").replace("[4K, 8K, 16K]", "[4K, 8K]")
+    (tmp_path / "plan.yaml").write_text(long + here)
+    killed_after(tmp_path, 0)
+    (session,) = sessions(tmp_path)
+    task = int((session / ".task").read_text().split()[0])
+    assert Path(f"/proc/{task}").exists(), "the task goes on"
+    other = tmp_path / "other"
+    other.mkdir()
+    refused = apply("plan: 1\nname: quick\nbenchmarks: [noop]\n" + here, other)
+    assert refused.code == 4 and "E334" in refused.err
+    ended = asct("resume", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    events = lines(latest(tmp_path) / "journal.jsonl")
+    started = [one for one in events if one["t"] == "point-started" and one["id"] == "read"]
+    assert len(started) == 3, "the point that was running is asked for again, and its result taken"
+    journal = [path.read_text() for path in tmp_path.glob("work/run-*/.journal")]
+    assert journal == [] and sessions(tmp_path) == []
+    assert not Path(f"/proc/{task}").exists()
+
+
+def test_ctrl_c_ends_what_runs_on_this_machine_at_once(here: str, tmp_path: Path) -> None:
+    plan = PLAN.replace("duration: 2s", "duration: 60s")
+    (tmp_path / "plan.yaml").write_text(plan + here)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
+        cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    until(lambda: bool(list(tmp_path.glob("work/run-*/.task"))) and points_of(tmp_path, "read", "point-started") > 0)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    assert sessions(tmp_path) == []
+    assert asct("apply", "plan.yaml", "--benchmark", "before", cwd=tmp_path).code == 0, "the lock is free"

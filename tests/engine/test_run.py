@@ -11,7 +11,7 @@ import pytest
 from asct.engine import events
 from asct.errors import NotMeasured, UsageError
 from asct.hosts.base import Host
-from asct.hosts.hostlock import HostLock
+from asct.hosts.link import Channel
 from asct.hosts.local import LocalHost
 from asct.plan.model import HostSpec, PendingValue, Retry
 from asct.sdk.benchmark import Context
@@ -227,8 +227,16 @@ def apart(lab: Lab) -> plant.Services:
     """Hosts that are this machine, each with a lock of its own, as if they were machines of their own."""
 
     def make(spec: HostSpec, _folder: Path) -> Host:
-        host = LocalHost(spec.name, spec.workdir)
-        host._lock = HostLock(spec.name, lab.results.parent / f"lock-{spec.name}")
+        host, lock = LocalHost(spec.name, spec.workdir), bytes(lab.results.parent / f"lock-{spec.name}")
+        start = host._link.start
+
+        def started(command: str) -> Channel:
+            channel = start(command)
+            send = channel.send
+            channel.send = lambda data: send(data.replace(b"/var/tmp/asct.lock", lock))  # type: ignore[method-assign]
+            return channel
+
+        host._link.start = started  # type: ignore[method-assign]
         return host
 
     return plant.collaborators(make_host=make)

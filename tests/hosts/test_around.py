@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import HostError
-from asct.hosts.around import MOST_BYTES, AroundLog, read_files
+from asct.hosts.around import MOST_BYTES, AroundLog
 from asct.hosts.base import Around, Finished, Process, Session, Task
 from asct.hosts.opening import make_host
 from tests.awaiting import PATIENCE_S, until
@@ -103,12 +103,6 @@ def test_empty_lines_without_an_end_are_bounded() -> None:
 
 def vars_of(log: AroundLog) -> list[bytes | str]:
     return [log._rest, *log._lines]
-
-
-def test_files_of_this_machine(tmp_path: Path) -> None:
-    (tmp_path / "one").write_text("keep 1 rest\ndrop\nkeep 2\n")
-    paths = [str(tmp_path / "one"), str(tmp_path / "missing"), str(tmp_path)]
-    assert read_files(paths, re.compile("^keep [0-9]")) == f"{tmp_path}/one:keep 1\n{tmp_path}/one:keep 2"
 
 
 def uptimes(done: Finished) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The private work folder: by Python here, by open.sh on a host. Both keep the same rules."""
+"""The private work folder, as open.sh makes it on every host."""
 
 from __future__ import annotations
 
@@ -11,14 +11,8 @@ from pathlib import Path
 import pytest
 
 from asct.hosts import script
-from asct.hosts.folders import Folders
 
 Maker = Callable[[Path], tuple[Path, Path]]
-
-
-def by_python(base: Path) -> tuple[Path, Path]:
-    made = Folders.make(base)
-    return Path(made.work), Path(made.cache)
 
 
 def by_shell(base: Path) -> tuple[Path, Path]:
@@ -30,12 +24,11 @@ def by_shell(base: Path) -> tuple[Path, Path]:
     return Path(found["work"]), Path(found["cache"])
 
 
-@pytest.fixture(params=[by_python, by_shell])
-def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maker:
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maker:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    maker: Maker = request.param
-    return maker
+    return by_shell
 
 
 def mode(path: Path) -> int:
@@ -96,7 +89,7 @@ def test_no_place(make: Maker) -> None:
 
 def test_stale_folders_go_and_others_stay(make: Maker, tmp_path: Path) -> None:
     base = tmp_path / "w"
-    living, _ = by_python(base)
+    living, _ = make(base)
     child = subprocess.Popen(["sleep", "60"])
     try:
         began = Path(f"/proc/{child.pid}/stat").read_text().rpartition(") ")[2].split()[19]

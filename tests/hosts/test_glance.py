@@ -12,7 +12,6 @@ import pytest
 
 from asct.errors import ConnectError, HostError, HostLost, HostTimeout
 from asct.facts.batch import glance
-from asct.hosts import local
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
@@ -41,14 +40,13 @@ def test_on_a_node_of_slurm(slurm_host: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
-def test_bounds(kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     host = make_host(spec_of(kind, request, tmp_path))
     nap = f"60.125{len(kind)}"  # both may run at the same time
     with pytest.raises(HostTimeout):
         host.glance(f"sleep {nap} & exec sleep {nap}", [], timeout_s=0.5)
     listing = "cat /proc/[0-9]*/cmdline 2>/dev/null"
     until(lambda: nap not in host.glance(listing, []).stdout, "what it started still runs")
-    monkeypatch.setattr(local, "GRACE_S", 0.2)
     with pytest.raises(HostError, match="more than"):
         host.glance("yes", [])
 
@@ -114,14 +112,14 @@ def test_nobody_there(sshd: Sshd) -> None:
 
 def test_a_work_folder_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Free space is that of the folder above; the answers of tools go into the account's cache, if it can be made."""
-    monkeypatch.setattr(
-        local, "_environment", lambda: {**os.environ, "LC_ALL": "C", "XDG_CACHE_HOME": str(tmp_path / "c")}
-    )
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     host = make_host(HostSpec("here", "local"))
     found = glance(host, str(tmp_path / "not" / "there"))
     assert found.said("df")
     assert [path.name.startswith("facts-") for path in (tmp_path / "c" / "asct").iterdir()] == [True]
     assert (tmp_path / "c" / "asct").stat().st_mode & 0o777 == 0o700
     assert not (tmp_path / "not").exists()
-    monkeypatch.setattr(local, "_environment", lambda: {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": "/proc/none"})
+    for name in set(os.environ) - {"PATH"}:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
     assert glance(host, "relative").said("df")

@@ -1,18 +1,17 @@
-"""What only a host in this process meets: its threads fork while another writes a program."""
+"""What only a host in this process meets: its threads start processes while another one puts a program there."""
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from asct.hosts import local
 from asct.hosts.base import Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
-from tests.awaiting import PATIENCE_S
 from tests.hosts.conftest import Bench
 
 
@@ -26,27 +25,29 @@ def here(tmp_path: Path) -> Iterator[Bench]:
         host.close()
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    path = tmp_path / "program"
-    path.write_bytes(Path("/bin/true").read_bytes())
-    path.chmod(0o700)
-    return path
+def test_a_program_just_put_there_is_never_busy(here: Bench) -> None:
+    over = threading.Event()
+
+    def start_programs() -> None:
+        while not over.is_set():
+            subprocess.run(["true"], check=True)
+
+    thread = threading.Thread(target=start_programs)
+    thread.start()
+    try:
+        for number in range(20):
+            program = f"{here.host.work}/program{number}"
+            here.host.put(Path("/bin/true"), program, mode=0o700)
+            assert here.run(program).status == 0, here.text("stderr")
+    finally:
+        over.set()
+        thread.join()
 
 
-def test_a_program_that_is_still_held_open_is_waited_for(
-    here: Bench, program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(local, "BUSY_S", PATIENCE_S)
-    holder = program.open("r+b")
-    timer = threading.Timer(0.2, holder.close)
-    timer.start()
-    assert here.run(str(program)).status == 0
-    timer.join()
-
-
-def test_a_program_that_stays_open_is_told(here: Bench, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BUSY_S", 0.2)
+def test_a_program_that_is_held_open_is_told(here: Bench, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(Path("/bin/true").read_bytes())
+    program.chmod(0o700)
     with program.open("r+b"):
         assert here.run(str(program)).status == 126
-    assert "Text file busy" in here.text("stderr")
+    assert "busy" in here.text("stderr")
