@@ -279,9 +279,10 @@ def test_a_results_folder_that_cannot_be_made_stops_before_anything(lab: Lab, tm
 def test_a_killed_run_can_be_read_and_resumed(lab: Lab, tmp_path: Path) -> None:
     """The process is killed without warning in the middle of its second point."""
     script = (
-        "import sys; from pathlib import Path; from tests.engine import plant\n"
+        "import os, sys; from pathlib import Path; from tests.engine import plant\n"
         "results, work, marker = map(Path, sys.argv[1:])\n"
-        "killer = f'[ -e {marker} ] && echo 2 || kill -KILL $PPID'\n"
+        "killer = f'[ -e {marker} ] || kill -KILL $(cat {marker}.pid); echo 2'\n"
+        "Path(f'{marker}.pid').write_text(str(os.getpid()))\n"
         "points = [plant.point(script='echo 1'), plant.point(script=killer)]\n"
         "resolved = plant.plan(plant.job(*points), workdir=work)\n"
         "resume = next(iter(p for p in results.glob('test/2*')), None) if marker.exists() else None\n"
