@@ -17,7 +17,7 @@ from asct.hosts.link import Channel, Link
 from asct.hosts.script import Item
 
 SHORT_S = 30.0
-"""Time for a short exchange: opening a channel, a few small files."""
+"""Opening a channel, a few small files."""
 PING_S = 10.0
 """After so long a silence the runner is asked whether it is there."""
 PONG_S = 15.0
@@ -103,7 +103,8 @@ class Conversation:
             if not data and not owner:
                 seen += channel.receive_error()
         if "locked" in found:
-            raise self._locked(found["locked"])
+            pid, age, owner = [*found["locked"].split(" ", 2), "", ""][:3]
+            raise HostLocked(self.name, owner, problems.host_locked(place, owner, pid, age))
         if "failed" in found:
             raise HostError(self.name, problems.no_work_folder(place, self._base, found["failed"]))
         if not {"work", "cache", "ready"} <= found.keys() or (owner and not found.keys() & {"serving", "joined"}):
@@ -112,11 +113,6 @@ class Conversation:
         self.posix_login, self.adopted = found.get("shell") == "posix", "adopted" in found
         if owner:
             self._take_over(channel, journal)
-
-    def _locked(self, told: str) -> HostLocked:
-        pid, _, rest = told.partition(" ")
-        age, _, owner = rest.partition(" ")
-        return HostLocked(self.name, owner, problems.host_locked(self.link.place, owner, pid, age))
 
     def _take_over(self, channel: Channel, journal: Journal) -> None:
         """The runner of this session can be talked to: know what it did so far, hand over what it does not have."""
@@ -225,7 +221,7 @@ class Conversation:
         return max(LOOK_S, course.heard_start + item.limit_s + KILL_S - time.monotonic())
 
     def _look_at_limits(self) -> None:
-        """Raises HostTimeout for a task that its host cannot end, be it the one that is waited for or one before it."""
+        """Raises HostTimeout for a task that its host cannot end: any that runs, or one that was told to stop."""
         now = time.monotonic()
         item, course = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if item and course and not course.over and now - course.heard_start > item.limit_s + KILL_S:
@@ -279,7 +275,7 @@ class Conversation:
         """Wait until the runner has nothing to do. Ended by `stop`. Raises HostLost, HostTimeout."""
         self._journal.answers.pop("pong", None)
         while not self._journal.answers.get("pong", "").endswith(" idle") and not self._wake.is_set():
-            self._held(self._ask)
+            self._say(f"ping {self._next}")
             self._held(lambda: self._listen(LOOK_S))
         self._journal.answers.pop("pong", None)
 
@@ -306,10 +302,6 @@ class Conversation:
         if self._control is not None:
             self._control.send(f"{line}\n".encode())
 
-    def _ask(self) -> None:
-        self._asked = self._asked or time.monotonic()
-        self._say(f"ping {self._next}")
-
     def _listen(self, seconds: float) -> None:
         """Take in what is told within `seconds`; a silence that lasts is looked into."""
         if self._take(self._hear(seconds)):
@@ -321,7 +313,8 @@ class Conversation:
             self.link.cut()
             raise HostTimeout(self.name, problems.no_answer(self.link.place, "measuring", round(now - self._heard)))
         if not self._asked and now - self._heard > PING_S:
-            self._ask()
+            self._asked = self._asked or now
+            self._say(f"ping {self._next}")
 
     def _take(self, data: bytes) -> bool:
         """Whether there is something in what was heard."""
@@ -361,11 +354,8 @@ class Conversation:
             self._live, self._journal = False, Journal()
             self._read_journal()
 
-    # ---- coming back
-
     def rejoin(self) -> None:
-        """Take up the session where the link leads to now: the same host, reached in another way. Raises ConnectError,
-        HostLocked."""
+        """Take up the session where the link leads to now. Raises ConnectError, HostLocked."""
         self.link.close()
         self._enter()
 
