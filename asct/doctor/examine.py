@@ -16,10 +16,10 @@ from asct.disturbances import Sample, Wanted, assess, sample_of
 from asct.disturbances.sample import SCRIPT
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
-from asct.engine.binding import bind_points, deferred
+from asct.engine.host import owner_of
+from asct.engine.points import bind_points, deferred
 from asct.engine.preflight import JobNeeds, check, find_tools, wanted
 from asct.engine.services import Services
-from asct.engine.site import owner_of
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts import describe
 from asct.hosts.base import Host, Session

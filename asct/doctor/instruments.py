@@ -9,10 +9,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from asct.engine.host import owner_of
 from asct.engine.privilege import Rights
 from asct.engine.programs import Programs, process_of, texts
 from asct.engine.services import Services
-from asct.engine.site import owner_of
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Session, Task
 from asct.plan.model import HostSpec

@@ -9,9 +9,8 @@ from threading import Lock
 from typing import Any, ClassVar, Literal
 
 from asct.diagnostics.model import Diagnostic
+from asct.store.model import PointStatus
 from asct.store.writer import RunWriter
-
-PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +196,11 @@ class EventBus:
             if self._writer.failure is None:
                 self._writer.journal(stamped(event), sync=True, force=True)
             self._tell(event)
+
+    def notices(self, host: str | None, diagnostics: Iterable[Diagnostic]) -> None:
+        """Emit a notice for each diagnostic."""
+        for diagnostic in diagnostics:
+            self.notice(host, diagnostic)
 
     def last(self, event: Event) -> None:
         """The end of the run: told to the listeners whether or not the journal can still be written."""

@@ -17,14 +17,15 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import now
 from asct.engine.guard import REFUSED_STATUS, VOLUME, Inspection, inspected
 from asct.engine.preflight import JobNeeds
-from asct.engine.shared import Shared
 from asct.instruments.nvme import health_of
+from asct.plan.model import Safety
 from asct.planner.model import Job
 from asct.planner.safety import consents_of
 from asct.sdk.guard import Consent, Target, targets_in
 from asct.sdk.step import Output, Step
 from asct.store.documents import load
 from asct.store.model import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
+from asct.store.writer import RunWriter
 from asct.values.quantity import format_quantity
 
 Occasion = Literal["preflight", "start", "step"]
@@ -36,15 +37,13 @@ _WRITE_BYTES: Final = 3
 class DriveGuard:
     """One host of a run, over all of its jobs."""
 
-    def __init__(self, shared: Shared, host: str) -> None:
-        self.shared = shared
-        self.host = host
-        safety = shared.resolved.safety
+    def __init__(self, writer: RunWriter, safety: Safety, host: str) -> None:
+        self.writer = writer
         self.limit = safety.max_written_bytes
         self.consents: Mapping[str, Consent] = consents_of(safety, host)
         self.spent: Counter[str] = Counter()
         self._audits: dict[str, Audit] = {}
-        for path in sorted(shared.writer.layout.job(host, "any").parent.glob("*/audit.json")):
+        for path in sorted(writer.layout.job(host, "any").parent.glob("*/audit.json")):
             self._take_in(load(Audit, "audit", path))
 
     def _take_in(self, audit: Audit) -> None:
@@ -61,7 +60,7 @@ class DriveGuard:
         """The gate of one job, with what an earlier part of the run noted."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
-                run=self.shared.run,
+                run=self.writer.run.run,
                 host=job.host,
                 id=job.id,
                 benchmark=job.benchmark,
@@ -130,13 +129,13 @@ class JobGuard:
 
     def look_folder(self, occasion: Occasion) -> Path:
         """An empty folder of the run for what the next inspection writes."""
-        writer = self._gate.shared.writer
+        writer = self._gate.writer
         number = len(self._audit.looks) + 1
         return writer.repeat_folder(writer.layout.look(self._job.host, self._job.id, number, occasion))
 
     def _save(self, *, sync: bool = True) -> None:
         self._audit.targets = list(self._targets.values())
-        writer = self._gate.shared.writer
+        writer = self._gate.writer
         path = writer.layout.audit(self._job.host, self._job.id)
         writer.json(path, self._audit.model_dump(by_alias=True), sync=sync)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asct.engine.services import Built
 from asct.hosts.base import Process
 from asct.sdk.facts import HostFacts
 from asct.sdk.step import Companion, Kernel, Program, Step
+from asct.toolchain.provide import Built
 
 
 class MissingProgram(LookupError):

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from asct.diagnostics.model import Diagnostic
+from asct.engine.context import EarlierResults, MeasuredRepeat
 from asct.engine.records import ExportLedger, measurements_of
 from asct.engine.services import Services
-from asct.engine.shared import EarlierResults, MeasuredRepeat
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Record, Scalar
@@ -76,7 +76,7 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
         raise StoreError(Diagnostic("E507", message, hint=hint))
 
 
-def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Services) -> tuple[RunWriter, EarlierResults]:
+def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
     """The run's writer with what is measured already; raises StoreError when `resolved` is not the plan of the run."""
     stored = read_run(layout.root)
     check_plan(resolved, stored)
@@ -84,7 +84,7 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, ports: Services) -> tuple[
     records = stored.records()
     done = measured(resolved, stored)
     writer.drop_records({_key(record) for record in records} - set(done))
-    exports = _exports(resolved, records, done, ports)
+    exports = _exports(resolved, records, done, services)
     fresh = stored.run.model_copy(update={"status": "running", "exit_code": None, "ended_at": None, "verdicts": []})
     writer.run = fresh
     told, folders = _told(stored)
@@ -107,7 +107,7 @@ def _told(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 
 
 def _exports(
-    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, MeasuredRepeat], ports: Services
+    resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, MeasuredRepeat], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
     """Results of jobs that others need, from the records that stay."""
     by_repeat: dict[RepeatKey, list[Record]] = {}
@@ -117,7 +117,7 @@ def _exports(
     needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     ledgers: dict[tuple[str, str], ExportLedger] = {}
     for (host, job_id, point_id, _), found in by_repeat.items():
-        benchmark = ports.catalog.get(found[0].benchmark) if (host, job_id) in needed else None
+        benchmark = services.catalog.get(found[0].benchmark) if (host, job_id) in needed else None
         if benchmark is not None:
             exported = benchmark.export(measurements_of(found))
             ledgers.setdefault((host, job_id), ExportLedger()).add(point_id, exported)

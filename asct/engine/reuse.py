@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from asct.diagnostics.model import Diagnostic
+from asct.engine.context import MeasuredRepeat, RunContext
 from asct.engine.events import PointEnded, PointStarted, now
-from asct.engine.point import BoundPoint
+from asct.engine.points import BoundPoint
 from asct.engine.records import measurements_of
 from asct.engine.reuse_key import changes, repeatable
-from asct.engine.shared import MeasuredRepeat, Shared
 from asct.errors import StoreError
 from asct.planner.costs import known_settings
 from asct.planner.model import Job, Point, ResolvedPlan
@@ -47,7 +47,7 @@ class ReusedRepeat:
 
     point_id: str
     repeat: int
-    done: MeasuredRepeat
+    measured: MeasuredRepeat
     exported: Mapping[str, Scalar]
 
 
@@ -55,7 +55,7 @@ class ReusedRepeat:
 class Reuse:
     """Takes the points of one job from earlier runs. Methods raise StoreError when this run cannot be written."""
 
-    shared: Shared
+    run: RunContext
     runs: EarlierRuns
     job: Job
     benchmark: Benchmark[Any]
@@ -66,10 +66,10 @@ class Reuse:
     def take(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
         """Each repeat of each point that an earlier run has; then tells of those that it has under other conditions."""
         for point in points:
-            if point.reuse_key and not self.shared.stop.requested:
+            if point.reuse_key and not self.run.stop.requested:
                 yield from self._point(point)
         for found in self.others.values():
-            self.shared.bus.notice(self.job.host, self._changed(found))
+            self.run.events.notice(self.job.host, self._changed(found))
 
     def _point(self, point: BoundPoint) -> list[ReusedRepeat]:
         other: EarlierPoint | None = None
@@ -84,30 +84,30 @@ class Reuse:
 
     def _adopted(self, point: BoundPoint, found: EarlierPoint) -> list[EarlierRepeat]:
         """The repeats, their raw files in the folders of this run; none, and told why, when they are not whole."""
-        layout = self.shared.writer.layout
+        layout = self.run.writer.layout
         try:
             whole = found.repeats()
-            self.shared.writer.adopt(
+            self.run.writer.adopt(
                 {layout.repeat(self.job.host, self.job.id, point.id, one.status.repeat): one.folder for one in whole}
             )
         except StoreError as error:
-            if self.shared.writer.failure is not None:
+            if self.run.writer.failure is not None:
                 raise
-            self.shared.bus.notice(self.job.host, _damaged(found, error))
+            self.run.events.notice(self.job.host, _damaged(found, error))
             return []
         return whole
 
     def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> ReusedRepeat:
         """One repeat as one of this run, with the events of its end: a resume then finds it like any other."""
-        writer, job, status = self.shared.writer, self.job, earlier.status
+        writer, job, status = self.run.writer, self.job, earlier.status
         source = status.reused_from or run
         folder = writer.layout.repeat(job.host, job.id, point.id, status.repeat)
         raw = writer.layout.relative(folder)
         records = [self._record(record, raw) for record in earlier.records]
         writer.finish_repeat(folder, earlier.command, _status(status, earlier.raw, raw, source), records)
         place = (job.host, job.id, point.id, status.repeat)
-        self.shared.bus.emit(PointStarted(*place, point.label, point.estimated_s))
-        self.shared.bus.emit(PointEnded(*place, status.status, 0.0, f"measured before, {source}"))
+        self.run.events.emit(PointStarted(*place, point.label, point.estimated_s))
+        self.run.events.emit(PointEnded(*place, status.status, 0.0, f"measured before, {source}"))
         exported = self.benchmark.export(measurements_of(records))
         return ReusedRepeat(
             point.id,
@@ -118,7 +118,7 @@ class Reuse:
 
     def _record(self, record: Record, raw: str) -> Record:
         flags = [flag for flag in record.flags if flag != REUSED]
-        own = {"run": self.shared.run, "plan": self.shared.resolved.name, "id": self.job.id, "raw": raw}
+        own = {"run": self.run.id, "plan": self.run.plan.name, "id": self.job.id, "raw": raw}
         return record.model_copy(update={**own, "flags": [*flags, REUSED]})
 
     def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from asct.engine.point import BoundPoint
+from asct.engine.points import BoundPoint
 from asct.engine.programs import Programs
 from asct.errors import HostTimeout
 from asct.hosts.base import Host

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -22,25 +22,31 @@ from typing import Any, Literal
 import asct
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import nearest
+from asct.disturbances import assess
+from asct.engine.context import EarlierResults, RunContext
 from asct.engine.events import EventBus, Listener, RunEnded, RunStarted, now
-from asct.engine.host_session import HostSession
-from asct.engine.job import estimate
+from asct.engine.host import HostSession
+from asct.engine.job import JobRunner, estimate
 from asct.engine.options import RunOptions
+from asct.engine.preflight import notice, wanted
 from asct.engine.provenance import git_commit
+from asct.engine.resume import reopen
+from asct.engine.reuse import earlier_runs
 from asct.engine.services import Services, default_services
-from asct.engine.shared import EarlierResults, Shared
 from asct.engine.stop import StopRequest, signals
-from asct.errors import StoreError, UsageError
+from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError, UsageError
+from asct.facts.describe import describe
+from asct.plan.model import HostSpec
 from asct.planner.model import Job, ResolvedPlan
-from asct.store.earlier import EarlierRuns
+from asct.sdk.disturbance import subjects
 from asct.store.layout import RunLayout, run_id
-from asct.store.model import JobEntry, Run, Verdict
+from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
 from asct.store.writer import RunWriter
 
-_GLANCE_S = 0.1
-"""How often the main thread looks for a signal or the time limit."""
+_POLL_S = 0.1
+"""How often the main thread checks for a signal and the time limit."""
 _INTERRUPT_AGAIN_S = 1.0
-"""A host that began a step in the moment of the interruption is told again."""
+"""A host that started a step just when the run was interrupted is interrupted again."""
 
 Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
@@ -67,27 +73,29 @@ class RunOutcome:
 def apply(
     resolved: ResolvedPlan,
     options: RunOptions,
-    collaborators: Services | None = None,
+    services: Services | None = None,
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
 ) -> RunOutcome:
-    """Measure everything that `resolved` and `options` ask for, or with `resume` what that run still lacks.
+    """Measure everything that `resolved` and `options` ask for; with `resume` only what that run is missing.
 
-    What fails on the way is in the outcome. Raises StoreError when the results folder cannot be made (nothing was
-    touched then), SafetyError when another process writes into it, UsageError when `options` select nothing.
+    A failed measurement is part of the outcome. Raises StoreError when the results folder cannot be made (nothing was
+    touched then), SafetyError when another process writes the run, UsageError when `options` select nothing.
     """
-    ports = collaborators or default_services()
+    services = services or default_services()
     jobs = selected_jobs(resolved, options)
     started = time.monotonic()
-    writer, earlier = _open_writer(resolved, options, ports, resume)
+    writer, earlier = _open_writer(resolved, options, services, resume)
     try:
-        bus = EventBus(writer, listeners)
-        shared = Shared(resolved, options, ports, writer, bus, StopRequest(), earlier, _reuse(options, writer))
-        for note in writer.notes:
-            bus.notice(None, note)
-        with signals(shared.stop):
-            _measure(shared, jobs, started)
-        return RunOutcome(writer.layout, writer, bus, resolved, shared.stop.signal, started, bus.findings)
+        if options.reuse_s is not None:
+            earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
+        run = RunContext(
+            resolved, services, writer, EventBus(writer, listeners), StopRequest(fail_fast=options.fail_fast)
+        )
+        run.events.notices(None, writer.notes)
+        with signals(run.stop):
+            _measure(run, jobs, earlier, options, started)
+        return RunOutcome(writer.layout, writer, run.events, resolved, run.stop.signal, started, run.events.findings)
     except BaseException:
         _abandon(writer)
         raise
@@ -159,12 +167,10 @@ def _known(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _open_writer(
-    resolved: ResolvedPlan, options: RunOptions, ports: Services, resume: RunLayout | None
+    resolved: ResolvedPlan, options: RunOptions, services: Services, resume: RunLayout | None
 ) -> tuple[RunWriter, EarlierResults]:
     if resume is not None:
-        from asct.engine.resume import reopen
-
-        return reopen(resolved, resume, ports)
+        return reopen(resolved, resume, services)
     begun = datetime.now(UTC)
     plan_file = Path(resolved.path) if resolved.path else None
     head = Run(
@@ -181,89 +187,163 @@ def _open_writer(
         command=list(options.command),
     )
     return RunWriter.create(
-        options.results, head, resolved.text, ports.freeze(resolved), options.folder
+        options.results, head, resolved.text, services.freeze(resolved), options.folder
     ), EarlierResults()
 
 
-def _reuse(options: RunOptions, writer: RunWriter) -> EarlierRuns | None:
-    if options.reuse_s is None:
-        return None
-    from asct.engine.reuse import earlier_runs
+class HostRunner:
+    """All jobs of one host, one measurement at a time, in a thread of its own. `entry` is its part of run.json."""
 
-    return earlier_runs(options.results, options.reuse_s, writer.layout.root)
+    def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:
+        self._run = run
+        self._session = HostSession(run, spec, earlier.folders.get(spec.name, ""))
+        self.jobs = [JobRunner(run, self._session, job, earlier, last=job is jobs[-1]) for job in jobs]
+        self.entry = HostEntry(
+            name=spec.name, transport=spec.transport, address=spec.address, status="skipped", reason="not begun"
+        )
+
+    def run(self) -> None:
+        """Open the host, check its jobs, measure them, close it. A failure of the host is noted; raises StoreError."""
+        if self._run.stop.requested:
+            return
+        try:
+            self._measure()
+        except HostLost as error:
+            self._failed(error, "lost")
+        except HostLocked as error:
+            self._failed(error, "locked")
+            for job in self.jobs:
+                job.entry.refused = True
+        except ConnectError as error:
+            self._failed(error, "unreachable")
+        except NotMeasured as error:
+            self._failed(error, "unfit")
+        finally:
+            self._session.close()
+
+    def interrupt(self) -> None:
+        """From another thread: end what runs now."""
+        self._session.interrupt()
+
+    def _measure(self) -> None:
+        self._session.open()
+        self._set("ok", "", describe(self._session.facts))
+        for job in self.jobs:
+            job.preflight()
+        self._report_disturbances()
+        self._session.host.plan_jobs([brief for job in self.jobs if (brief := job.brief()) is not None])
+        for job in self.jobs:
+            job.run({other.job.id: other.exports for other in self.jobs})
+            if not self._session.is_open:
+                self._lost()
+                break
+
+    def _report_disturbances(self) -> None:
+        """Store what disturbs measurement on the host, with a notice if it affects these jobs. Raises HostLost."""
+        host = self._session.host
+        found = assess(self._session.facts, wanted=wanted(host, (job.needs for job in self.jobs)))
+        self._run.writer.disturbances(self.entry.name, found)
+        line = notice(found, {word for job in self.jobs for word in subjects(job.benchmark)})
+        if line is not None:
+            self._run.events.notice(self.entry.name, line)
+
+    def _failed(self, error: AsctError, status: HostStatus) -> None:
+        if self._run.stop.requested:
+            self._set("skipped", "the run was stopped")
+            return
+        self._run.events.notices(self.entry.name, error.diagnostics)
+        self._set(status, "; ".join(item.message for item in error.diagnostics))
+        for job in self.jobs:
+            job.entry.note = job.entry.note or f"host {self.entry.name}: {status}"
+
+    def _lost(self) -> None:
+        reason = "it did not answer again after the connection broke"
+        message = f"host {self.entry.name}: {reason}; its other measurements are skipped"
+        hint = "`asct resume` measures them when the host answers again"
+        self._run.events.notice(self.entry.name, Diagnostic("E610", message, hint=hint))
+        self._set("lost", reason)
+        for job in self.jobs:
+            if not job.entry.counts:
+                job.entry.note = job.entry.note or f"host {self.entry.name} was lost"
+
+    def _set(self, status: HostStatus, reason: str, description: str | None = None) -> None:
+        changes = {"status": status, "reason": reason}
+        if description is not None:
+            changes["description"] = description
+        self.entry = self.entry.model_copy(update=changes)
 
 
-def _measure(shared: Shared, jobs: Mapping[str, list[Job]], started: float) -> None:
-    sessions = [HostSession(shared, shared.resolved.hosts[host], mine) for host, mine in jobs.items()]
-    _note_state(shared, sessions)
-    shared.bus.emit(_run_started(shared, jobs))
-    workers = max(1, min(shared.options.forks, len(sessions)))
-    with ThreadPoolExecutor(workers, thread_name_prefix="host") as pool:
-        futures = [pool.submit(session.run) for session in sessions]
-        _watch(shared, sessions, futures, started)
-    _note_state(shared, sessions)
-    _raise_bugs(shared, futures)
+def _measure(
+    run: RunContext, jobs: Mapping[str, list[Job]], earlier: EarlierResults, options: RunOptions, started: float
+) -> None:
+    hosts = [HostRunner(run, run.plan.hosts[host], mine, earlier) for host, mine in jobs.items()]
+    _save_state(run, hosts)
+    run.events.emit(_run_started(run, jobs))
+    with ThreadPoolExecutor(max(1, min(options.forks, len(hosts))), thread_name_prefix="host") as pool:
+        futures = [pool.submit(host.run) for host in hosts]
+        _wait(run, hosts, futures, started, options.timeout_s)
+    _save_state(run, hosts)
+    _raise_bugs(run, futures)
 
 
-def _watch(shared: Shared, sessions: Sequence[HostSession], futures: Sequence[Future[None]], started: float) -> None:
-    """Wait for the hosts; pass on signals, the time limit and a broken results tree to all of them."""
+def _wait(
+    run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future[None]], started: float, limit_s: float | None
+) -> None:
+    """Wait for the hosts; a signal, the time limit or a broken results tree interrupts all of them."""
     pending = set(futures)
-    told = 0.0
-    limit = shared.options.timeout_s
+    interrupted = 0.0
     while pending:
-        done, pending = wait(pending, _GLANCE_S, return_when=FIRST_EXCEPTION)
+        done, pending = wait(pending, _POLL_S, return_when=FIRST_EXCEPTION)
         if any(future.exception() is not None for future in done):
-            shared.stop.request("store")
-        if limit is not None and time.monotonic() - started > limit and not shared.stop.requested:
-            shared.stop.request("timeout")
+            run.stop.request("store")
+        if limit_s is not None and time.monotonic() - started > limit_s and not run.stop.requested:
+            run.stop.request("timeout")
             hint = "raise `--timeout`; `asct resume` measures the rest"
-            shared.bus.notice(None, Diagnostic("E618", f"the run reached its limit of {limit:g} s", hint=hint))
-        if shared.stop.at_once and time.monotonic() - told > _INTERRUPT_AGAIN_S:
-            told = time.monotonic()
-            for session in sessions:
-                session.interrupt()
+            run.events.notice(None, Diagnostic("E618", f"the run reached its limit of {limit_s:g} s", hint=hint))
+        if run.stop.at_once and time.monotonic() - interrupted > _INTERRUPT_AGAIN_S:
+            interrupted = time.monotonic()
+            for host in hosts:
+                host.interrupt()
 
 
-def _raise_bugs(shared: Shared, futures: Sequence[Future[None]]) -> None:
-    """A results tree that cannot be written ends the run with a finding; anything else is a bug and is raised."""
+def _raise_bugs(run: RunContext, futures: Sequence[Future[None]]) -> None:
+    """A results tree that cannot be written ends the run with a notice; anything else is a bug and is raised."""
     for future in futures:
         error = future.exception()
         if error is not None and not isinstance(error, StoreError):
             raise error
-    failure = shared.writer.failure
+    failure = run.writer.failure
     if failure is not None:
-        for diagnostic in failure.diagnostics:
-            shared.bus.notice(None, diagnostic)
-    elif shared.stop.reason == "fail-fast":
+        run.events.notices(None, failure.diagnostics)
+    elif run.stop.reason == "fail-fast":
         hint = "`asct resume` goes on from here"
         message = "stopped at the first failed measurement (`--fail-fast`)"
-        shared.bus.notice(None, Diagnostic("E619", message, hint=hint))
+        run.events.notice(None, Diagnostic("E619", message, hint=hint))
 
 
-def _run_started(shared: Shared, jobs: Mapping[str, list[Job]]) -> RunStarted:
-    every = [job for mine in jobs.values() for job in mine]
+def _run_started(run: RunContext, jobs: Mapping[str, list[Job]]) -> RunStarted:
     per_host = {host: sum(len(job.points) * (job.repeats + job.warmup) for job in mine) for host, mine in jobs.items()}
     return RunStarted(
-        run=shared.run,
-        plan=shared.resolved.name,
-        folder=str(shared.writer.layout.root),
+        run=run.id,
+        plan=run.plan.name,
+        folder=str(run.writer.layout.root),
         hosts=tuple(jobs),
-        jobs=len(every),
+        jobs=sum(len(mine) for mine in jobs.values()),
         measurements=sum(per_host.values()),
-        estimated_s={host: round(sum(estimate(shared, job) for job in mine), 3) for host, mine in jobs.items()},
+        estimated_s={host: round(sum(estimate(run.services, job) for job in mine), 3) for host, mine in jobs.items()},
         per_host=per_host,
     )
 
 
-def _note_state(shared: Shared, sessions: Sequence[HostSession]) -> None:
-    """Hosts, jobs and counts into run.json; on a full disk they are written by `finish_run`."""
-    writer = shared.writer
-    jobs = [state.entry() for session in sessions for state in session.states]
+def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
+    """Write hosts, jobs and counts into run.json; on a full disk `finish_run` writes them."""
+    writer = run.writer
+    jobs = [job.document() for host in hosts for job in host.jobs]
     totals: Counter[str] = Counter()
     for job in jobs:
         totals.update(job.counts)
     changes: dict[str, Any] = {
-        "hosts": [session.entry for session in sessions],
+        "hosts": [host.entry for host in hosts],
         "jobs": jobs,
         "counts": dict(sorted(totals.items())),
     }
@@ -282,7 +362,7 @@ def _abandon(writer: RunWriter) -> None:
         writer.close()
 
 
-OK, EXPECTATION, USAGE, NOT_MEASURED, REFUSED = 0, 1, 2, 3, 4
+OK, EXPECTATION, NOT_MEASURED, REFUSED = 0, 1, 3, 4
 _MEASURED = ("ok", "noisy")
 
 
@@ -301,13 +381,8 @@ def exit_code(
     """
     if signal is not None:
         return 128 + signal
-    codes = {OK}
-    for job in jobs:
-        codes.add(_of_job(job, bool(strict and strict.get((job.host, job.id)))))
-    codes.update(_of_verdict(verdict) for verdict in verdicts)
-    if findings:
-        codes.add(NOT_MEASURED)
-    return max(codes)
+    of_jobs = [_of_job(job, bool(strict and strict.get((job.host, job.id)))) for job in jobs]
+    return max(OK, NOT_MEASURED if findings else OK, *of_jobs, *map(_of_verdict, verdicts))
 
 
 def _of_job(job: JobEntry, strict: bool) -> int:
@@ -320,8 +395,6 @@ def _of_job(job: JobEntry, strict: bool) -> int:
 
 
 def _of_verdict(verdict: Verdict) -> int:
-    if verdict.outcome == "fail":
-        return EXPECTATION if verdict.severity == "fail" else OK
-    if verdict.outcome == "unknown":
-        return NOT_MEASURED if verdict.if_missing == "fail" else OK
-    return OK
+    if verdict.outcome == "fail" and verdict.severity == "fail":
+        return EXPECTATION
+    return NOT_MEASURED if verdict.outcome == "unknown" and verdict.if_missing == "fail" else OK

@@ -1,4 +1,4 @@
-"""What the engine works with, as arguments: transports, facts, kernels, benchmarks and the planner's late part."""
+"""The services that a run uses from outside the engine, passed as an argument so that a test can replace each."""
 
 from __future__ import annotations
 
@@ -6,65 +6,44 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 from asct.planner.model import Job, ResolvedPlan
-from asct.sdk.benchmark import Catalog
+from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Scalar
-
-
-class Built(Protocol):
-    """A kernel on a host."""
-
-    @property
-    def path(self) -> str:
-        """Absolute path on the host."""
-        ...
-
-    @property
-    def compiler(self) -> str:
-        """Name and version of the compiler."""
-        ...
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What the compiler was told."""
-        ...
-
-    @property
-    def sha256(self) -> str:
-        """Of the binary."""
-        ...
-
-    @property
-    def cached(self) -> bool:
-        """Whether it was there already."""
-        ...
+from asct.toolchain.provide import Built
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Everything outside the engine and the store. Tests replace single ones."""
+    """Transports, facts, kernels, benchmarks, and what the planner does while a run is under way."""
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """A host not yet open; the folder is where relative paths of the plan start."""
+    """Makes a host, not yet open; relative paths of the plan start in the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
-    """Reads a host's facts; raw files go into the folder. Raises HostError."""
+    """Reads the facts of a host; the raw files go into the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], Built]
-    """Puts a kernel on the host; the log goes into the folder. Raises NotMeasured."""
+    """Builds a kernel for the host and copies it there; the log goes into the folder. Raises NotMeasured."""
     schedule: Callable[[Job], Sequence[tuple[int, int]]]
     bind: Callable[[Mapping[str, Any], Mapping[str, Scalar]], Mapping[str, Any]]
-    """Settings with every PendingValue filled in from `alias.path` values; raises NotMeasured."""
+    """Fills in every setting that waits for `alias.path` results; raises NotMeasured."""
     freeze: Callable[[ResolvedPlan], str]
-    """The resolved plan as JSON text."""
+    """Writes the resolved plan as JSON text."""
+
+    def benchmark(self, job: Job) -> Benchmark[Any]:
+        """The benchmark of `job`; raises LookupError when it is not installed."""
+        found = self.catalog.get(job.benchmark)
+        if found is None:
+            raise LookupError(job.benchmark)
+        return found
 
 
 def default_services() -> Services:
-    """The real ones, imported when asked for."""
+    """The services of an installed asct; the modules are imported here because they are slow to load."""
     from asct.facts import collect
     from asct.hosts.opening import make_host
     from asct.planner.bind import bind

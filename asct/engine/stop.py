@@ -15,7 +15,8 @@ Reason = Literal["signal", "timeout", "fail-fast", "store"]
 class StopRequest:
     """Plain attributes, no lock: the handler runs between two instructions of the main thread and must never wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fail_fast: bool = False) -> None:
+        self._fail_fast = fail_fast
         self.reason: Reason | None = None
         self.signal: int | None = None
 
@@ -23,6 +24,11 @@ class StopRequest:
         """Ask for the end; the first reason stays, except that a signal wins over `fail-fast`."""
         if self.reason is None or (reason in ("signal", "timeout", "store") and self.reason == "fail-fast"):
             self.reason = reason
+
+    def measurement_failed(self) -> None:
+        """A repeat ended without values: with `--fail-fast` no further one begins."""
+        if self._fail_fast:
+            self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         """The signal handler: a second signal changes nothing, so that cleaning up is never cut short half-way."""

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from asct.sdk.record import Scalar
 
+HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
 PointStatus = Literal["ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted"]
 
 
@@ -41,7 +42,7 @@ class HostEntry(_Document):
     name: str
     transport: str
     address: str = ""
-    status: Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
+    status: HostStatus
     reason: str = ""
     description: str = ""
 

@@ -99,7 +99,7 @@ def test_telemetry_of_an_altered_tree_is_found(lab: Lab) -> None:
 
 
 def test_a_host_that_is_not_read_is_of_unknown_state(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asct.engine.site.READING", None)
+    monkeypatch.setattr("asct.engine.host.READING", None)
     done = lab.run(job(point(script="sleep 0.2; echo 1"), strict=True))
     assert (done.code, telemetry(done).verdict.state) == (0, "unknown")
     assert "not read" in telemetry(done).unknown["before"]

@@ -170,7 +170,7 @@ def test_another_build_of_a_kernel_is_measured_again(lab: Lab) -> None:
 
 
 def test_failures_and_doubtful_results_are_not_taken(lab: Lab, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asct.engine.site.READING", None)  # how quiet the machine of the tests is does not matter here
+    monkeypatch.setattr("asct.engine.host.READING", None)  # how quiet the machine of the tests is does not matter here
     failing = plant.job(plant.point(script=f"{script}; exit 3"))
     assert lab.run(failing).code == 3
     assert lab.run(failing, reuse_s=HOUR).stored.run.counts == {"failed": 1}

@@ -1,25 +1,48 @@
-"""Points made ready to measure: results of needed jobs filled in, settings as the benchmark's own object."""
+"""Turns the points of a job into points that can be measured on its host. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.point import BoundPoint
 from asct.engine.preflight import unfit
-from asct.engine.records import swept_values
+from asct.engine.records import Swept, swept_values
 from asct.engine.services import Services
 from asct.errors import NotMeasured
 from asct.plan.model import PendingValue
 from asct.planner.model import Job, Point
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
-from asct.sdk.needs import Needs
+from asct.sdk.needs import SHORTEST_LIMIT_S, Needs
 from asct.sdk.params import Params
 from asct.sdk.record import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPoint:
+    """A point that can be measured on its host: results of other jobs are filled in, `params` are the settings as the
+    benchmark's own validated object."""
+
+    id: str
+    params: Params
+    settings: Mapping[str, Any]
+    swept: Swept
+    estimated_s: float = 0.0
+    limit_s: float = SHORTEST_LIMIT_S
+    """Time limit of one attempt."""
+    unfit: Diagnostic | None = None
+    """Why the host cannot run it: the point fails without an attempt, the other points are measured."""
+    reuse_key: str = ""
+    """Hash of everything its values depend on; empty for a point that is never reused."""
+
+    @property
+    def label(self) -> str:
+        """The swept values as text."""
+        return ", ".join(f"{name}={value}" for name, value in self.swept.items())
 
 
 def deferred(job: Job) -> bool:

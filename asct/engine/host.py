@@ -1,0 +1,262 @@
+"""One host during a run: the connection, its facts, its kernels, and the checks that need the host itself."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.context import RunContext, plan_folder
+from asct.engine.events import HostReady, KernelBuilt
+from asct.engine.gate import DriveGuard, JobGuard, Occasion
+from asct.engine.guard import Inspection, inspected
+from asct.engine.preflight import (
+    JobNeeds,
+    PreflightProblem,
+    check,
+    check_targets,
+    device_names,
+    find_tools,
+    look,
+    missing_devices,
+)
+from asct.engine.privilege import Rights
+from asct.engine.programs import Programs, process_of, texts
+from asct.engine.telemetry.readings import READING
+from asct.errors import HostError, HostLocked, HostLost, NotMeasured
+from asct.facts.describe import describe
+from asct.hosts.base import Host, Session, Task
+from asct.plan.model import HostSpec
+from asct.sdk.facts import HostFacts
+from asct.sdk.guard import KERNEL, Target, inspection
+
+_REOPENINGS = 3
+"""How often in a row a host may be lost before it is given up."""
+_LOCK_POLL_S = 0.5
+_INSPECTION_S = 120.0
+"""More than the checks of many drives take; a drive that does not answer is not written."""
+
+
+class HostSession:
+    """A host while a run uses it; reopened after the connection was lost. One thread uses it; `interrupt` may come from
+    another one."""
+
+    def __init__(self, run: RunContext, spec: HostSpec, folder: str = "") -> None:
+        """`folder` is the work folder of an earlier part of the run, which may still exist on the host."""
+        self._run = run
+        self.spec = spec
+        self._folder = folder
+        self._losses = 0
+        self._failed: dict[str, tuple[Diagnostic, ...]] = {}
+        self._rights = Rights(spec.name, sudo=spec.uses_sudo)
+        self._host: Host | None = None
+        self._programs: Programs | None = None
+        self.guard = DriveGuard(run.writer, run.plan.safety, spec.name)
+        self.made: set[str] = set()
+        """Named files that did not exist before this run wrote them."""
+        self.generation = 0
+        """Number of openings: a job compares it to notice that its folder is gone."""
+
+    @property
+    def name(self) -> str:
+        """The host's name in the plan."""
+        return self.spec.name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the host can be used; False once it was given up."""
+        return self._host is not None
+
+    @property
+    def host(self) -> Host:
+        """The open host."""
+        if self._host is None:
+            raise RuntimeError(f"host {self.name} is not open")
+        return self._host
+
+    @property
+    def programs(self) -> Programs:
+        """The programs of the host, known since its facts were read."""
+        if self._programs is None:
+            raise RuntimeError(f"the facts of host {self.name} were not read")
+        return self._programs
+
+    @property
+    def facts(self) -> HostFacts:
+        """The facts, read when the host was opened."""
+        return self.programs.facts
+
+    # ---- connection ----
+
+    def open(self) -> None:
+        """Connect, lock the host and read its facts. Raises AsctError."""
+        self._host = self._run.services.make_host(self.spec, plan_folder(self._run.plan))
+        self._lock(self._host)
+        self.generation += 1
+        facts = self._read_facts(self._host)
+        self._programs = Programs(facts, elevated=self._rights.granted)
+        self._run.writer.facts(self.name, facts)
+        self._run.events.emit(HostReady(self.name, describe(facts), self._host.work))
+
+    def _lock(self, host: Host) -> None:
+        """Open it for this run. Two hosts of a plan that are the same machine measure one after the other."""
+        session = Session(
+            self._run.id, owner_of(self._run.id), self._folder, partial(self._run.events.notice, self.name), READING
+        )
+        while True:
+            try:
+                host.open(session)
+                break
+            except HostLocked as error:
+                if error.owner != session.owner or self._run.stop.requested:
+                    raise
+                time.sleep(_LOCK_POLL_S)
+        self._folder = host.work
+        if host.adopted:
+            message = f"host {self.name}: still has the session of before; what was measured there meanwhile is taken"
+            self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
+            host.settle()
+
+    def _read_facts(self, host: Host) -> HostFacts:
+        folder = self._run.writer.facts_folder(self.name)
+        try:
+            return self._run.services.collect_facts(host, folder)
+        except HostError:
+            raise
+        except OSError as error:
+            raise self._run.writer.fail(folder, error) from error
+        except (ValueError, NotMeasured) as error:
+            message = f"host {self.name}: its facts cannot be read: {error}"
+            hint = f"see what it answered in {folder}"
+            raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
+
+    def reopen(self) -> bool:
+        """Connect again after a loss, with the same kernels; False when the host is given up."""
+        self._losses += 1
+        kernels = list(self.programs.kernels)
+        self.close()
+        if self._losses > _REOPENINGS or self._run.stop.requested:
+            return False
+        try:
+            self.open()
+            for name in kernels:
+                self._provide(name)
+        except NotMeasured as error:
+            self._run.events.notices(self.name, error.diagnostics)
+            self.close()
+            return False
+        return True
+
+    def forgive_losses(self) -> None:
+        """A measurement succeeded: earlier losses no longer count."""
+        self._losses = 0
+
+    def close(self) -> None:
+        """End what runs there, remove the work folder, disconnect; closing twice is harmless."""
+        if self._host is not None:
+            self._host.close()
+            self._host = None
+
+    def interrupt(self) -> None:
+        """From another thread: end what runs now."""
+        host = self._host
+        if host is not None:
+            host.interrupt()
+
+    def remove(self, path: str) -> None:
+        """Remove the folder of a finished job; if that fails, `close` removes it. Raises HostLost."""
+        try:
+            self.host.remove(path)
+        except HostLost:
+            raise
+        except HostError as error:
+            self._run.events.notices(self.name, error.diagnostics)
+
+    # ---- checks for a job ----
+
+    def assess(self, needs: JobNeeds, guard: JobGuard) -> list[PreflightProblem]:
+        """Everything that keeps a job with these needs from running here; builds its kernels. Raises HostLost."""
+        programs = self.programs
+        unknown = programs.unknown({**needs.tools, **needs.optional_tools})
+        programs.found.update(find_tools(self.host, unknown))
+        problems = check(needs, programs.facts, programs.found, self.name)
+        for name in needs.kernels:
+            problems += [PreflightProblem(item) for item in self._kernel(name)]
+        refused = self._elevate(needs)
+        problems += refused or self.assess_targets(needs, guard, "preflight")
+        return list(dict.fromkeys(problems))  # a job and its inspection may lack the same kernel
+
+    def _elevate(self, needs: JobNeeds) -> list[PreflightProblem]:
+        """What sudo refuses although the job needs it; what is only measured without it is a warning."""
+        found = self._rights.ask(self.host, self.programs, needs.rights)
+        self._run.events.notices(self.name, [item for item in found if item.severity == "warning"])
+        return [PreflightProblem(item) for item in found if item.severity == "error"]
+
+    def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[PreflightProblem]:
+        """Check the files and devices that the plan names as they are now; repeated right before a job writes them."""
+        guard.expect(needs)
+        kinds = look(self.host, needs.targets)
+        known = device_names(self.host) if missing_devices(kinds) else ()
+        problems = check_targets(needs, kinds, self.made, guard.consents, self.name, known)
+        if refused := tuple(item.diagnostic for item in problems if item.refused):
+            guard.note(occasion, Inspection(refusals=refused))
+        devices = [path for path in needs.written if kinds.get(path) == "device" and path in guard.consents]
+        return problems + self._inspect(guard, guard.targets(devices), occasion) if devices else problems
+
+    def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[PreflightProblem]:
+        """Run the kernel guard on devices that are to be written, and keep its output."""
+        missing = self._kernel(KERNEL)
+        if missing:
+            return [PreflightProblem(item) for item in missing]
+        writer, step = self._run.writer, inspection(targets)
+        into = guard.look_folder(occasion)
+        sudo = self.programs.through_sudo(step)
+        process = process_of(step, self.programs.path(step.program), f"{self.host.work}/{KERNEL}", sudo=sudo)
+        try:
+            done = self.host.run(Task(process, into, step.files, timeout_s=_INSPECTION_S))
+            outputs = texts(into, done.fetched)
+        except OSError as error:
+            raise writer.fail(into, error) from error
+        found = inspected(self.name, targets, done.status, outputs.get("stdout", ""), outputs.get("stderr", ""))
+        guard.note(occasion, found, writer.layout.relative(into))
+        return [PreflightProblem(item, refused=True) for item in found.refusals]
+
+    def will_write(self, needs: JobNeeds) -> None:
+        """Note which named files the job about to start creates: later jobs of this run may write them."""
+        kinds = look(self.host, list(needs.writes))
+        self.made.update(path for path, kind in kinds.items() if kind == "absent")
+
+    def _kernel(self, name: str) -> tuple[Diagnostic, ...]:
+        """Why a kernel cannot be built for the host; nothing when it is there. A failed build is not tried again."""
+        if name not in self.programs.kernels and name not in self._failed:
+            try:
+                self._provide(name)
+            except HostLost:
+                raise
+            except NotMeasured as error:
+                self._failed[name] = error.diagnostics
+        return () if name in self.programs.kernels else self._failed[name]
+
+    def _provide(self, name: str) -> None:
+        started = time.monotonic()
+        folder = self._run.writer.build_folder(self.name)
+        try:
+            built = self._run.services.provide(self.host, name, self.facts, folder)
+        except OSError as error:
+            raise self._run.writer.fail(folder, error) from error
+        self.programs.kernels[name] = built.path
+        self.programs.built[name] = built
+        elapsed = round(time.monotonic() - started, 3)
+        self._run.events.emit(KernelBuilt(self.name, name, built.compiler, built.cached, elapsed))
+
+
+def owner_of(run: str) -> str:
+    """The holder that others see who find a host locked by `run`."""
+    with suppress(OSError, KeyError):  # an account without a name
+        return f"run {run} of {getpass.getuser()} on {platform.node()}"
+    return f"run {run} of account {os.getuid()} on {platform.node()}"

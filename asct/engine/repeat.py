@@ -1,0 +1,366 @@
+"""One repeat of a point: runs its steps, parses their outputs, writes its files. A failure is a status, no exception.
+
+A step becomes a task for the transport, the task an output, the outputs measurements, these records. status.json comes
+last: its presence means that the repeat ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from asct.diagnostics.model import Diagnostic
+from asct.engine.context import RunContext
+from asct.engine.events import DriveRates, StepStarted, now
+from asct.engine.failures import lost, started_over, unbound, unplaced, unreadable
+from asct.engine.gate import JobGuard
+from asct.engine.guard import RateFeed, Rates
+from asct.engine.host import HostSession
+from asct.engine.points import BoundPoint
+from asct.engine.programs import MissingProgram
+from asct.engine.records import ContractBreach, RecordOrigin, records_of
+from asct.engine.steps import StepNotes, StepOutputs, StepRunner, StepsChangedError
+from asct.engine.telemetry.summary import summarize
+from asct.errors import HostError, HostLost
+from asct.hosts.base import Task
+from asct.planner.model import Job
+from asct.sdk.benchmark import Benchmark, Context, Unsuitable
+from asct.sdk.guard import KERNEL
+from asct.sdk.needs import SHORTEST_LIMIT_S
+from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
+from asct.sdk.step import Kernel, Step
+from asct.store.model import Command, PointStatus, Status, Telemetry
+from asct.store.reader import RepeatKey
+
+_MOST_STEPS = 10_000
+"""A benchmark that still returns steps after so many never ends."""
+_SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
+"""What a benchmark raises that reads an output of an unexpected shape."""
+
+
+class _UnreadableError(Exception):
+    """A benchmark cannot derive its next steps from the outputs of those before."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try at one repeat of a point: what to measure, what its steps left, how it ended. `repeat` counts from 1;
+    warm-ups are 0, -1, ..."""
+
+    point: BoundPoint
+    repeat: int
+    number: int = 1
+    previous: Attempt | None = None
+    """The failed attempt that this one repeats."""
+    folder: Path = field(default_factory=Path)
+    steps: StepOutputs = field(default_factory=StepOutputs)
+    notes: StepNotes | None = None
+    """Notes of the finished steps, for a benchmark that continues after the last of them."""
+    status: PointStatus = "ok"
+    elapsed_s: float = 0.0
+    measurements: Sequence[Measurement] = ()
+    exported: Mapping[str, Scalar] = field(default_factory=dict)
+    diagnostic: Diagnostic | None = None
+    lost: bool = False
+    """The connection broke."""
+    cut_off: bool = False
+    """It ended before its last step."""
+    advanced: bool = False
+    """It left finished steps that another attempt continues after."""
+    telemetry: Telemetry | None = None
+    """Host state during the steps; None when no step ran."""
+
+    def again(self, *, counted: bool = True) -> Attempt:
+        """The next attempt at this repeat; `counted` False for one that only continues this one."""
+        if counted:
+            return Attempt(self.point, self.repeat, self.number + 1, self)
+        return Attempt(self.point, self.repeat, self.number, self.previous)
+
+    def fail(self, status: PointStatus, diagnostic: Diagnostic | None) -> None:
+        """All steps ended, but the attempt has no values."""
+        self.status, self.diagnostic = status, diagnostic
+
+
+class RepeatRunner:
+    """Measures repeats of one job over one connection to its host; after a lost connection there is a new runner.
+
+    Methods raise StoreError only.
+    """
+
+    def __init__(
+        self,
+        run: RunContext,
+        job: Job,
+        benchmark: Benchmark[Any],
+        session: HostSession,
+        guard: JobGuard,
+        context: Context,
+        ends: Mapping[RepeatKey, int],
+    ) -> None:
+        """`context` is what the benchmark may know; `ends` counts the ends of repeats in earlier parts of the run."""
+        self._run = run
+        self._job = job
+        self._benchmark = benchmark
+        self._guard = guard
+        self._context = context
+        self._ends = ends
+        self._layout = run.writer.layout
+        self._step = StepRunner(session.host, session.programs, guard, run.writer, context.work)
+        self._origin = RecordOrigin.of(run.id, run.plan.name, job, benchmark)
+
+    def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
+        """Run the steps that a job needs before its first point; why one of them failed. `number` counts the calls."""
+        steps = self._benchmark.prepare([point.params for point in points if point.unfit is None], self._context)
+        if not steps:
+            return None
+        done = StepOutputs()
+        folder = self._run.writer.repeat_folder(self._layout.prepare(self._job.host, self._job.id), number)
+        limit = self._job.timeout_s or sum(step.timeout_s or SHORTEST_LIMIT_S for step in steps)
+        deadline = time.monotonic() + limit
+        try:
+            all(self._step.run(step, folder, done, deadline) for step in steps)
+        except HostError as error:
+            return error.diagnostics[0]
+        return done.failure
+
+    def measure(self, attempt: Attempt) -> None:
+        """Run one attempt and write its files."""
+        started_at, started = now(), time.monotonic()
+        self._open(attempt)
+        if attempt.point.unfit is not None:
+            self._cut_off(attempt, "failed", attempt.point.unfit)
+        else:
+            self._run_from_notes(attempt)
+        done = attempt.steps
+        attempt.telemetry = summarize(done.readings) if done.readings else None
+        records = self._evaluate(attempt) if attempt.status == "ok" else []
+        # tasks that were announced may have run before they were asked for
+        measured_s = sum(output.elapsed_ns for output in done.outputs) / 1e9
+        attempt.elapsed_s = round(max(time.monotonic() - started, measured_s), 6)
+        if attempt.notes is not None:
+            self._close_notes(attempt, attempt.notes)
+        self._document(attempt, records, started_at)
+        attempt.steps = StepOutputs()  # on disk now: one that waits for its retry takes no memory
+
+    def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
+        """The tasks of a repeat whose steps are known before it runs; otherwise none."""
+        benchmark, params, context = self._benchmark, point.params, self._context
+        if point.unfit is not None or not benchmark.foreseeable(params, context.facts) or benchmark.continues(params):
+            return []
+        try:
+            steps = benchmark.steps(params, context)
+        except _SHAPE_ERRORS:
+            return []  # the attempt itself will fail and say why
+        folder, identity = self._folder(point, repeat), self._identity(Attempt(point, repeat))
+        try:
+            return [
+                self._step.task(step, self._layout.step(folder, number, step.name),
+                           min(point.limit_s, step.timeout_s or point.limit_s), StepOutputs(),
+                           self._step.key(identity, number, step))
+                for number, step in enumerate(steps)
+            ]  # fmt: skip
+        except MissingProgram:
+            return []
+
+    def _folder(self, point: BoundPoint, repeat: int) -> Path:
+        return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
+
+    def _identity(self, attempt: Attempt) -> list[str]:
+        """Distinguishes an attempt from every other of the run, also from one that ended in an earlier part."""
+        point_id, repeat = attempt.point.id, attempt.repeat
+        ends = self._ends.get((self._job.host, self._job.id, point_id, repeat), 0)
+        return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
+
+    # ---- the steps of an attempt ----
+
+    def _open(self, attempt: Attempt) -> None:
+        """Make its folder: empty, or with the steps that an earlier part of the run finished."""
+        point = attempt.point
+        attempt.folder = self._folder(point, attempt.repeat)
+        if point.unfit is None and self._benchmark.continues(point.params):
+            facts = self._context.facts
+            tools = [name for name, _ in self._benchmark.needs(point.params, facts).tools]
+            versions = [f"{name} {facts.tools[name].version}" for name in dict.fromkeys(tools) if name in facts.tools]
+            identity = [self._run.plan.hash, self._job.key, point.id, str(attempt.repeat), *versions]
+            attempt.notes = StepNotes(self._run.writer, attempt.folder, identity, self._context.work)
+        if attempt.notes is not None and attempt.notes.found:
+            attempt.notes.reopen()
+        else:
+            self._run.writer.repeat_folder(attempt.folder, attempt.number)
+
+    def _run_from_notes(self, attempt: Attempt) -> None:
+        """Run all steps but the noted ones; if these belong to another measurement, start with the first step."""
+        try:
+            self._run_steps(attempt)
+        except StepsChangedError as change:
+            finding = started_over(self._job.host, self._job.id, attempt.point.id, str(change))
+            self._run.events.notice(self._job.host, finding)
+            self._run.writer.repeat_folder(attempt.folder, attempt.number)
+            attempt.steps = StepOutputs()
+            if attempt.notes is not None:
+                attempt.notes.discard_earlier()
+            self._run_steps(attempt)
+
+    def _run_steps(self, attempt: Attempt) -> None:
+        """Run all steps; an exception becomes the status of the attempt. Raises StepsChangedError."""
+        try:
+            self._next_steps(attempt)
+        except HostLost as error:
+            attempt.lost = True
+            self._cut_off(attempt, "host-lost", lost(self._job.host, error))
+        except HostError as error:
+            self._cut_off(attempt, "failed", error.diagnostics[0])
+        except _UnreadableError as error:
+            self._fail_unreadable(attempt, error.reason)
+        except (LookupError, ValueError) as error:
+            reason = unbound if isinstance(error, LookupError) else unplaced
+            self._cut_off(attempt, "failed", reason(self._job, error))
+
+    def _next_steps(self, attempt: Attempt) -> None:
+        deadline = time.monotonic() + attempt.point.limit_s
+        done, notes, identity = attempt.steps, attempt.notes, self._identity(attempt)
+        for step in self._steps(attempt):
+            if notes is not None and notes.replay(step, done):
+                continue
+            on_line = self._announce_step(step, attempt)
+            if not self._step.run(step, attempt.folder, done, deadline, on_line, identity):
+                self._cut_off(attempt, "timeout" if done.timed_out else "failed", done.failure)
+                return
+            if self._run.stop.at_once:  # an interrupted program may have exited with 0, but too early
+                self._cut_off(attempt, "interrupted", None)
+                return
+            if notes is not None:
+                notes.add(step, done)
+        if notes is not None:
+            notes.check_replayed()
+
+    def _steps(self, attempt: Attempt) -> Iterator[Step]:
+        """The steps one by one; the benchmark is asked for more once the earlier ones are done."""
+        context = replace(self._context, done=attempt.steps.outputs, written=self._guard.written)
+        while steps := self._more_steps(attempt.point, context):
+            yield from steps
+            if len(context.done) > _MOST_STEPS:
+                raise ValueError(f"it asked for more than {_MOST_STEPS} steps")
+
+    def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
+        """Raises _UnreadableError when the outputs of earlier steps have an unexpected shape."""
+        try:
+            return self._benchmark.steps(point.params, context)
+        except _SHAPE_ERRORS as error:
+            if not context.done or isinstance(error, Unsuitable):
+                raise
+            raise _UnreadableError(error) from error
+
+    def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
+        """Emit the start of a step of a long repeat; returns who reads what a program below guard prints."""
+        coordinates = (self._job.host, self._job.id, attempt.point.id, attempt.repeat)
+        events = self._run.events
+        if attempt.notes is not None:
+            events.tell(StepStarted(*coordinates, len(attempt.steps.rows) + 1, step.label or step.name))
+        if step.program != Kernel(KERNEL):
+            return None
+
+        def emit(rates: Rates) -> None:
+            reads, read_bytes, writes, written_bytes = rates
+            events.tell(DriveRates(*coordinates, read_bytes, written_bytes, reads, writes))
+
+        return RateFeed(emit)
+
+    def _cut_off(self, attempt: Attempt, status: PointStatus, diagnostic: Diagnostic | None) -> None:
+        """It failed before its last step was done; when the run is being stopped, it was interrupted."""
+        attempt.cut_off = True
+        if self._run.stop.at_once:
+            status, diagnostic = "interrupted", None
+        attempt.fail(status, diagnostic)
+
+    # ---- values and files ----
+
+    def _evaluate(self, attempt: Attempt) -> list[Record]:
+        """Measurements and records from the outputs; the attempt fails when there are none."""
+        point, raw = attempt.point, self._layout.relative(attempt.folder)
+        try:
+            found = self._flagged(
+                self._benchmark.parse(point.params, attempt.steps.outputs, self._context.facts), attempt
+            )
+            records = records_of(self._origin, point.id, point.swept, attempt.repeat, found, raw)
+            exported = self._benchmark.export(found) if found else {}
+        except ContractBreach as error:
+            attempt.fail("failed", Diagnostic("E615", str(error), hint="please report this"))
+            return []
+        except _SHAPE_ERRORS as error:
+            self._fail_unreadable(attempt, error)
+            return []
+        if not found:
+            message = f"{self._job.benchmark} measured no value"
+            attempt.fail("failed", Diagnostic("E616", message, hint=f"the raw output is in {raw}/"))
+            return []
+        attempt.measurements, attempt.exported = found, exported
+        self._judge(attempt)
+        return records
+
+    def _fail_unreadable(self, attempt: Attempt, error: Exception) -> None:
+        done, raw = attempt.steps, self._layout.relative(attempt.folder)
+        attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
+
+    def _flagged(self, found: Iterable[Measurement], attempt: Attempt) -> tuple[Measurement, ...]:
+        """The values, with a flag when the host state questions them. A noisy host does so only under `strict`: the
+        kernels of asct report themselves whether noise reached what they measure."""
+        state = attempt.telemetry.verdict.state if attempt.telemetry else "unknown"
+        flag = INVALID_HOST if state == "invalid" else NOISY_HOST if state == "noisy" and self._job.strict else ""
+        return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
+
+    def _judge(self, attempt: Attempt) -> None:
+        """Flagged results make the repeat `noisy`; under `strict` it then counts as not measured.
+
+        Flags of a detail do not: the result that sums it up has a flag of its own if its details question it.
+        """
+        results = [item for item in attempt.measurements if not item.detail]
+        flags = sorted({flag for item in results for flag in item.flags if doubtful(flag)})
+        if not flags:
+            return
+        attempt.status = "noisy"
+        if self._job.strict:
+            message = f"the values are flagged {', '.join(flags)} and `strict` is set: counts as not measured"
+            hint = "quieten the host, raise `repeats`, or take `strict` out"
+            attempt.diagnostic = Diagnostic("E617", message, hint=hint, severity="warning")
+
+    def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
+        """A repeat that ran all steps but has no values that count starts over next time."""
+        attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
+        attempt.advanced = notes.finished > 0
+        if not attempt.cut_off and attempt.status != "ok":
+            notes.discard()
+
+    def _document(self, attempt: Attempt, records: Sequence[Record], started_at: str) -> None:
+        done, point = attempt.steps, attempt.point
+        status = Status(
+            status=attempt.status,
+            point_id=point.id,
+            repeat=attempt.repeat,
+            started_at=started_at,
+            elapsed_s=attempt.elapsed_s,
+            flags=sorted({flag for item in attempt.measurements for flag in item.flags}),
+            notes=done.notes,
+            diagnostic=attempt.diagnostic.to_json() if attempt.diagnostic else None,
+            attempts=attempt.number,
+            steps=done.rows,
+            reuse_key=point.reuse_key,
+            telemetry=attempt.telemetry.verdict if attempt.telemetry else None,
+        )
+        if attempt.telemetry is not None:
+            self._run.writer.telemetry(attempt.folder, attempt.telemetry)
+        command = Command(
+            host=self._job.host,
+            benchmark=self._job.benchmark,
+            settings=dict(point.settings),
+            swept=dict(point.swept),
+            steps=done.commands,
+        )
+        self._run.writer.finish_repeat(attempt.folder, command, status, records if attempt.repeat > 0 else ())
