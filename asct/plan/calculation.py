@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from asct.plan.expressions import ExpressionError, Seconds, Tree, measured
+from asct.plan.expressions import Expression, ExpressionError, Seconds, measured
 from asct.values.problem import BadValueError, shown
 
 Values = Mapping[str, Any]
@@ -28,7 +28,7 @@ _ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
 _NUMBER_TYPES: Final = frozenset({int, float})
 
 
-def compiled(tree: Tree, known: Values) -> Run:
+def compiled(tree: Expression, known: Values) -> Run:
     """The tree as a function. Paths in `known` are fixed now, the others are looked up in what the function is given.
 
     The function raises ExpressionError (E122) for wrong types, division by zero and results out of range.
@@ -53,7 +53,7 @@ def _constant(value: Any) -> Run:
     return lambda values: value
 
 
-def _logic(tree: Tree, parts: list[Run]) -> Run:
+def _logic(tree: Expression, parts: list[Run]) -> Run:
     pairs = list(zip(parts, tree.parts, strict=True))
     stop = tree.kind == "or"
 
@@ -63,7 +63,7 @@ def _logic(tree: Tree, parts: list[Run]) -> Run:
     return run
 
 
-def _binary(tree: Tree, left: Run, right: Run) -> Run:
+def _binary(tree: Expression, left: Run, right: Run) -> Run:
     if tree.kind in ("==", "!="):
         same = tree.kind == "=="
         return lambda values: _equal(left(values), right(values)) is same
@@ -73,7 +73,7 @@ def _binary(tree: Tree, left: Run, right: Run) -> Run:
     return lambda values: _computed(tree, apply, left(values), right(values))
 
 
-def _ordered(tree: Tree, left: Run, right: Run) -> Run:
+def _ordered(tree: Expression, left: Run, right: Run) -> Run:
     compare = _ORDER[tree.kind]
 
     def run(values: Values) -> bool:
@@ -85,14 +85,14 @@ def _ordered(tree: Tree, left: Run, right: Run) -> Run:
     return run
 
 
-def _truth(value: Any, tree: Tree) -> bool:
+def _truth(value: Any, tree: Expression) -> bool:
     if isinstance(value, bool):
         return value
     message = f"`{_written(value)}` is neither true nor false"
     raise ExpressionError("E122", message, tree.at, tree.length, "compare it with something, as in `iodepth > 0`")
 
 
-def _number(value: Any, tree: Tree) -> Any:
+def _number(value: Any, tree: Expression) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -120,7 +120,7 @@ def _measured(text: str) -> int | float | Seconds:
 def _equal(one: Any, other: Any) -> bool:
     """Equal as they are, or as numbers when one is a number and the other a text that reads as one (`4K`)."""
     if isinstance(one, str) is not isinstance(other, str) and not isinstance(one, bool) and not isinstance(other, bool):
-        nowhere = Tree("const", 0)
+        nowhere = Expression("const", 0)
         try:
             return bool(_number(one, nowhere) == _number(other, nowhere))
         except ExpressionError:
@@ -128,7 +128,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
 
 
-def _computed(tree: Tree, apply: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+def _computed(tree: Expression, apply: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     if type(one) not in _NUMBER_TYPES or type(other) not in _NUMBER_TYPES:
         one, other = _number(one, tree.parts[0]), _number(other, tree.parts[1])
     if other == 0 and tree.kind in ("//", "%"):
@@ -142,7 +142,7 @@ def _computed(tree: Tree, apply: Callable[[Any, Any], Any], one: Any, other: Any
     return _bounded(Seconds(result) if timed else result, tree)
 
 
-def _unit(tree: Tree, one: bool, other: bool) -> bool:
+def _unit(tree: Expression, one: bool, other: bool) -> bool:
     """Whether the result is a duration; refuses what has no meaning (`30s + 5`)."""
     if not one and not other:
         return False
@@ -155,12 +155,12 @@ def _unit(tree: Tree, one: bool, other: bool) -> bool:
     raise ExpressionError("E122", message, tree.at, tree.length, hint)
 
 
-def _negative(value: Any, tree: Tree) -> Any:
+def _negative(value: Any, tree: Expression) -> Any:
     number = _number(value, tree.parts[0])
     return Seconds(-number) if isinstance(number, Seconds) else -number
 
 
-def _called(tree: Tree, given: list[Any]) -> Any:
+def _called(tree: Expression, given: list[Any]) -> Any:
     numbers = [_number(value, part) for value, part in zip(given, tree.parts, strict=True)]
     timed = [isinstance(number, Seconds) for number in numbers]
     if tree.value in ("min", "max"):
@@ -172,7 +172,7 @@ def _called(tree: Tree, given: list[Any]) -> Any:
     return Seconds(whole) if timed[0] else _bounded(whole, tree)
 
 
-def _bounded(value: Any, tree: Tree) -> Any:
+def _bounded(value: Any, tree: Expression) -> Any:
     if isinstance(value, int):
         if abs(value) <= _LARGEST:
             return value
@@ -181,7 +181,7 @@ def _bounded(value: Any, tree: Tree) -> Any:
     raise _out_of_range(tree)
 
 
-def _out_of_range(tree: Tree) -> ExpressionError:
+def _out_of_range(tree: Expression) -> ExpressionError:
     return ExpressionError("E122", "the result is out of range", tree.at, tree.length, "keep numbers below 2^63")
 
 

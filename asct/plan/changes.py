@@ -12,7 +12,7 @@ from typing import Final
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.entries import ENTRY_KEYS, EntryMaps
-from asct.plan.fields import Desk, Section, merged
+from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.hosts import HostMaps
 from asct.plan.model import Node
@@ -240,19 +240,21 @@ def profile_entries(found: EntryMaps, profile: Node | None) -> EntryMaps:
     return EntryMaps(maps)
 
 
-def check_profiles(profiles: Mapping[str, Node], variables: Sequence[str], ids: Sequence[str], desk: Desk) -> None:
+def check_profiles(
+    profiles: Mapping[str, Node], variables: Sequence[str], ids: Sequence[str], context: ParseContext
+) -> None:
     """Every profile, chosen or not: its keys, the variables and benchmarks it names, and its values."""
     for name, node in profiles.items():
-        section = Section(desk, node, f"profile `{shown(name)}`", PROFILE_KEYS)
-        _known(section.mapping("vars").items(), variables, "the plan has no variable", desk.findings)
-        _known(section.mapping("benchmarks").items(), ids, "the plan has no benchmark", desk.findings)
+        section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS)
+        _known(section.mapping("vars").items(), variables, "the plan has no variable", context.findings)
+        _known(section.mapping("benchmarks").items(), ids, "the plan has no benchmark", context.findings)
         for key, change in section.mapping("benchmarks").items():
-            read_execution(Section(desk, change, f"`{shown(key)}` in profile `{shown(name)}`", _CHANGEABLE))
+            read_execution(Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", _CHANGEABLE))
         if "defaults" in section.members:
             defaults = section.members["defaults"]
-            read_execution(Section(desk, defaults, "`defaults`", (*EXECUTION_KEYS, "config")))
-        read_limits(section.members.get("limits"), desk)
-        read_report(section.members.get("report"), desk)
+            read_execution(Section(context, defaults, "`defaults`", (*EXECUTION_KEYS, "config")))
+        read_limits(section.members.get("limits"), context)
+        read_report(section.members.get("report"), context)
         section.flag("strict")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
-from asct.plan.fields import Desk, Section, kind_of, merged
+from asct.plan.fields import ParseContext, Section, kind_of, merged
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Sweep
 from asct.plan.names import alike, folder_name, identifier
@@ -134,14 +134,14 @@ def _over(base: Node | None, body: Node) -> Node:
     return merged(replace(base, value=inherited), body)
 
 
-def read_entries(found: EntryMaps, desk: Desk) -> tuple[Entry, ...]:
+def read_entries(found: EntryMaps, context: ParseContext) -> tuple[Entry, ...]:
     """The entries after `extends`."""
-    entries = [_entry(name, node, desk) for name, node in found.maps.items()]
+    entries = [_entry(name, node, context) for name, node in found.maps.items()]
     return tuple(entry for entry in entries if entry is not None)
 
 
-def _entry(name: str, node: Node, desk: Desk) -> Entry | None:
-    section = Section(desk, node, f"benchmark `{shown(name)}`", ENTRY_KEYS)
+def _entry(name: str, node: Node, context: ParseContext) -> Entry | None:
+    section = Section(context, node, f"benchmark `{shown(name)}`", ENTRY_KEYS)
     uses = section.members.get("uses")
     if uses is None:
         if "extends" not in section.members:  # else what it extends has been reported
@@ -187,7 +187,7 @@ def _sweep(section: Section) -> Sweep | None:
     node = section.members.get("sweep")
     if node is None:
         return None
-    sweep = Section(section.desk, node, "`sweep`", None)
+    sweep = Section(section.context, node, "`sweep`", None)
     axes = {key: item for key, item in sweep.members.items() if key not in _SWEEP_WORDS}
     for key, item in axes.items():
         _check_axis(sweep, key, item)

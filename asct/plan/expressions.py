@@ -57,14 +57,14 @@ class ExpressionError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class Expression:
     """A node: `kind` is const, path, call, or an operator; `value` a constant, path or function; `at` its place."""
 
     kind: str
     at: int
     length: int = 1
     value: Any = None
-    parts: tuple[Tree, ...] = ()
+    parts: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class _Token:
 
 
 @lru_cache(maxsize=1024)
-def parse_expression(text: str) -> Tree:
+def parse_expression(text: str) -> Expression:
     """The tree of an expression. Raises ExpressionError (E120) at the first thing that does not fit."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError("E120", f"an expression of more than {MAX_LENGTH} characters", 0, 1, "use `vars`")
     return _Parser(_tokens(text), len(text)).whole()
 
 
-def paths(tree: Tree) -> list[tuple[str, int, int]]:
+def paths(tree: Expression) -> list[tuple[str, int, int]]:
     """Every path the tree reads, with its place and length, in order."""
     found = [(tree.value, tree.at, tree.length)] if tree.kind == "path" else []
     for part in tree.parts:
@@ -130,7 +130,7 @@ class _Parser:
         self._next = 0
         self._depth = 0
 
-    def whole(self) -> Tree:
+    def whole(self) -> Expression:
         tree = self._condition()
         extra = self._peek()
         if extra.kind != "end":
@@ -148,49 +148,49 @@ class _Parser:
         self._next += 1
         return token
 
-    def _condition(self) -> Tree:
+    def _condition(self) -> Expression:
         return self._logic("or", lambda: self._logic("and", self._negation))
 
-    def _logic(self, word: str, operand: Any) -> Tree:
+    def _logic(self, word: str, operand: Any) -> Expression:
         parts = [operand()]
         while self._take(word):
             parts.append(operand())
         return parts[0] if len(parts) == 1 else _joined(word, parts)
 
-    def _negation(self) -> Tree:
+    def _negation(self) -> Expression:
         self._enter()
         token = self._take("not")
-        tree = Tree("not", token.at, 3, None, (self._negation(),)) if token else self._comparison()
+        tree = Expression("not", token.at, 3, None, (self._negation(),)) if token else self._comparison()
         self._depth -= 1
         return tree
 
-    def _comparison(self) -> Tree:
+    def _comparison(self) -> Expression:
         left = self._sum()
-        links: list[Tree] = []
+        links: list[Expression] = []
         while token := self._take(*COMPARISONS):
             right = self._sum()
-            links.append(Tree(token.text, token.at, len(token.text), None, (left, right)))
+            links.append(Expression(token.text, token.at, len(token.text), None, (left, right)))
             left = right
         if not links:
             return left
         return links[0] if len(links) == 1 else _joined("and", links)
 
-    def _sum(self) -> Tree:
+    def _sum(self) -> Expression:
         left = self._product()
         while token := self._take("+", "-"):
-            left = Tree(token.text, token.at, 1, None, (left, self._product()))
+            left = Expression(token.text, token.at, 1, None, (left, self._product()))
         return left
 
-    def _product(self) -> Tree:
+    def _product(self) -> Expression:
         left = self._sign()
         while token := self._take("*", "//", "%"):
-            left = Tree(token.text, token.at, len(token.text), None, (left, self._sign()))
+            left = Expression(token.text, token.at, len(token.text), None, (left, self._sign()))
         return left
 
-    def _sign(self) -> Tree:
+    def _sign(self) -> Expression:
         self._enter()
         token = self._take("-")
-        tree = Tree("negative", token.at, 1, None, (self._sign(),)) if token else self._atom()
+        tree = Expression("negative", token.at, 1, None, (self._sign(),)) if token else self._atom()
         self._depth -= 1
         return tree
 
@@ -201,14 +201,14 @@ class _Parser:
                 "E120", "an expression that is nested too deeply", self._peek().at, 1, "use `vars` for its parts"
             )
 
-    def _atom(self) -> Tree:
+    def _atom(self) -> Expression:
         token = self._peek()
         self._next += 1
         length = len(token.text)
         if token.kind == "number":
-            return Tree("const", token.at, length, _number(token))
+            return Expression("const", token.at, length, _number(token))
         if token.kind == "text":
-            return Tree("const", token.at, length, token.text[1:-1])
+            return Expression("const", token.at, length, token.text[1:-1])
         if token.kind == "path" and token.text not in ("and", "or", "not"):
             return self._name(token)
         if token.text == "(":
@@ -218,12 +218,12 @@ class _Parser:
         what = f"`{token.text}` where a value is needed" if token.text else "a value is missing at the end"
         raise ExpressionError("E120", what, token.at, length, "write a number, a path such as `vars.name`, or `(`")
 
-    def _name(self, token: _Token) -> Tree:
+    def _name(self, token: _Token) -> Expression:
         opening = self._take("(")
         if opening is None:
             if token.text in ("true", "false"):
-                return Tree("const", token.at, len(token.text), token.text == "true")
-            return Tree("path", token.at, len(token.text), token.text)
+                return Expression("const", token.at, len(token.text), token.text == "true")
+            return Expression("path", token.at, len(token.text), token.text)
         if token.text not in FUNCTIONS:
             hint = f"functions are {', '.join(FUNCTIONS)}"
             raise ExpressionError("E120", f"unknown function `{shown(token.text)}`", token.at, len(token.text), hint)
@@ -233,15 +233,15 @@ class _Parser:
         self._close(opening)
         if token.text in ("floor", "ceil") and len(arguments) > 1:
             raise ExpressionError("E120", f"`{token.text}` takes one value", token.at, len(token.text), "give one")
-        return Tree("call", token.at, len(token.text), token.text, tuple(arguments))
+        return Expression("call", token.at, len(token.text), token.text, tuple(arguments))
 
     def _close(self, opening: _Token) -> None:
         if self._take(")") is None:
             raise ExpressionError("E120", "a `(` is not closed", opening.at, 1, "add `)`")
 
 
-def _joined(word: str, parts: list[Tree]) -> Tree:
-    return Tree(word, parts[0].at, 1, None, tuple(parts))
+def _joined(word: str, parts: list[Expression]) -> Expression:
+    return Expression(word, parts[0].at, 1, None, tuple(parts))
 
 
 def _number(token: _Token) -> int | float | Seconds:

@@ -28,7 +28,7 @@ _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ParseContext:
     """What reading needs: where findings go, and the names that templates outside of `config` may read.
 
     `literal` refuses templates (E125), for what must be readable as it stands.
@@ -68,9 +68,11 @@ class Section:
     `keys` None takes any. In a `whole` file an unknown key may be a misspelt section, which others refer to.
     """
 
-    def __init__(self, desk: Desk, node: Node, name: str, keys: Sequence[str] | None, *, whole: bool = False) -> None:
-        self.desk = desk
-        self.findings = desk.findings
+    def __init__(
+        self, context: ParseContext, node: Node, name: str, keys: Sequence[str] | None, *, whole: bool = False
+    ) -> None:
+        self.context = context
+        self.findings = context.findings
         self.node = node
         self.name = name
         self._whole = whole
@@ -113,7 +115,7 @@ class Section:
     def settled(self, key: str) -> Node | None:
         """The node of a key, templates evaluated; None when it is not there or has an error."""
         node = self.members.get(key)
-        return None if node is None else self.desk.settled(node)
+        return None if node is None else self.context.settled(node)
 
     def text(self, key: str) -> str | None:
         """A text that is not empty."""
@@ -212,7 +214,7 @@ class Section:
         """The items of a list of texts, templates evaluated."""
         found: list[Node] = []
         for item in self.items(key):
-            node = self.desk.settled(item)
+            node = self.context.settled(item)
             if node is not None and isinstance(node.value, str) and node.value:
                 found.append(node)
             elif node is not None:

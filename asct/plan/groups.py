@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from asct.diagnostics.suggest import did_you_mean
-from asct.plan.fields import Desk, Section
+from asct.plan.fields import ParseContext, Section
 from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED, HostMaps
 from asct.plan.model import Node
@@ -29,16 +29,16 @@ class Groups:
     vars: dict[str, dict[str, Node]] = field(default_factory=dict)
 
 
-def read_groups(node: Node | None, hosts: Sequence[str], desk: Desk) -> Groups:
+def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) -> Groups:
     """`groups: {lab: [a, b], r1: "node*", big: {hosts: [lab], config: {...}, vars: {...}}}`."""
     found = Groups()
     if node is None:
         return found
-    for name, body in Section(desk, node, "`groups`", None).members.items():
-        if _usable(name, body, hosts, desk.findings):
-            _read_group(name, body, desk, found)
+    for name, body in Section(context, node, "`groups`", None).members.items():
+        if _usable(name, body, hosts, context.findings):
+            _read_group(name, body, context, found)
     for name in found.written:
-        chosen = _flattened(name, found, hosts, desk.findings, (name,))
+        chosen = _flattened(name, found, hosts, context.findings, (name,))
         found.members[name] = tuple(host for host in hosts if host in chosen)
     return found
 
@@ -57,9 +57,9 @@ def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> 
     return True
 
 
-def _read_group(name: str, body: Node, desk: Desk, found: Groups) -> None:
+def _read_group(name: str, body: Node, context: ParseContext, found: Groups) -> None:
     whole = body if isinstance(body.value, dict) else replace(body, value={"hosts": body})
-    section = Section(desk, whole, f"group `{shown(name)}`", _KEYS)
+    section = Section(context, whole, f"group `{shown(name)}`", _KEYS)
     section.required("hosts", "add `hosts: [...]`")
     found.written[name] = section.text_nodes("hosts")
     found.config[name] = section.mapping("config")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from asct.diagnostics.model import Span
-from asct.plan.fields import Desk, Section, merged
+from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.model import HostSpec, Node
 from asct.plan.names import MAX_HOSTS, alike, expand_range, folder_name
@@ -107,7 +107,7 @@ class ReadHosts:
     config: dict[str, dict[str, Node]]
 
 
-def read_hosts(found: HostMaps, desk: Desk) -> ReadHosts:
+def read_hosts(found: HostMaps, context: ParseContext) -> ReadHosts:
     """The specification of every host."""
     hosts: dict[str, HostSpec] = {}
     config: dict[str, dict[str, Node]] = {}
@@ -116,8 +116,8 @@ def read_hosts(found: HostMaps, desk: Desk) -> ReadHosts:
         known = first.setdefault(name.casefold(), name)
         if known != name:
             message, hint = alike(name, known, "the hosts")
-            desk.findings.twice("E113", message, found.spans[name], found.spans[known], hint)
-        section = _section(name, node, desk)
+            context.findings.twice("E113", message, found.spans[name], found.spans[known], hint)
+        section = _section(name, node, context)
         hosts[name] = _host(name, section, found.spans[name])
         settings = section.mapping("config")
         if settings:
@@ -125,9 +125,9 @@ def read_hosts(found: HostMaps, desk: Desk) -> ReadHosts:
     return ReadHosts(hosts, config)
 
 
-def _section(name: str, node: Node, desk: Desk) -> Section:
+def _section(name: str, node: Node, context: ParseContext) -> Section:
     """The map of a host, its keys checked by its transport, its templates reading `host.name`."""
-    named = replace(desk, scope=replace(desk.scope, host=HostSpec(name)))
+    named = replace(context, scope=replace(context.scope, host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
     extra = TRANSPORTS.get(chosen, ()) if isinstance(chosen, str) else ()
@@ -159,7 +159,7 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
     workdir = _workdir(section)
     if workdir is not None:
         spec = replace(spec, workdir=workdir)
-    scope = replace(section.desk.scope, host=spec)
+    scope = replace(section.context.scope, host=spec)
     return replace(spec, vars=resolved_vars(section.mapping("vars"), scope, section.findings, "host.vars"))
 
 
@@ -180,7 +180,7 @@ def _workdir(section: Section) -> str | None:
 def _labels(section: Section) -> Mapping[str, str]:
     labels: dict[str, str] = {}
     for key, node in section.mapping("labels").items():
-        value = section.desk.settled(node)
+        value = section.context.settled(node)
         if value is not None and isinstance(value.value, str | int | float):
             labels[key] = str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
         elif value is not None:

@@ -182,7 +182,7 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _SCALARS: Final = (str, int, float, bool)
 
 
-class Misfit(Exception):
+class UnsupportedVariable(Exception):
     """A variable that cannot be taken: its name, what is wrong, and the key of the plan that says it instead."""
 
     def __init__(self, name: str, what: str, key: str) -> None:
@@ -193,12 +193,12 @@ class Misfit(Exception):
 
 
 @dataclass(slots=True)
-class Translated:
+class TranslatedHost:
     """Keys of a host, its variables, what could not be taken, and remarks on what asct does otherwise."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     vars: dict[str, Any] = field(default_factory=dict)
-    misfits: list[Misfit] = field(default_factory=list)
+    misfits: list[UnsupportedVariable] = field(default_factory=list)
     remarks: set[str] = field(default_factory=set)
 
 
@@ -209,9 +209,9 @@ def connection(variables: Mapping[str, Any]) -> str:
     return "ssh" if short in CONNECTIONS else short
 
 
-def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translated:
+def translated(variables: Mapping[str, Any], given: Collection[str]) -> TranslatedHost:
     """The host that `variables` describe; keys that are `given` in the plan are not looked at."""
-    found = Translated()
+    found = TranslatedHost()
     local = connection(variables) == "local"
     if local:
         found.keys["transport"] = "local"
@@ -232,7 +232,7 @@ def _is_taken(name: str, value: Any) -> bool:
     return not name.startswith("ansible_") or isinstance(value, _SCALARS)
 
 
-def _keys(variables: Mapping[str, Any], found: Translated, *, local: bool) -> Iterator[tuple[str, Any]]:
+def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -> Iterator[tuple[str, Any]]:
     """(key, value) pairs; of several for a key the last holds."""
     if any(variables.get(name) for name in _SECRETS):
         found.remarks.add("passwords are not used: log in with a key or an agent")
@@ -240,7 +240,7 @@ def _keys(variables: Mapping[str, Any], found: Translated, *, local: bool) -> It
     for reader in [*readers, _from_become]:
         try:
             yield from reader(variables, found)
-        except Misfit as misfit:
+        except UnsupportedVariable as misfit:
             found.misfits.append(misfit)
 
 
@@ -250,9 +250,11 @@ def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise Misfit(name, "is not a text", key)
+        raise UnsupportedVariable(name, "is not a text", key)
     if isinstance(value, str) and "{{" in value:
-        raise Misfit(name, f"`{shown(value)}` is a template, which `ansible-inventory` does not fill in", key)
+        raise UnsupportedVariable(
+            name, f"`{shown(value)}` is a template, which `ansible-inventory` does not fill in", key
+        )
     return str(value)
 
 
@@ -264,14 +266,14 @@ def _first(variables: Mapping[str, Any], names: tuple[str, ...], key: str) -> tu
     return names[0], None
 
 
-def _from_texts(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+def _from_texts(variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     for key, names in _TEXTS.items():
         _, value = _first(variables, names, key)
         if value is not None:
             yield key, value
 
 
-def _from_ports(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+def _from_ports(variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     name, value = _first(variables, _PORTS, "port")
     if value is not None:
         yield "port", _port(name, value)
@@ -279,24 +281,24 @@ def _from_ports(variables: Mapping[str, Any], found: Translated) -> Iterator[tup
 
 def _port(name: str, value: str) -> int:
     if not (value.isascii() and value.isdecimal() and 0 < int(value) < 65536):
-        raise Misfit(name, f"`{shown(value)}` is not a port (1 to 65535)", "port")
+        raise UnsupportedVariable(name, f"`{shown(value)}` is not a port (1 to 65535)", "port")
     return int(value)
 
 
-def _from_become(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+def _from_become(variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     value = variables.get("ansible_become")
     if value is None:
         return
     text = str(value).lower()
     if text not in (*_YES, *_NO):
-        raise Misfit("ansible_become", f"`{shown(value)}` is neither yes nor no", "sudo")
+        raise UnsupportedVariable("ansible_become", f"`{shown(value)}` is neither yes nor no", "sudo")
     yield "sudo", text in _YES
 
 
 # ---- arguments of ssh
 
 
-def _from_arguments(variables: Mapping[str, Any], found: Translated) -> Iterator[tuple[str, Any]]:
+def _from_arguments(variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     for name in _ARGUMENTS:
         text = _value(variables, name, "jump")
         if text is None:
@@ -304,7 +306,7 @@ def _from_arguments(variables: Mapping[str, Any], found: Translated) -> Iterator
         try:
             words = shlex.split(text)
         except ValueError:
-            raise Misfit(name, f"`{shown(text)}` has a quote that is not closed", "jump") from None
+            raise UnsupportedVariable(name, f"`{shown(text)}` has a quote that is not closed", "jump") from None
         for option, value in _options(words):
             yield from _option(name, option, value, found)
 
@@ -325,7 +327,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
             yield letter, ""
 
 
-def _option(name: str, option: str, value: str, found: Translated) -> Iterator[tuple[str, Any]]:
+def _option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     """What one option says of the host; those that only tune the connection say nothing."""
     plain = {"J": "jump", "i": "identity_file", "l": "user"}
     if option in plain:
@@ -337,7 +339,7 @@ def _option(name: str, option: str, value: str, found: Translated) -> Iterator[t
         yield from _long_option(name, word.lower(), rest.strip().strip('"'), found)
 
 
-def _long_option(name: str, option: str, value: str, found: Translated) -> Iterator[tuple[str, Any]]:
+def _long_option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     plain = {"proxyjump": "jump", "identityfile": "identity_file", "user": "user", "hostname": "address"}
     unchecked = "host keys are checked whatever StrictHostKeyChecking and UserKnownHostsFile say"
     if option == "proxyjump" and value == "none":
@@ -364,6 +366,6 @@ def _jump_of(name: str, command: str) -> str:
     said = dict(options)
     places = [value for option, value in options if option == ""]
     if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or said.get("W") != "%h:%p" or len(places) != 1:
-        raise Misfit(name, f"the ProxyCommand `{shown(command)}` is not understood", "jump")
+        raise UnsupportedVariable(name, f"the ProxyCommand `{shown(command)}` is not understood", "jump")
     user = f"{said['l']}@" if "l" in said and "@" not in places[0] else ""
     return f"{user}{places[0]}" + (f":{_port(name, said['p'])}" if "p" in said else "")

@@ -13,7 +13,7 @@ from typing import Final
 
 from asct.plan.changes import FILE, Overrides, apply_profile, check_profiles, profile_entries, read_sets, text_of
 from asct.plan.entries import EntryMaps, collect_entries, extended, read_entries
-from asct.plan.fields import Desk, Section, kind_of
+from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
 from asct.plan.groups import read_groups, with_group_vars
 from asct.plan.hosts import LOCAL, HostMaps, default_host, expand_hosts, read_hosts, under
@@ -34,7 +34,7 @@ from asct.plan.sections import (
     read_safety,
 )
 from asct.plan.slurm import spread
-from asct.plan.sources import Sources
+from asct.plan.sources import PlanFiles
 from asct.plan.templates import resolved_vars
 from asct.values.problem import BadValueError, shown
 
@@ -52,7 +52,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
     `--set`, one option a line).
     """
     findings = Findings()
-    sources = Sources(path.parent, findings)
+    sources = PlanFiles(path.parent, findings)
     root = sources.main(path, text)
     if sets:
         sources.texts[FILE] = text_of(sets)
@@ -68,7 +68,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
 class _Loading:
     """One load: the steps share the path, the files and the findings."""
 
-    def __init__(self, path: Path, sources: Sources, findings: Findings) -> None:
+    def __init__(self, path: Path, sources: PlanFiles, findings: Findings) -> None:
         self._path = path
         self._sources = sources
         self._findings = findings
@@ -77,10 +77,10 @@ class _Loading:
         """The plan, or None when it cannot be read at all."""
         if not self._is_plan(root):
             return None
-        desk = Desk(self._findings, Scope())
-        section = Section(desk, root, "the plan", PLAN_KEYS, whole=True)
+        context = ParseContext(self._findings, Scope())
+        section = Section(context, root, "the plan", PLAN_KEYS, whole=True)
         section.required("name", "add `name: ...`; results are filed under it")
-        gathered = Gatherer(self._sources, self._findings).gather(section, (str(self._path),))
+        gathered = FileMerger(self._sources, self._findings).gather(section, (str(self._path),))
         overrides = read_sets(sets, self._findings)
         whole = self._layered(section, gathered, profile, overrides)
         return self._read(whole, gathered, profile, overrides)
@@ -107,7 +107,7 @@ class _Loading:
             findings.error("E110", message, version.span, f"write `plan: {LANGUAGE_VERSION}`")
         return False
 
-    def _layered(self, section: Section, gathered: Gathered, profile: str | None, overrides: Overrides) -> Section:
+    def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
         """The plan with included parts, the profile and `--set` in place; hosts and benchmarks stay aside."""
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
@@ -115,7 +115,7 @@ class _Loading:
                 members[key] = as_node(part, members.get(key), section.node)
         members = apply_profile(members, gathered.profiles, profile, self._findings)
         members = overrides.change_sections(members)
-        return Section(section.desk, replace(section.node, value=members), "the plan", None)
+        return Section(section.context, replace(section.node, value=members), "the plan", None)
 
     def _scope(self, section: Section) -> Scope:
         """What templates outside of hosts and `config` may read."""
@@ -123,19 +123,19 @@ class _Loading:
         scope = Scope(plan=named, inputs=read_inputs(section), environment=None)
         return replace(scope, vars=resolved_vars(section.mapping("vars"), scope, self._findings))
 
-    def _read(self, section: Section, gathered: Gathered, profile: str | None, overrides: Overrides) -> Plan:
+    def _read(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Plan:
         scope = self._scope(section)
-        desk = Desk(self._findings, scope)
-        section = Section(desk, section.node, "the plan", None)
+        context = ParseContext(self._findings, scope)
+        section = Section(context, section.node, "the plan", None)
         part = section.members.get
         named = gathered.hosts.maps or {LOCAL: Node({}, section.node.span)}
         hosts = overrides.change_hosts(HostMaps(dict(named), {LOCAL: section.node.span, **gathered.hosts.spans}))
-        hosts, grouped = spread(hosts, part("groups"), desk)
-        groups = read_groups(grouped, list(hosts.maps), desk)
-        read = read_hosts(with_group_vars(hosts, groups, self._findings), desk)
+        hosts, grouped = spread(hosts, part("groups"), context)
+        groups = read_groups(grouped, list(hosts.maps), context)
+        read = read_hosts(with_group_vars(hosts, groups, self._findings), context)
         execution, shared = _defaults(section)
         entries = self._entries(section, gathered, profile, overrides)
-        check_profiles(gathered.profiles, list(scope.vars), list(entries.maps), desk)
+        check_profiles(gathered.profiles, list(scope.vars), list(entries.maps), context)
         return Plan(
             name=self._name(section),
             description=section.text("description") or "",
@@ -149,17 +149,17 @@ class _Loading:
             group_config={name: config for name, config in groups.config.items() if config},
             host_config=read.config,
             execution=execution,
-            benchmarks=read_entries(overrides.change_entries(entries), desk),
-            expect=read_expectations(part("expect"), desk),
-            baseline=read_baseline(part("baseline"), desk),
-            safety=read_safety(part("safety"), desk),
-            limits=read_limits(part("limits"), desk),
-            report=read_report(part("report"), desk),
+            benchmarks=read_entries(overrides.change_entries(entries), context),
+            expect=read_expectations(part("expect"), context),
+            baseline=read_baseline(part("baseline"), context),
+            safety=read_safety(part("safety"), context),
+            limits=read_limits(part("limits"), context),
+            report=read_report(part("report"), context),
             inputs=tuple(scope.inputs),
             overrides=tuple(overrides.settings),
         )
 
-    def _entries(self, section: Section, gathered: Gathered, profile: str | None, overrides: Overrides) -> EntryMaps:
+    def _entries(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> EntryMaps:
         """The entries of `benchmarks` with the profile laid over and `extends` followed."""
         node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` shows them")
         if node is None:
@@ -185,7 +185,7 @@ def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
     strict = Execution(strict=section.flag("strict"))
     if node is None:
         return filled(strict), {}
-    defaults = Section(section.desk, node, "`defaults`", (*EXECUTION_KEYS, "config"))
+    defaults = Section(section.context, node, "`defaults`", (*EXECUTION_KEYS, "config"))
     return filled(filled(read_execution(defaults), below=strict)), defaults.mapping("config")
 
 
@@ -194,7 +194,7 @@ _MOST_FILES: Final = 100
 
 
 @dataclass(slots=True)
-class Gathered:
+class MergedFiles:
     """What a file and the files it includes give. Profiles, groups and hosts have one origin each."""
 
     hosts: HostMaps = field(default_factory=HostMaps)
@@ -203,21 +203,21 @@ class Gathered:
     profiles: dict[str, Node] = field(default_factory=dict)
 
 
-class Gatherer:
+class FileMerger:
     """Follows `include` and `hosts: {from: ...}`; each file is taken in once."""
 
-    def __init__(self, sources: Sources, findings: Findings) -> None:
+    def __init__(self, sources: PlanFiles, findings: Findings) -> None:
         self._sources = sources
         self._findings = findings
-        self._desk = Desk(findings, Scope(), literal=True)
+        self._context = ParseContext(findings, Scope(), literal=True)
         self._seen: set[str] = set()
 
-    def gather(self, section: Section, chain: tuple[str, ...]) -> Gathered:
+    def gather(self, section: Section, chain: tuple[str, ...]) -> MergedFiles:
         """What the map of a file gives; `chain` names the files on the way to it, the file itself last.
 
         Variables of the including file win over those of what it includes. Any other name given twice is an error.
         """
-        found = Gathered()
+        found = MergedFiles()
         for node in section.items("include"):
             self._merge(found, self._included(node, chain))
         own = self._own(section)
@@ -227,28 +227,28 @@ class Gatherer:
         self._join_hosts(found, own, section.members.get("hosts"))
         return found
 
-    def _included(self, node: Node, chain: tuple[str, ...]) -> Gathered:
+    def _included(self, node: Node, chain: tuple[str, ...]) -> MergedFiles:
         source = self._sources.beside(node, "`include`")
         if source is None:
-            return Gathered()
+            return MergedFiles()
         name, text = source
         if name in chain:
             circle = " -> ".join([*chain[chain.index(name) :], name])
             self._findings.error("E115", f"files include one another: {circle}", node.span, "take one `include` out")
-            return Gathered()
+            return MergedFiles()
         if name in self._seen:
-            return Gathered()
+            return MergedFiles()
         if len(self._seen) >= _MOST_FILES:
             self._findings.error("E109", f"more than {_MOST_FILES} included files", node.span, "include fewer")
-            return Gathered()
+            return MergedFiles()
         self._seen.add(name)
         body = parse_yaml(text, name, self._findings)
         if body is None:
-            return Gathered()
-        section = Section(self._desk, body, f"the included file {shown(name)}", INCLUDED_KEYS, whole=True)
+            return MergedFiles()
+        section = Section(self._context, body, f"the included file {shown(name)}", INCLUDED_KEYS, whole=True)
         return self.gather(section, (*chain, name))
 
-    def _merge(self, found: Gathered, other: Gathered) -> None:
+    def _merge(self, found: MergedFiles, other: MergedFiles) -> None:
         self._once(found.vars, other.vars, "variable")
         self._once(found.groups, other.groups, "group")
         self._once(found.profiles, other.profiles, "profile")
@@ -264,8 +264,8 @@ class Gatherer:
             else:
                 known[name] = node
 
-    def _own(self, section: Section) -> Gathered:
-        found = Gathered(
+    def _own(self, section: Section) -> MergedFiles:
+        found = MergedFiles(
             groups=dict(section.mapping("groups")),
             vars=dict(section.mapping("vars")),
             profiles=dict(section.mapping("profiles")),
@@ -277,7 +277,7 @@ class Gatherer:
             self._lay_defaults(found, hosts)
         return found
 
-    def _inventory(self, hosts: Node, found: Gathered) -> None:
+    def _inventory(self, hosts: Node, found: MergedFiles) -> None:
         """Hosts of `from`: what the plan says of a host itself is laid over what the inventory says."""
         node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
         source = self._sources.beside(node, "`from`") if node is not None else None
@@ -294,13 +294,13 @@ class Gatherer:
             found.hosts.spans.setdefault(name, node.span)
         self._once(found.groups, inventory.groups, "group")
 
-    def _join_hosts(self, found: Gathered, own: Gathered, hosts: Node | None) -> None:
+    def _join_hosts(self, found: MergedFiles, own: MergedFiles, hosts: Node | None) -> None:
         """The including file's defaults hold for included hosts too, below what their own file says."""
         self._lay_defaults(found, hosts)
         for name, body in own.hosts.maps.items():
             found.hosts.add(name, body, own.hosts.spans[name], self._findings)
 
-    def _lay_defaults(self, found: Gathered, hosts: Node | None) -> None:
+    def _lay_defaults(self, found: MergedFiles, hosts: Node | None) -> None:
         defaults = default_host(hosts, self._findings)
         found.hosts.maps = {name: under(defaults, body) for name, body in found.hosts.maps.items()}
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Final, Literal, cast
 
-from asct.plan.fields import Desk, Section, kind_of
+from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.model import (
     Bound,
     Destroys,
@@ -31,15 +31,15 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _MOST_POINTS: Final = 10_000_000
 
 
-def read_expectations(node: Node | None, desk: Desk) -> tuple[Expectation, ...]:
+def read_expectations(node: Node | None, context: ParseContext) -> tuple[Expectation, ...]:
     """`expect:`; bounds stay as nodes, since only the metric tells their unit."""
     if node is None:
         return ()
     if not isinstance(node.value, list):
         hint = "write `- {metric: ID.METRIC, max: 130 ns}`"
-        desk.findings.error("E106", f"`expect` must be a list, not {kind_of(node.value)}", node.span, hint)
+        context.findings.error("E106", f"`expect` must be a list, not {kind_of(node.value)}", node.span, hint)
         return ()
-    found = [_expectation(Section(desk, item, "an expectation", _EXPECT_KEYS)) for item in node.value]
+    found = [_expectation(Section(context, item, "an expectation", _EXPECT_KEYS)) for item in node.value]
     return tuple(item for item in found if item is not None)
 
 
@@ -86,68 +86,68 @@ def _bound(section: Section) -> Bound:
 def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
     found: dict[str, tuple[Node, Bound]] = {}
     for host, node in section.mapping("by").items():
-        own = Section(section.desk, node, f"`by.{shown(host)}`", _BOUNDS)
+        own = Section(section.context, node, f"`by.{shown(host)}`", _BOUNDS)
         found[host] = Node(host, node.key_span or node.span, node.key_span), _bound(own)
     return found
 
 
 def _at(section: Section) -> dict[str, Node]:
-    settled = {key: section.desk.settled(node) for key, node in section.mapping("at").items()}
+    settled = {key: section.context.settled(node) for key, node in section.mapping("at").items()}
     return {key: node for key, node in settled.items() if node is not None}
 
 
-def read_safety(node: Node | None, desk: Desk) -> Safety:
+def read_safety(node: Node | None, context: ParseContext) -> Safety:
     """`safety:`. Consent counts only as written here: templates are refused."""
     if node is None:
         return Safety()
-    section = Section(replace(desk, literal=True), node, "`safety`", ("destroys", "max_written"))
+    section = Section(replace(context, literal=True), node, "`safety`", ("destroys", "max_written"))
     destroys = section.members.get("destroys")
     if destroys is not None and not isinstance(destroys.value, list):
         section.wrong(destroys, "`destroys`", "a list", "write `- {host: ..., device: ..., serial: ...}`")
     items = destroys.value if destroys is not None and isinstance(destroys.value, list) else []
-    consents = [_consent(section.desk, item) for item in items]
+    consents = [_consent(section.context, item) for item in items]
     return Safety(tuple(item for item in consents if item is not None), section.size("max_written"))
 
 
-def _consent(desk: Desk, node: Node) -> Destroys | None:
-    section = Section(desk, node, "an item of `destroys`", ("host", "device", "serial", "overwrite", "reason"))
+def _consent(context: ParseContext, node: Node) -> Destroys | None:
+    section = Section(context, node, "an item of `destroys`", ("host", "device", "serial", "overwrite", "reason"))
     for key in ("host", "device"):
         section.required(key, "consent names a host and a device, literally")
     host, device = section.text("host"), section.text("device")
     serial, overwrite, reason = section.text("serial"), section.flag("overwrite"), section.text("reason")
     if device is not None and (not _DEVICE.fullmatch(device) or ".." in device):
         hint = "write `/dev/disk/by-id/...` as the host shows it"
-        desk.findings.error("E112", f"`{shown(device)}` is not a device", section.members["device"].span, hint)
+        context.findings.error("E112", f"`{shown(device)}` is not a device", section.members["device"].span, hint)
         return None
     if host is None or device is None:
         return None
     return Destroys(host, device, serial, overwrite or False, reason or "", node.span)
 
 
-def read_limits(node: Node | None, desk: Desk) -> Limits:
+def read_limits(node: Node | None, context: ParseContext) -> Limits:
     """`limits:`; 5,000 points when it says nothing."""
     if node is None:
         return Limits()
-    section = Section(desk, node, "`limits`", ("points", "duration"))
+    section = Section(context, node, "`limits`", ("points", "duration"))
     return Limits(section.whole("points", 1, _MOST_POINTS) or Limits().points, section.duration("duration"))
 
 
-def read_report(node: Node | None, desk: Desk) -> ReportSpec:
+def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
     """`report:`; html and markdown when it says nothing."""
     if node is None:
         return ReportSpec()
-    section = Section(desk, node, "`report`", ("title", "formats"))
+    section = Section(context, node, "`report`", ("title", "formats"))
     formats = [section.chosen(item, "formats", FORMATS) for item in section.text_nodes("formats")]
     if "formats" not in section.members:
         return ReportSpec(title=section.text("title"))
     return ReportSpec(section.text("title"), tuple(dict.fromkeys(name for name in formats if name is not None)))
 
 
-def read_baseline(node: Node | None, desk: Desk) -> Node | None:
+def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
     """The run of `baseline: {run: ...}`: a path, `latest` or a label."""
     if node is None:
         return None
-    section = Section(desk, node, "`baseline`", ("run",))
+    section = Section(context, node, "`baseline`", ("run",))
     section.required("run", "add `run: PATH`; `latest` and a label will do too")
     return section.settled("run") if section.text("run") is not None else None
 
@@ -204,7 +204,7 @@ def _retry(section: Section) -> Retry | None:
     node = section.members.get("retry")
     if node is None:
         return None
-    retry = Section(section.desk, node, "`retry`", ("max", "on"))
+    retry = Section(section.context, node, "`retry`", ("max", "on"))
     causes = [retry.chosen(item, "on", RETRY_ON) for item in retry.text_nodes("on")]
     most = retry.whole("max", 0, 100)
     on = tuple(cause for cause in causes if cause is not None)

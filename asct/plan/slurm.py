@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from asct.errors import PlanError
-from asct.plan.fields import Desk
+from asct.plan.fields import ParseContext
 from asct.plan.findings import Findings
 from asct.plan.hosts import HostMaps
 from asct.plan.model import HostSpec, Node
@@ -107,7 +107,7 @@ def check_request(body: Mapping[str, Node], scope: Scope, findings: Findings) ->
             findings.error("E112", f"`{shown(text)}` cannot be `{key}`: it has control characters", node.span)
 
 
-def spread(hosts: HostMaps, groups: Node | None, desk: Desk) -> tuple[HostMaps, Node | None]:
+def spread(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
     """Hosts where a Slurm host of several nodes is a host each, and `groups` with one of its name that holds them.
 
     `nodelist: n[1-2]` of `lab` makes `lab-n1` and `lab-n2`; `nodes: 2` alone makes `lab-1` and `lab-2`, whose nodes
@@ -116,9 +116,9 @@ def spread(hosts: HostMaps, groups: Node | None, desk: Desk) -> tuple[HostMaps, 
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():
         span = hosts.spans[name]
-        members = list(_members(name, body, desk))
+        members = list(_members(name, body, context))
         for host, one in members or [(name, body)]:
-            found.add(host, one, span, desk.findings)
+            found.add(host, one, span, context.findings)
         if members:
             made[name] = Node([Node(host, span) for host, _ in members], span, span)
     if not made:
@@ -126,7 +126,7 @@ def spread(hosts: HostMaps, groups: Node | None, desk: Desk) -> tuple[HostMaps, 
     written = groups.value if groups is not None and isinstance(groups.value, dict) else {}
     for name in made.keys() & written.keys():
         span = written[name].key_span or written[name].span
-        desk.findings.twice(
+        context.findings.twice(
             "E113", f"`{shown(name)}` names a group and a host of several nodes", span, hosts.spans[name],
             "rename one of the two",
         )  # fmt: skip
@@ -134,15 +134,15 @@ def spread(hosts: HostMaps, groups: Node | None, desk: Desk) -> tuple[HostMaps, 
     return found, replace(whole, value={**made, **written})
 
 
-def _members(name: str, body: Node, desk: Desk) -> Iterator[tuple[str, Node]]:
+def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
     """The hosts that a host of several nodes stands for; none for any other."""
     if not isinstance(body.value, dict):
         return
     transport = body.value.get("transport")
     if transport is None or transport.value != "slurm":
         return
-    own = replace(desk.scope, host=HostSpec(name))
-    check_request(body.value, own, desk.findings)
+    own = replace(context.scope, host=HostSpec(name))
+    check_request(body.value, own, context.findings)
     told = {key: _settled(body.value.get(key), own) for key in ("nodelist", "nodes")}
     try:
         members = _names(told["nodelist"], told["nodes"])
@@ -155,7 +155,7 @@ def _members(name: str, body: Node, desk: Desk) -> Iterator[tuple[str, Node]]:
             yield folder_name(f"{name}-{suffix}", "a host"), replace(body, value=changes)
     except BadValueError as problem:
         place = body.value.get("nodelist") or body.value["nodes"]
-        desk.findings.bad_value(problem, place.span, "E112")
+        context.findings.bad_value(problem, place.span, "E112")
 
 
 def _settled(node: Node | None, scope: Scope) -> object:

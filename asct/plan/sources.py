@@ -14,7 +14,7 @@ from asct.values.problem import shown
 
 
 @dataclass(slots=True)
-class Sources:
+class PlanFiles:
     """`root` is the folder that holds the plan; `texts` maps the name of each file read to its text."""
 
     root: Path

@@ -16,7 +16,7 @@ from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.calculation import Run, compiled
-from asct.plan.expressions import ExpressionError, Seconds, Tree, parse_expression, paths
+from asct.plan.expressions import Expression, ExpressionError, Seconds, parse_expression, paths
 from asct.plan.findings import Findings
 from asct.plan.model import Node, PendingValue
 from asct.plan.names import identifier
@@ -27,7 +27,7 @@ from asct.values.problem import BadValueError
 MAX_TEXT: Final = 65_536
 """The longest text that a template may make."""
 
-Part = str | tuple[int, Tree]
+Part = str | tuple[int, Expression]
 """Literal text, or the offset of an expression in the template and the expression."""
 
 
@@ -97,7 +97,7 @@ def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
     Raises PlanError: syntax (E120), unknown names (E121), not a text (E123).
     """
     if isinstance(node.value, bool):
-        return Condition((), node, compiled(Tree("const", 0, value=node.value), {}))
+        return Condition((), node, compiled(Expression("const", 0, value=node.value), {}))
     if not isinstance(node.value, str) or "${" in node.value:
         hint = "write it without `${...}`, as in `iodepth * numjobs <= vars.max_qd`"
         raise PlanError(Diagnostic("E123", "`where` is not a condition", node.span, hint=hint))
@@ -216,7 +216,7 @@ def _closing(text: str, start: int) -> int:
     raise ExpressionError("E120", "`${` is not closed", start, 2, "add `}`, or write `$$` for a dollar sign")
 
 
-def _expression(text: str, start: int, end: int) -> Tree:
+def _expression(text: str, start: int, end: int) -> Expression:
     if not text[start:end].strip():
         raise ExpressionError("E120", "an empty template", start - 2, end - start + 3, "write a path: `${vars.name}`")
     try:
@@ -245,7 +245,7 @@ def _joined(parts: tuple[Part, ...], known: Mapping[str, Any]) -> Any:
     return "".join(texts)
 
 
-def _computed(part: tuple[int, Tree], known: Mapping[str, Any]) -> Any:
+def _computed(part: tuple[int, Expression], known: Mapping[str, Any]) -> Any:
     offset, tree = part
     try:
         return compiled(tree, known)({})

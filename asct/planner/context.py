@@ -30,7 +30,7 @@ class Override:
 
 
 @dataclass(slots=True)
-class Ground:
+class ResolveContext:
     """Shared by the steps of one resolution; nothing of it outlives that."""
 
     plan: Plan

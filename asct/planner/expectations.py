@@ -11,7 +11,7 @@ from typing import Any
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Bound, Expectation, Node
-from asct.planner.context import Ground, JobDraft
+from asct.planner.context import JobDraft, ResolveContext
 from asct.planner.identity import frozen_key
 from asct.planner.model import Check
 from asct.planner.selection import hosts_named, unknown_host
@@ -26,21 +26,21 @@ RELATIVE = ("theoretical_bandwidth",)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ExpectedMetric:
     """A metric of a job that an expectation is about."""
 
     draft: JobDraft
     metric: Metric
 
 
-def checks(ground: Ground, drafts: Sequence[JobDraft]) -> list[Check]:
+def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
     """The checks for the jobs that will run. An expectation about jobs left out by a selection gives none."""
     found: list[Check] = []
-    for expectation in ground.plan.expect:
-        before = ground.findings.errors
-        judged = _judged(ground, expectation, drafts)
-        if judged and ground.findings.errors == before:
-            found += _checks(ground, expectation, judged)
+    for expectation in context.plan.expect:
+        before = context.findings.errors
+        judged = _judged(context, expectation, drafts)
+        if judged and context.findings.errors == before:
+            found += _checks(context, expectation, judged)
     return found
 
 
@@ -52,56 +52,63 @@ def split_metric(text: str) -> tuple[str, str] | None:
     return (job, metric) if dot and job and metric else None
 
 
-def _judged(ground: Ground, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[Judged]:
+def _judged(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
-        _no_id(ground, text, span, drafts)
+        _no_id(context, text, span, drafts)
         return []
     job, name = parts
-    known = {entry.id for entry in ground.plan.benchmarks} | {draft.job.id for draft in drafts}
+    known = {entry.id for entry in context.plan.benchmarks} | {draft.job.id for draft in drafts}
     if not any(fnmatchcase(item, job) for item in known):
-        ground.findings.error("E230", f"no benchmark of the plan has the id `{job}`", span, did_you_mean(job, known))
+        context.findings.error("E230", f"no benchmark of the plan has the id `{job}`", span, did_you_mean(job, known))
         return []
     meant = [draft for draft in drafts if fnmatchcase(draft.job.id, job)]
-    found = [Judged(draft, item) for draft in meant for item in draft.benchmark.metrics if fnmatchcase(item.name, name)]
+    found = [
+        ExpectedMetric(draft, item)
+        for draft in meant
+        for item in draft.benchmark.metrics
+        if fnmatchcase(item.name, name)
+    ]
     if meant and not found:
         names = {item.name for draft in meant for item in draft.benchmark.metrics}
-        ground.findings.error("E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, _listing(job)))
-    return _comparable(ground, found, name, span)
+        context.findings.error(
+            "E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, _listing(job))
+        )
+    return _comparable(context, found, name, span)
 
 
 def _listing(job: str) -> str:
     return f"`asct list metrics {job}` shows them all" if "*" not in job else "`asct list metrics` shows them all"
 
 
-def _no_id(ground: Ground, text: str, span: Span, drafts: Sequence[JobDraft]) -> None:
+def _no_id(context: ResolveContext, text: str, span: Span, drafts: Sequence[JobDraft]) -> None:
     owners = [draft.job.id for draft in drafts if text in {item.name for item in draft.benchmark.metrics}]
     hint = f"write `{owners[0]}.{text}`" if owners else "write `<id>.<metric>`, or `*` for everything"
-    ground.findings.error("E230", f"`{text}` does not say which benchmark it is about", span, hint)
+    context.findings.error("E230", f"`{text}` does not say which benchmark it is about", span, hint)
 
 
-def _comparable(ground: Ground, found: list[Judged], name: str, span: Span) -> list[Judged]:
+def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
     """A pattern passes over metrics that are not to be judged; a name of one is an error."""
     kept = [item for item in found if item.metric.comparable]
     if found and not kept:
         message = f"metric `{name}` is information only and cannot be judged"
         names = [item.name for item in found[0].draft.benchmark.metrics if item.comparable]
-        ground.findings.error("E232", message, span, did_you_mean("", names))
+        context.findings.error("E232", message, span, did_you_mean("", names))
     return kept
 
 
-def _checks(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> list[Check]:
-    before = ground.findings.errors
-    unit = _unit(ground, expectation, judged)
-    _relative(ground, expectation)
-    _versus(ground, expectation, judged)
-    place = read_place(ground, expectation, judged)
-    if unit is None or ground.findings.errors > before:
+def _checks(context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]) -> list[Check]:
+    before = context.findings.errors
+    unit = _unit(context, expectation, judged)
+    _relative(context, expectation)
+    _versus(context, expectation, judged)
+    place = read_coordinates(context, expectation, judged)
+    if unit is None or context.findings.errors > before:
         return []
-    general = read_limits(ground, expectation, expectation.bound, unit)
-    special = _by_host(ground, expectation, judged, unit)
-    if ground.findings.errors > before:
+    general = read_limits(context, expectation, expectation.bound, unit)
+    special = _by_host(context, expectation, judged, unit)
+    if context.findings.errors > before:
         return []
     running = dict.fromkeys(item.draft.job.host for item in judged)
     rest = tuple(host for host in running if host not in special)
@@ -111,7 +118,9 @@ def _checks(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) 
     return made
 
 
-def _check(expectation: Expectation, place: Mapping[str, Any], hosts: tuple[str, ...] | None, limits: Limits) -> Check:
+def _check(
+    expectation: Expectation, place: Mapping[str, Any], hosts: tuple[str, ...] | None, limits: NumericBounds
+) -> Check:
     job, metric = split_metric(str(expectation.metric.value)) or ("*", "*")
     relative = str(expectation.of.value) if expectation.of else None
     return Check(
@@ -131,12 +140,12 @@ def _check(expectation: Expectation, place: Mapping[str, Any], hosts: tuple[str,
     )
 
 
-def _unit(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> str | None:
+def _unit(context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]) -> str | None:
     """The one unit of all that is judged; several are fine only when no absolute bound is set."""
     units = sorted({item.metric.unit for item in judged})
     if len(units) > 1 and not expectation.of and _absolute(expectation):
         message = f"`{expectation.metric.value}` takes in metrics in {' and '.join(units)}; one bound cannot fit all"
-        ground.findings.error("E233", message, expectation.metric.span, "write one expectation for each metric")
+        context.findings.error("E233", message, expectation.metric.span, "write one expectation for each metric")
         return None
     return units[0]
 
@@ -146,60 +155,62 @@ def _absolute(expectation: Expectation) -> bool:
     return any(bound.min is not None or bound.max is not None for bound in bounds)
 
 
-def _relative(ground: Ground, expectation: Expectation) -> None:
+def _relative(context: ResolveContext, expectation: Expectation) -> None:
     if expectation.of is None:
         return
     name = str(expectation.of.value)
     if name not in RELATIVE:
         message = f"a bound cannot be a share of `{name}`"
-        ground.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
+        context.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
 
 
-def _versus(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> None:
+def _versus(context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]) -> None:
     bounds = [expectation.bound, *(bound for _, bound in expectation.by.values())]
     limit = next((bound.no_worse_than for bound in bounds if bound.no_worse_than is not None), None)
     if limit is not None and expectation.versus is None:
-        ground.findings.error(
+        context.findings.error(
             "E239", "`no_worse_than` needs something to compare with", limit.span, "add `versus: baseline`"
         )
     if expectation.versus is None:
         return
     if limit is None:
         message = "`versus: baseline` says with what to compare, but not how much worse is too much"
-        ground.findings.error("E239", message, expectation.span, "add `no_worse_than: 5%`")
-    if ground.plan.baseline is None:
+        context.findings.error("E239", message, expectation.span, "add `no_worse_than: 5%`")
+    if context.plan.baseline is None:
         hint = "add `baseline: {run: PATH}`; PATH may be `latest` or a label too"
-        ground.findings.error("E239", "the plan names no baseline", expectation.span, hint)
+        context.findings.error("E239", "the plan names no baseline", expectation.span, hint)
     if all(item.metric.better == "neither" for item in judged):
         message = f"`{expectation.metric.value}` cannot get worse: more of it is neither better nor worse"
-        ground.findings.error("E239", message, expectation.metric.span, "give `min` or `max` instead")
+        context.findings.error("E239", message, expectation.metric.span, "give `min` or `max` instead")
 
 
-def _by_host(ground: Ground, expectation: Expectation, judged: Sequence[Judged], unit: str) -> dict[str, Limits]:
+def _by_host(
+    context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric], unit: str
+) -> dict[str, NumericBounds]:
     """Limits of single hosts. What `by` leaves out comes from the general bound."""
     running = dict.fromkeys(item.draft.job.host for item in judged)
-    found: dict[str, Limits] = {}
+    found: dict[str, NumericBounds] = {}
     for word, (node, bound) in expectation.by.items():
-        hosts = hosts_named(word, ground.plan)
+        hosts = hosts_named(word, context.plan)
         if not hosts:
-            message, hint = unknown_host(word, ground.plan)
-            ground.findings.error("E237", message, _key(node), hint)
-        elif not any(_anywhere(expectation, host, ground) for host in hosts):
+            message, hint = unknown_host(word, context.plan)
+            context.findings.error("E237", message, _key(node), hint)
+        elif not any(_anywhere(expectation, host, context) for host in hosts):
             message = f"`{expectation.metric.value}` is not measured on `{word}`"
-            ground.findings.error("E237", message, _key(node), "it runs on " + ", ".join(running))
-        limits = read_limits(ground, expectation, _over(expectation.bound, bound), unit)
+            context.findings.error("E237", message, _key(node), "it runs on " + ", ".join(running))
+        limits = read_limits(context, expectation, _over(expectation.bound, bound), unit)
         found |= {host: limits for host in hosts if host in running}
     return found
 
 
-def _anywhere(expectation: Expectation, host: str, ground: Ground) -> bool:
+def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> bool:
     """Whether the plan as a whole, without a selection, measures this on a host."""
     parts = split_metric(str(expectation.metric.value))
-    meant = [entry for entry in ground.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
+    meant = [entry for entry in context.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
     words = [str(node.value) for entry in meant for node in entry.hosts or ()]
     if not meant or any(entry.hosts is None for entry in meant):
         return True
-    return any(host in hosts_named(word, ground.plan) for word in words)
+    return any(host in hosts_named(word, context.plan) for word in words)
 
 
 def _over(general: Bound, special: Bound) -> Bound:
@@ -219,7 +230,7 @@ Spoken = tuple[str, Node]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class NumericBounds:
     """Bounds as numbers: in the metric's base unit, or fractions of what `of` names. `no_worse_than` is a fraction."""
 
     min: float | None = None
@@ -228,40 +239,40 @@ class Limits:
     nodes: tuple[Spoken, ...] = ()
 
 
-def read_limits(ground: Ground, expectation: Expectation, bound: Bound, unit: str) -> Limits:
+def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound, unit: str) -> NumericBounds:
     """The limits of one bound; what cannot be read is an error at its place."""
-    lowest = _read_bound(ground, bound.min, unit, relative=expectation.of is not None)
-    highest = _read_bound(ground, bound.max, unit, relative=expectation.of is not None)
-    worse = _share(ground, bound.no_worse_than) if bound.no_worse_than else None
+    lowest = _read_bound(context, bound.min, unit, relative=expectation.of is not None)
+    highest = _read_bound(context, bound.max, unit, relative=expectation.of is not None)
+    worse = _share(context, bound.no_worse_than) if bound.no_worse_than else None
     if lowest is not None and highest is not None and bound.max is not None and lowest > highest:
-        ground.findings.error("E234", "`min` is above `max`", bound.max.span, "nothing can be within these bounds")
+        context.findings.error("E234", "`min` is above `max`", bound.max.span, "nothing can be within these bounds")
     spoken = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
     nodes = tuple((words, node) for words, node in spoken if node is not None)
     if not nodes and not expectation.by:
         hint = "give `min`, `max`, or `versus: baseline` with `no_worse_than`"
-        ground.findings.error("E234", "the expectation sets no bound", expectation.span, hint)
-    return Limits(lowest, highest, worse, nodes)
+        context.findings.error("E234", "the expectation sets no bound", expectation.span, hint)
+    return NumericBounds(lowest, highest, worse, nodes)
 
 
-def _read_bound(ground: Ground, node: Node | None, unit: str, *, relative: bool) -> float | None:
+def _read_bound(context: ResolveContext, node: Node | None, unit: str, *, relative: bool) -> float | None:
     if node is None:
         return None
     if relative:
-        return _share(ground, node)
+        return _share(context, node)
     if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
         message = f"`{shown(node.value)}` of what? this metric is in {unit}"
-        ground.findings.error(
+        context.findings.error(
             "E234", message, node.span, "add `of: theoretical_bandwidth`, or write a bound with a unit"
         )
         return None
     try:
         return parse_quantity(node.value, unit)
     except BadValueError as error:
-        ground.findings.error("E234", error.message, node.span, error.hint)
+        context.findings.error("E234", error.message, node.span, error.hint)
         return None
 
 
-def _share(ground: Ground, node: Node) -> float | None:
+def _share(context: ResolveContext, node: Node) -> float | None:
     """A percentage as a fraction; divided exactly, so that 5% is the double nearest to 0.05."""
     text = node.value.strip() if isinstance(node.value, str) else ""
     try:
@@ -270,7 +281,7 @@ def _share(ground: Ground, node: Node) -> float | None:
         return float(Fraction(text[:-1].strip()) / 100)
     except (ValueError, ZeroDivisionError):
         message = f"`{shown(node.value)}` is not a percentage"
-        ground.findings.error("E234", message, node.span, "write a percentage: `5%`")
+        context.findings.error("E234", message, node.span, "write a percentage: `5%`")
         return None
 
 
@@ -283,7 +294,7 @@ def describe(expectation: Expectation, nodes: Sequence[Spoken]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Coordinates:
     """`swept` and `coords` of one job that `at` means; `problem` says why it cannot be there."""
 
     swept: dict[str, Any]
@@ -294,67 +305,73 @@ class _Place:
     node: Node | None = None
 
 
-def read_place(ground: Ground, expectation: Expectation, judged: Sequence[Judged]) -> dict[str, Any]:
+def read_coordinates(
+    context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]
+) -> dict[str, Any]:
     """Canonical `at`: main names of settings and values in their own type; coordinates as they are recorded.
 
     A pattern may take in jobs that lack the place; it is an error only when none has it.
     """
     if not expectation.at:
         return {}
-    failed: list[_Place] = []
+    failed: list[_Coordinates] = []
     for item in judged:
-        place = _in_job(ground, item, expectation.at)
+        place = _in_job(context, item, expectation.at)
         if not place.message:
             return {**place.swept, **place.coords}
         failed.append(place)
     worst = max(failed, key=lambda place: place.code)
     span = worst.node.key_span if worst.code == "E235" and worst.node and worst.node.key_span else None
     at = span or (worst.node.span if worst.node else expectation.span)
-    if any(draft.pinned & _means(ground, draft, expectation.at) for draft in (item.draft for item in judged)):
-        ground.findings.warn("E236", f"{worst.message}, because `--set` fixes it", at, "this expectation stays unknown")
+    if any(draft.pinned & _means(context, draft, expectation.at) for draft in (item.draft for item in judged)):
+        context.findings.warn(
+            "E236", f"{worst.message}, because `--set` fixes it", at, "this expectation stays unknown"
+        )
         return {key: node.plain() for key, node in expectation.at.items()}
-    ground.findings.error(worst.code, worst.message, at, worst.hint)
+    context.findings.error(worst.code, worst.message, at, worst.hint)
     return {}
 
 
-def _means(ground: Ground, draft: JobDraft, at: Mapping[str, Node]) -> set[str]:
-    spellings = ground.settings(draft.benchmark).spellings
+def _means(context: ResolveContext, draft: JobDraft, at: Mapping[str, Node]) -> set[str]:
+    spellings = context.settings(draft.benchmark).spellings
     return {spellings[key] for key in at if key in spellings}
 
 
-def _in_job(ground: Ground, judged: Judged, at: Mapping[str, Node]) -> _Place:
+def _in_job(context: ResolveContext, judged: ExpectedMetric, at: Mapping[str, Node]) -> _Coordinates:
     """What `at` means in one job."""
     draft, metric = judged.draft, judged.metric
-    settings = ground.settings(draft.benchmark)
-    place = _Place({}, {})
+    settings = context.settings(draft.benchmark)
+    place = _Coordinates({}, {})
     for key, node in at.items():
         name = settings.spellings.get(key, "")
         if key in metric.coords and key not in draft.swept:
             value, message, hint = _coordinate(key, node, metric)
             if message:
-                return _Place({}, {}, "E236", message, hint, node)
+                return _Coordinates({}, {}, "E236", message, hint, node)
             place.coords[key] = value
         elif name in draft.swept:
             try:
                 place.swept[name] = settings.read(name, node.plain(), written=True)
             except InvalidSettings as error:
                 problem = error.problems[0]
-                return _Place({}, {}, "E236", f"`{key}`: {problem.message}", problem.hint, node)
+                return _Coordinates({}, {}, "E236", f"`{key}`: {problem.message}", problem.hint, node)
         else:
             return _unknown(draft, metric, key, name, node)
     return _matching(draft, place, at, settings.spellings)
 
 
-def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> _Place:
+def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> _Coordinates:
     if name and draft.job.points:
         message = f"`{key}` is not swept in `{draft.job.id}`: it is the same in every point"
-        return _Place({}, {}, "E235", message, f"leave `{key}` out, or sweep it", node)
+        return _Coordinates({}, {}, "E235", message, f"leave `{key}` out, or sweep it", node)
     known = [*draft.swept, *metric.coords]
     message = f"`{key}` is neither swept in `{draft.job.id}` nor a coordinate of `{metric.name}`"
-    return _Place({}, {}, "E235", message, did_you_mean(key, known, "leave `at` out" if not known else ""), node)
+    return _Coordinates({}, {}, "E235", message, did_you_mean(key, known, "leave `at` out" if not known else ""), node)
 
 
-def _matching(draft: JobDraft, place: _Place, at: Mapping[str, Node], spellings: Mapping[str, str]) -> _Place:
+def _matching(
+    draft: JobDraft, place: _Coordinates, at: Mapping[str, Node], spellings: Mapping[str, str]
+) -> _Coordinates:
     """Some point has all the swept values at once."""
     wanted = {name: frozen_key(value) for name, value in place.swept.items()}
     points = draft.job.points
@@ -365,9 +382,9 @@ def _matching(draft: JobDraft, place: _Place, at: Mapping[str, Node], spellings:
         present = _values(point.swept.get(name) for point in points)
         if frozen_key(value) not in {frozen_key(item) for item in present}:
             message = f"`at` matches nothing: `{name}` is never {shown(nodes[name].plain())} in `{draft.job.id}`"
-            return _Place({}, {}, "E236", message, "its values: " + _listed(present), nodes[name])
+            return _Coordinates({}, {}, "E236", message, "its values: " + _listed(present), nodes[name])
     message = f"`at` matches nothing: no point of `{draft.job.id}` has these values together"
-    return _Place({}, {}, "E236", message, "`asct plan` lists the points", next(iter(nodes.values())))
+    return _Coordinates({}, {}, "E236", message, "`asct plan` lists the points", next(iter(nodes.values())))
 
 
 def _values(items: Iterable[Any]) -> list[Any]:

@@ -17,9 +17,9 @@ from asct.plan.model import Entry, HostSpec, Node, PendingValue
 from asct.plan.ranges import axis_values
 from asct.plan.scope import Scope, scope_of
 from asct.plan.templates import Condition, compile_where, evaluate, evaluate_pending
-from asct.planner.context import Ground
+from asct.planner.context import ResolveContext
 from asct.planner.model import Origin
-from asct.planner.settings import InvalidSettings, Problem, Settings
+from asct.planner.settings import InvalidSettings, SettingError, Settings
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.record import Scalar
 
@@ -29,7 +29,7 @@ SET_RANK = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenSetting:
     """A setting that someone gave: its main name, as written, by which layer. A higher `rank` wins."""
 
     name: str
@@ -39,60 +39,62 @@ class Given:
     rank: int
 
 
-def layered(ground: Ground, entry: Entry, host: str, settings: Settings) -> dict[str, Given]:
+def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings) -> dict[str, GivenSetting]:
     """The value with the highest rank of each setting that is given.
 
     Reports unknown settings, settings given under two spellings and groups that disagree. A setting that `defaults`, a
     group or a host gives may belong to another benchmark.
     """
-    plan = ground.plan
-    given = _layer(ground, settings, plan.defaults_config, "defaults", 1)
-    given |= _from_groups(ground, host, settings)
-    given |= _layer(ground, settings, plan.host_config.get(host, {}), f"host {host}", 3)
-    given |= _layer(ground, settings, entry.config, "config", CONFIG_RANK)
-    for override in ground.overrides:
+    plan = context.plan
+    given = _layer(context, settings, plan.defaults_config, "defaults", 1)
+    given |= _from_groups(context, host, settings)
+    given |= _layer(context, settings, plan.host_config.get(host, {}), f"host {host}", 3)
+    given |= _layer(context, settings, entry.config, "config", CONFIG_RANK)
+    for override in context.overrides:
         if override.meets(entry, settings.benchmark.name):
-            given |= _layer(ground, settings, {override.spelling: override.node}, "--set", SET_RANK)
+            given |= _layer(context, settings, {override.spelling: override.node}, "--set", SET_RANK)
     return given
 
 
-def _layer(ground: Ground, settings: Settings, config: Mapping[str, Node], layer: str, rank: int) -> dict[str, Given]:
+def _layer(
+    context: ResolveContext, settings: Settings, config: Mapping[str, Node], layer: str, rank: int
+) -> dict[str, GivenSetting]:
     """The settings of one map by their main names."""
-    found: dict[str, Given] = {}
+    found: dict[str, GivenSetting] = {}
     for spelling, node in config.items():
         name = settings.spellings.get(spelling)
         if name is None:
             if rank >= CONFIG_RANK:
-                unknown_setting(ground, spelling, node, settings)
+                unknown_setting(context, spelling, node, settings)
         elif name in found:
             first = found[name]
             message = f"`{first.spelling}` and `{spelling}` are the same setting"
             note = (f"`{first.spelling}` is given here", first.node.key_span or first.node.span)
             hint = f"keep one; its main name is `{name}`"
-            ground.findings.error("E204", message, node.key_span or node.span, hint, note)
+            context.findings.error("E204", message, node.key_span or node.span, hint, note)
         else:
-            found[name] = Given(name, spelling, node, Origin(layer, node.span), rank)
+            found[name] = GivenSetting(name, spelling, node, Origin(layer, node.span), rank)
     return found
 
 
-def unknown_setting(ground: Ground, spelling: str, node: Node, settings: Settings) -> None:
+def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> None:
     """The error for a name that a benchmark does not have."""
     name = settings.benchmark.name
     hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` shows them all")
-    ground.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.key_span or node.span, hint)
+    context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.key_span or node.span, hint)
 
 
-def _from_groups(ground: Ground, host: str, settings: Settings) -> dict[str, Given]:
+def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
     """Groups have no order among themselves, so two that disagree about a setting of a host are an error."""
-    found: dict[str, Given] = {}
-    for group, members in ground.plan.groups.items():
+    found: dict[str, GivenSetting] = {}
+    for group, members in context.plan.groups.items():
         if host not in members:
             continue
-        config = ground.plan.group_config.get(group, {})
-        for name, given in _layer(ground, settings, config, f"group {group}", 2).items():
+        config = context.plan.group_config.get(group, {})
+        for name, given in _layer(context, settings, config, f"group {group}", 2).items():
             other = found.setdefault(name, given)
             if other.node.plain() != given.node.plain():
-                ground.findings.error(
+                context.findings.error(
                     "E205",
                     f"{other.origin.layer} and {given.origin.layer} give host `{host}` different values of `{name}`",
                     given.node.span,
@@ -102,31 +104,31 @@ def _from_groups(ground: Ground, host: str, settings: Settings) -> dict[str, Giv
     return found
 
 
-def check_shared(ground: Ground) -> None:
+def check_shared(context: ResolveContext) -> None:
     """Settings under `defaults`, a group or a host must belong to a benchmark: of this plan, or at least installed."""
-    plan = ground.plan
+    plan = context.plan
     maps = [("defaults", plan.defaults_config)]
     maps += [(f"group {name}", config) for name, config in plan.group_config.items()]
     maps += [(f"host {name}", config) for name, config in plan.host_config.items()]
-    known = _spellings(ground, (benchmark.name for benchmark in ground.used()))
+    known = _spellings(context, (benchmark.name for benchmark in context.used()))
     leftover = [(layer, key, node) for layer, config in maps for key, node in config.items() if key not in known]
     if not leftover:
         return
-    known |= _spellings(ground, ground.catalog.names())
+    known |= _spellings(context, context.catalog.names())
     for layer, key, node in leftover:
         if key not in known:
             hint = did_you_mean(key, known, "`asct list settings BENCHMARK` shows the settings of one")
             message = f"no benchmark has the setting `{key}` given by {layer}"
-            ground.findings.error("E202", message, node.key_span or node.span, hint)
+            context.findings.error("E202", message, node.key_span or node.span, hint)
 
 
-def _spellings(ground: Ground, names: Iterable[str]) -> set[str]:
-    benchmarks = (ground.catalog.get(name) for name in names)
-    return {word for item in benchmarks if item is not None for word in ground.settings(item).spellings}
+def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
+    benchmarks = (context.catalog.get(name) for name in names)
+    return {word for item in benchmarks if item is not None for word in context.settings(item).spellings}
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class SettingValue:
     """A setting that was given. `value` is canonical; for one that waits for needs it is made from their examples,
     and `final` is what goes into the points instead."""
 
@@ -144,10 +146,10 @@ class Value:
 
 
 @dataclass(slots=True)
-class Reader:
+class ValueReader:
     """Reads settings of one benchmark on one host. `needed` maps the aliases that templates may read."""
 
-    ground: Ground
+    context: ResolveContext
     settings: Settings
     host: HostSpec
     needed: Mapping[str, Benchmark[Any]]
@@ -155,17 +157,17 @@ class Reader:
     _examples: dict[str, Scalar] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scope = scope_of(self.ground.plan, self.host, self.needed)
+        self.scope = scope_of(self.context.plan, self.host, self.needed)
         self._examples = {
             f"{alias}.{item.path}": item.example for alias, needed in self.needed.items() for item in needed.results
         }
 
-    def base(self, given: Mapping[str, Given]) -> dict[str, Value]:
+    def base(self, given: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:
         """Every given setting that can be read; the others are findings."""
         found = {name: self._given(item) for name, item in given.items()}
         return {name: value for name, value in found.items() if value is not None}
 
-    def _given(self, item: Given) -> Value | None:
+    def _given(self, item: GivenSetting) -> SettingValue | None:
         node = self._listed(item.name, self.evaluated(item.node))
         if node is None:
             return None
@@ -174,12 +176,12 @@ class Reader:
         try:
             raw = self._example(node) if aliases else node.plain()
         except PlanError as error:
-            self.ground.findings.take(error)
+            self.context.findings.take(error)
             return None
         value = self.canonical(item.name, raw, node, written=not aliases)
         if value is None:
             return None
-        return Value(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
+        return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
 
     def _listed(self, name: str, node: Node | None) -> Node | None:
         """A list of steps may be written as a range, like an axis."""
@@ -188,7 +190,7 @@ class Reader:
         try:
             return replace(node, value=axis_values(node, self.settings.kinds.get(name)))
         except PlanError as error:
-            self.ground.findings.take(error)
+            self.context.findings.take(error)
             return None
 
     def evaluated(self, node: Node) -> Node | None:
@@ -196,7 +198,7 @@ class Reader:
         try:
             return evaluate(node, self.scope)
         except PlanError as error:
-            self.ground.findings.take(error)
+            self.context.findings.take(error)
             return None
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
@@ -215,7 +217,7 @@ class Reader:
             return None
         if any(True for _ in _aliases(found.plain())):
             message = f"`{name}` is swept and cannot wait for results of `needs`: the points must be known before"
-            self.ground.findings.error("E219", message, node.span, "give values here, or set it under `config`")
+            self.context.findings.error("E219", message, node.span, "give values here, or set it under `config`")
             return None
         return self.canonical(name, found.plain(), found)
 
@@ -225,16 +227,16 @@ class Reader:
         try:
             return compile_where(node, spellings, self.scope)
         except PlanError as error:
-            self.ground.findings.take(error)
+            self.context.findings.take(error)
             return None
 
-    def _invalid(self, name: str, problem: Problem, node: Node) -> None:
+    def _invalid(self, name: str, problem: SettingError, node: Node) -> None:
         place = node
         for step in problem.path:
             if isinstance(place.value, list) and isinstance(step, int) and step < len(place.value):
                 place = place.value[step]
         message = f"`{name}`: {problem.message}"
-        self.ground.findings.error("E208", message, place.span, problem.hint, *self._tried(place))
+        self.context.findings.error("E208", message, place.span, problem.hint, *self._tried(place))
 
     def _tried(self, node: Node) -> list[tuple[str, Span | None]]:
         """For a value that nobody wrote: the examples of results that it was worked out from."""
@@ -268,7 +270,7 @@ class Reader:
         benchmark = self.needed[alias]
         known = [item.path for item in benchmark.results]
         hint = did_you_mean(result, known, f"its results: {', '.join(known)}" if known else "it has no results")
-        self.ground.findings.error("E224", f"`{result}` is not a result of `{benchmark.name}`", span, hint)
+        self.context.findings.error("E224", f"`{result}` is not a result of `{benchmark.name}`", span, hint)
 
 
 def _placed(diagnostic: Diagnostic, span: Span) -> Diagnostic:

@@ -9,7 +9,7 @@ from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Entry
-from asct.planner.context import Ground, JobDraft
+from asct.planner.context import JobDraft, ResolveContext
 from asct.sdk.benchmark import Benchmark, Dependency
 
 Key = tuple[str, str]
@@ -18,17 +18,17 @@ Build = Callable[[Entry, str], JobDraft | None]
 """Entry and host to a job; None after an error."""
 
 
-def needed_benchmarks(ground: Ground, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
+def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
     """Every alias that templates of an entry may read, and the benchmark behind it."""
     found: dict[str, Benchmark[Any]] = {}
     for dependency in benchmark.dependencies:
-        needed = ground.catalog.get(dependency.benchmark)
+        needed = context.catalog.get(dependency.benchmark)
         if needed is not None:
             found[dependency.alias] = needed
-    entries = {other.id: other for other in ground.plan.benchmarks}
+    entries = {other.id: other for other in context.plan.benchmarks}
     for alias, node in entry.needs.items():
         target = entries.get(str(node.value))
-        needed = ground.catalog.get(target.uses) if target else None
+        needed = context.catalog.get(target.uses) if target else None
         if needed is not None:
             found[alias] = needed
     return found
@@ -37,11 +37,11 @@ def needed_benchmarks(ground: Ground, entry: Entry, benchmark: Benchmark[Any]) -
 class DependencyResolver:
     """Follows needs and dependencies from the selected jobs until nothing is missing."""
 
-    def __init__(self, ground: Ground, where: Mapping[str, list[str]], build: Build) -> None:
-        self._ground = ground
+    def __init__(self, context: ResolveContext, where: Mapping[str, list[str]], build: Build) -> None:
+        self._context = context
         self._where = where
         self._build = build
-        self._entries = {entry.id: entry for entry in ground.plan.benchmarks}
+        self._entries = {entry.id: entry for entry in context.plan.benchmarks}
         self._tried: dict[Key, JobDraft | None] = {}
 
     def resolve(self, pairs: Iterable[Key]) -> dict[Key, JobDraft]:
@@ -79,10 +79,10 @@ class DependencyResolver:
         """The entry behind an alias of `needs:`."""
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))
-        findings = self._ground.findings
+        findings = self._context.findings
         if target is None:
             hint = did_you_mean(str(node.value), self._entries)
-            if self._ground.catalog.get(str(node.value)) is not None:
+            if self._context.catalog.get(str(node.value)) is not None:
                 hint = f"add `- {node.value}` to `benchmarks`"
             message = f"`{draft.job.id}` needs `{node.value}`, but the plan has no such id"
             findings.error("E220", message, node.span, hint)
@@ -97,10 +97,10 @@ class DependencyResolver:
     def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
         """An alias that the benchmark itself reads must lead to the benchmark it expects."""
         wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
-        found = self._ground.catalog.get(target.uses)
-        if wanted is None or found is None or found is self._ground.catalog.get(wanted):
+        found = self._context.catalog.get(target.uses)
+        if wanted is None or found is None or found is self._context.catalog.get(wanted):
             return True
-        self._ground.findings.error(
+        self._context.findings.error(
             "E222",
             f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, and `{target.id}` is `{found.name}`",
             draft.entry.needs[alias].span,
@@ -110,7 +110,7 @@ class DependencyResolver:
 
     def _of_benchmark(self, dependency: Dependency, draft: JobDraft) -> Entry | None:
         """The entry that measures a dependency with default settings: one of the plan, or a new one."""
-        needed = self._ground.benchmark(dependency.benchmark, draft.entry.uses_span)
+        needed = self._context.benchmark(dependency.benchmark, draft.entry.uses_span)
         if needed is None:
             return None
         fresh = Entry(
@@ -120,7 +120,7 @@ class DependencyResolver:
         if default is None:
             return None
         for entry in self._entries.values():
-            if draft.job.host in self._where[entry.id] and self._ground.catalog.get(entry.uses) is needed:
+            if draft.job.host in self._where[entry.id] and self._context.catalog.get(entry.uses) is needed:
                 made = self._draft(entry, draft.job.host)
                 if made is not None and [p.id for p in made.job.points] == [p.id for p in default.job.points]:
                     return entry
@@ -141,7 +141,7 @@ class DependencyResolver:
                 needed = drafts.get((host, target))
                 if needed is not None and len(needed.job.points) > 1 and alias in own | draft.aliases:
                     node = draft.entry.needs.get(alias)
-                    self._ground.findings.error(
+                    self._context.findings.error(
                         "E225",
                         f"`{name}` reads results of `{target}`, which has {len(needed.job.points)} points",
                         node.span if node else draft.entry.span,
@@ -156,18 +156,18 @@ def _required(dependency: Dependency, draft: JobDraft) -> bool:
     return not all(name in draft.explicit for name in dependency.satisfied_by)
 
 
-def ordered(drafts: Mapping[Key, JobDraft], ground: Ground) -> list[JobDraft]:
+def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[JobDraft]:
     """Host by host in the order of the plan, each job after those it needs. A cycle is an error."""
     found: list[JobDraft] = []
-    for host in ground.plan.hosts:
+    for host in context.plan.hosts:
         own = {name: draft for (place, name), draft in drafts.items() if place == host}
         graph = {name: [need for need in draft.job.needs.values() if need in own] for name, draft in own.items()}
-        if _acyclic(graph, own, ground):
+        if _acyclic(graph, own, context):
             found += [own[name] for name in _behind_needs(graph)]
     return found
 
 
-def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], ground: Ground) -> bool:
+def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], context: ResolveContext) -> bool:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -176,7 +176,7 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], gro
         ring = cycle[start:-1] + cycle[:start]
         text = " needs ".join(f"`{name}`" for name in [*ring, ring[0]])
         span = drafts[ring[0]].entry.span
-        ground.findings.error("E223", f"needs go round in a circle: {text}", span, "take one of them out")
+        context.findings.error("E223", f"needs go round in a circle: {text}", span, "take one of them out")
         return False
     return True
 

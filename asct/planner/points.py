@@ -13,25 +13,25 @@ from asct.errors import PlanError
 from asct.plan.model import Entry, Node, Retry, Sweep
 from asct.plan.sections import filled
 from asct.plan.templates import Condition
-from asct.planner.context import Ground, JobDraft
+from asct.planner.context import JobDraft, ResolveContext
 from asct.planner.identity import POINT_DIGITS, canonical_json, frozen_key
-from asct.planner.layers import SET_RANK, Reader, Value, layered
+from asct.planner.layers import SET_RANK, SettingValue, ValueReader, layered
 from asct.planner.model import Job, Origin, Point
 from asct.planner.needs import needed_benchmarks
 from asct.planner.settings import InvalidSettings, Settings, copied, plain_settings
 from asct.planner.sweep import (
     Axes,
+    ExcludeRule,
     Row,
-    Rule,
     Where,
     combinations,
+    declared_axes,
     expand,
     included,
     names_of,
     read_axes,
     read_excludes,
     report_unmatched,
-    written_axes,
 )
 from asct.sdk.benchmark import Benchmark, Refusal
 from asct.sdk.params import Params
@@ -46,13 +46,13 @@ _NO_SWEEP = Sweep({})
 class _EntrySweep:
     """What the steps below share. `names` are all that varies: axes and zips in order, then what an include adds."""
 
-    ground: Ground
+    context: ResolveContext
     entry: Entry
     settings: Settings
-    base: Mapping[str, Value]
+    base: Mapping[str, SettingValue]
     axes: Axes
     where: Condition | None
-    excludes: Sequence[Rule]
+    excludes: Sequence[ExcludeRule]
     includes: Sequence[Mapping[str, Any]]
     names: tuple[str, ...]
     pinned: frozenset[str]
@@ -66,14 +66,14 @@ class _EntrySweep:
         return self.declared.span or self.entry.span
 
 
-def draft_job(ground: Ground, entry: Entry, host: str) -> JobDraft | None:
+def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
     """The job of an entry on a host with its points; its needs are left to the caller. None after an error."""
-    benchmark = ground.benchmark(entry.uses, entry.uses_span)
-    sweep = _declared(ground, entry, host, benchmark) if benchmark is not None else None
+    benchmark = context.benchmark(entry.uses, entry.uses_span)
+    sweep = _declared(context, entry, host, benchmark) if benchmark is not None else None
     points = _shared(sweep, host) if sweep is not None else None
     if benchmark is None or sweep is None or points is None:
         return None
-    how = filled(entry.execution, ground.plan.execution)
+    how = filled(entry.execution, context.plan.execution)
     job = Job(
         id=entry.id,
         benchmark=benchmark.name,
@@ -93,47 +93,47 @@ def draft_job(ground: Ground, entry: Entry, host: str) -> JobDraft | None:
     return JobDraft(job, entry, benchmark, _explicit(sweep), aliases, sweep.pinned)
 
 
-def _declared(ground: Ground, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep | None:
+def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep | None:
     """Everything read and counted, nothing expanded yet; None after an error."""
-    before = ground.findings.errors
-    settings = ground.settings(benchmark)
-    reader = Reader(ground, settings, ground.plan.hosts[host], needed_benchmarks(ground, entry, benchmark))
-    written = written_axes(reader, entry)
+    before = context.findings.errors
+    settings = context.settings(benchmark)
+    reader = ValueReader(context, settings, context.plan.hosts[host], needed_benchmarks(context, entry, benchmark))
+    written = declared_axes(reader, entry)
     total = math.prod(len(item.columns[0]) for item in written)
-    if not _countable(ground, entry, total):
+    if not _countable(context, entry, total):
         return None
-    base = reader.base(layered(ground, entry, host, settings))
+    base = reader.base(layered(context, entry, host, settings))
     axes = read_axes(reader, written, base)
     excludes, includes = read_excludes(reader, entry, axes), included(reader, entry)
     swept = names_of(axes.axes)
     where = reader.where(entry.sweep.where, swept) if entry.sweep and entry.sweep.where else None
-    if ground.findings.errors > before or not _countable(ground, entry, combinations(axes.axes)):
+    if context.findings.errors > before or not _countable(context, entry, combinations(axes.axes)):
         return None
     pinned = frozenset(name for name in swept if name in base and base[name].rank == SET_RANK)
     names = tuple(dict.fromkeys([*swept, *(name for point in includes for name in point)]))
-    return _EntrySweep(ground, entry, settings, base, axes, where, excludes, includes, names, pinned)
+    return _EntrySweep(context, entry, settings, base, axes, where, excludes, includes, names, pinned)
 
 
-def _countable(ground: Ground, entry: Entry, total: int) -> bool:
+def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
     """Counted, not made: a product of 10^12 is refused at once."""
     sweep = entry.sweep or _NO_SWEEP
     if not (sweep.where or sweep.exclude):
-        return _few_enough(ground, entry, total + len(sweep.include))
-    most = max(CANDIDATES, ground.plan.limits.points)
+        return _few_enough(context, entry, total + len(sweep.include))
+    most = max(CANDIDATES, context.plan.limits.points)
     if total <= most:
         return True
     message = f"the sweep of `{entry.id}` has {total:,} combinations before `where` and `exclude`"
-    ground.findings.error("E217", message, sweep.span or entry.span, f"sweep less: at most {most:,} are tried")
+    context.findings.error("E217", message, sweep.span or entry.span, f"sweep less: at most {most:,} are tried")
     return False
 
 
-def _few_enough(ground: Ground, entry: Entry, total: int) -> bool:
-    limit = ground.plan.limits.points
+def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
+    limit = context.plan.limits.points
     if total <= limit:
         return True
     message = f"`{entry.id}` has {total:,} points, and `limits.points` is {limit:,}"
     span = (entry.sweep.span if entry.sweep else None) or entry.span
-    ground.findings.error("E217", message, span, f"sweep less, or allow it: `limits: {{points: {total}}}`")
+    context.findings.error("E217", message, span, f"sweep less, or allow it: `limits: {{points: {total}}}`")
     return False
 
 
@@ -150,7 +150,7 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
             host if reads_host else "",
         ]
     )
-    known = sweep.ground.points
+    known = sweep.context.points
     if (sweep.entry.id, key) not in known:
         points = _expanded(sweep)
         if points is None:
@@ -161,22 +161,22 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
 
 def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
     """The sweep algebra, then every point that stays."""
-    before = sweep.ground.findings.errors
+    before = sweep.context.findings.errors
     try:
         found = expand(sweep.axes.axes, _where(sweep), sweep.excludes)
     except PlanError as error:
-        sweep.ground.findings.take(error)
+        sweep.context.findings.take(error)
         return None
     values = {name: _column(sweep.axes, name) for name in names_of(sweep.axes.axes)}
-    report_unmatched(sweep.ground, sweep.entry.id, sweep.excludes, found, sweep.pinned, values)
-    if sweep.ground.findings.errors > before:
+    report_unmatched(sweep.context, sweep.entry.id, sweep.excludes, found, sweep.pinned, values)
+    if sweep.context.findings.errors > before:
         return None
     if not found.rows and not sweep.includes:
         message = f"the sweep of `{sweep.entry.id}` leaves no point"
         hint = "`where` and `exclude` together take out every combination"
-        sweep.ground.findings.error("E218", message, sweep.span, hint)
+        sweep.context.findings.error("E218", message, sweep.span, hint)
         return None
-    if not _few_enough(sweep.ground, sweep.entry, len(found.rows) + len(sweep.includes)):
+    if not _few_enough(sweep.context, sweep.entry, len(found.rows) + len(sweep.includes)):
         return None
     return _materialised(sweep, found.rows)
 
@@ -211,7 +211,7 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
 
 def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] | None:
     """Every point, read as a whole by the benchmark's model and its own check, and named by its content."""
-    before = sweep.ground.findings.errors
+    before = sweep.context.findings.errors
     benchmark, settings = sweep.settings.benchmark, sweep.settings
     shared = {name: value.value for name, value in sweep.base.items() if name not in settings.steps}
     waiting = {name: value.final for name, value in sweep.base.items() if value.waits}
@@ -233,7 +233,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
             continue
         values = pattern.settings(varying)
         found[identity] = Point(identity, {name: values[name] for name in sweep.names}, values)
-    return tuple(found.values()) if sweep.ground.findings.errors == before else None
+    return tuple(found.values()) if sweep.context.findings.errors == before else None
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
@@ -243,7 +243,7 @@ def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Map
         node = sweep.base[name].node
     text = f"`{name}`: {message}" if name and f"`{name}`" not in message else message
     code = "E252" if isinstance(message, Refusal) else "E209"
-    sweep.ground.findings.error(code, text, node.span if node else sweep.entry.span, hint)
+    sweep.context.findings.error(code, text, node.span if node else sweep.entry.span, hint)
 
 
 def _duplicate(sweep: _EntrySweep, varying: Mapping[str, Any], span: Span) -> None:
@@ -251,7 +251,7 @@ def _duplicate(sweep: _EntrySweep, varying: Mapping[str, Any], span: Span) -> No
         return
     text = ", ".join(f"{name} {value}" for name, value in varying.items())
     message = f"`{sweep.entry.id}` has the point {text} twice"
-    sweep.ground.findings.error("E214", message, span, "take one of them out")
+    sweep.context.findings.error("E214", message, span, "take one of them out")
 
 
 def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
@@ -281,7 +281,7 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
     return frozenset(given | swept)
 
 
-class Pattern:
+class PointPattern:
     """Points that share `fixed` and vary in the settings `names` (none: a single point).
 
     `identity` is `point_id` of the whole, made faster: the canonical text of what is fixed is put together once, that
@@ -337,9 +337,9 @@ class PointMaker:
         self._settings = settings
         self._shared = shared
         self._waiting = waiting
-        self._first: dict[frozenset[str], tuple[Params, Pattern]] = {}
+        self._first: dict[frozenset[str], tuple[Params, PointPattern]] = {}
 
-    def make(self, varying: Mapping[str, Any]) -> tuple[Params, Pattern]:
+    def make(self, varying: Mapping[str, Any]) -> tuple[Params, PointPattern]:
         """The benchmark's own object, and what names the point. Raises InvalidSettings."""
         names = frozenset(varying)
         first = self._first.get(names)
@@ -352,10 +352,10 @@ class PointMaker:
         self._first[names] = params, self._pattern(params, names, names)
         return self._first[names]
 
-    def _pattern(self, params: Params, varying: frozenset[str], given: frozenset[str]) -> Pattern:
+    def _pattern(self, params: Params, varying: frozenset[str], given: frozenset[str]) -> PointPattern:
         values = plain_settings(params)
         for name in self._settings.steps:
             del values[name]
         values.update({name: value for name, value in self._waiting.items() if name not in given})
         benchmark = self._settings.benchmark
-        return Pattern(benchmark.name, benchmark.version, values, varying)
+        return PointPattern(benchmark.name, benchmark.version, values, varying)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError, SafetyError, UsageError
 from asct.plan.model import Plan
-from asct.planner.context import Ground
+from asct.planner.context import ResolveContext
 from asct.planner.costs import check_costs, check_points, check_timeouts
 from asct.planner.expectations import checks
 from asct.planner.identity import job_seed, plan_hash
@@ -46,29 +46,29 @@ class Resolution:
 
 def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) -> Resolution:
     """Everything that a plan, narrowed by a selection, will measure; or everything that is wrong with it."""
-    ground = Ground(plan, catalog)
-    check_shared(ground)
-    check_consent(plan, ground.findings)
-    where = {entry.id: hosts_of(entry, plan, ground.findings) for entry in plan.benchmarks}
-    pairs = select(plan, selection or Selection(), where, ground.findings)
-    found = DependencyResolver(ground, where, lambda entry, host: draft_job(ground, entry, host)).resolve(pairs)
-    drafts = ordered(found, ground)
-    found_checks = checks(ground, drafts)
+    context = ResolveContext(plan, catalog)
+    check_shared(context)
+    check_consent(plan, context.findings)
+    where = {entry.id: hosts_of(entry, plan, context.findings) for entry in plan.benchmarks}
+    pairs = select(plan, selection or Selection(), where, context.findings)
+    found = DependencyResolver(context, where, lambda entry, host: draft_job(context, entry, host)).resolve(pairs)
+    drafts = ordered(found, context)
+    found_checks = checks(context, drafts)
     jobs = [draft.job for draft in drafts]
-    _check_costs(ground, jobs, whole=selection in (None, Selection()))
-    if not ground.findings.errors:
-        check_timeouts(drafts, ground.findings)
-    diagnostics = ground.findings.all()
+    _check_costs(context, jobs, whole=selection in (None, Selection()))
+    if not context.findings.errors:
+        check_timeouts(drafts, context.findings)
+    diagnostics = context.findings.all()
     if errors(diagnostics):
         return Resolution(None, diagnostics)
     return Resolution(_resolved(plan, jobs, found_checks, diagnostics), diagnostics)
 
 
-def _check_costs(ground: Ground, jobs: Sequence[Job], *, whole: bool) -> None:
-    check_points(ground.plan, jobs, ground.findings)
-    if not ground.findings.errors:
-        check_costs(ground.plan, jobs, ground.catalog, ground.findings)
-        check_writes(ground.plan, jobs, ground.catalog, ground.findings, whole=whole)
+def _check_costs(context: ResolveContext, jobs: Sequence[Job], *, whole: bool) -> None:
+    check_points(context.plan, jobs, context.findings)
+    if not context.findings.errors:
+        check_costs(context.plan, jobs, context.catalog, context.findings)
+        check_writes(context.plan, jobs, context.catalog, context.findings, whole=whole)
 
 
 def _resolved(

@@ -7,11 +7,11 @@ from collections import Counter
 
 from asct.planner.model import Job
 
-Turn = tuple[int, int]
+ScheduledRepeat = tuple[int, int]
 """(index of the point, repeat). Repeats count 1, 2, ...; warm-ups are 0, -1, ... in the order they are made."""
 
 
-def schedule(job: Job) -> list[Turn]:
+def schedule(job: Job) -> list[ScheduledRepeat]:
     """Every (point index, repeat) of a job in the order of measurement.
 
     * interleaved: one round over all points per repeat, so that a drift of the machine touches all points alike; the
@@ -35,12 +35,12 @@ def _repeats(job: Job) -> list[int]:
     return [*_warmups(job), *range(1, job.repeats + 1)]
 
 
-def _shuffled(job: Job) -> list[Turn]:
+def _shuffled(job: Job) -> list[ScheduledRepeat]:
     """Sorted by a keyed hash: a shuffle whose result no library's generator can change."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: _rank(job.seed, slot))
     done: Counter[int] = Counter()
-    turns: list[Turn] = []
+    turns: list[ScheduledRepeat] = []
     for slot in ranked:
         index = slots[slot]
         if not done[index]:

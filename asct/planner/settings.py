@@ -28,7 +28,7 @@ _PLAIN = (int, str, float, bool, type(None))
 class InvalidSettings(Exception):
     """Values that the benchmark's model does not take."""
 
-    def __init__(self, found: list[Problem]) -> None:
+    def __init__(self, found: list[SettingError]) -> None:
         super().__init__("; ".join(problem.message for problem in found))
         self.problems = found
 
@@ -79,7 +79,7 @@ class Settings:
                 raise InvalidSettings(problems(mine, self.names)) from None
             value = self._read_alone(name, raw)
         if written and _truth_for_number(raw, value):
-            raise InvalidSettings([Problem(name, (), f"`{str(raw).lower()}` is not a number", "write a number")])
+            raise InvalidSettings([SettingError(name, (), f"`{str(raw).lower()}` is not a number", "write a number")])
         return plain(value)
 
     def whole(self, values: Mapping[str, Any]) -> Params:
@@ -110,7 +110,7 @@ class Settings:
                 require_unit(item)
             except BadValueError as error:
                 path = () if index is None else (index,)
-                raise InvalidSettings([Problem(name, path, error.message, error.hint)]) from None
+                raise InvalidSettings([SettingError(name, path, error.message, error.hint)]) from None
 
 
 def plain(value: Any) -> Any:
@@ -159,7 +159,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SettingError:
     """One thing wrong with one setting. `path` leads into a list or map value: (2,) is its third item."""
 
     setting: str
@@ -179,7 +179,7 @@ _BOUNDS = {
 _LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", "at most")}
 
 
-def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[Problem]:
+def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]:
     """pydantic's errors (`ValidationError.errors()`) as problems, one per setting and item.
 
     A union reports once per member; those become one sentence. Errors of the model as a whole get setting "".
@@ -198,17 +198,17 @@ def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[
     return str(loc[0]), tuple(part for part in loc[1:] if isinstance(part, int))
 
 
-def _problem(setting: str, path: tuple[int | str, ...], members: Sequence[Any]) -> Problem:
+def _problem(setting: str, path: tuple[int | str, ...], members: Sequence[Any]) -> SettingError:
     told = [_words(member) for member in members]
     if len(told) == 1:
-        return Problem(setting, path, *told[0])
+        return SettingError(setting, path, *told[0])
     valued = [item for item, member in zip(told, members, strict=True) if member["type"] == "value_error"]
     choices = [name for member in members for name in _QUOTED.findall(str(_context(member, "expected")))]
     if valued:
         message, hint = valued[0]
         also = " or ".join(f"`{name}`" for name in choices)
-        return Problem(setting, path, message, f"{hint}, or {also}" if also and hint else hint or also)
-    return Problem(setting, path, " and ".join(dict.fromkeys(message for message, _ in told)), told[0][1])
+        return SettingError(setting, path, message, f"{hint}, or {also}" if also and hint else hint or also)
+    return SettingError(setting, path, " and ".join(dict.fromkeys(message for message, _ in told)), told[0][1])
 
 
 def _context(error: Any, key: str) -> Any:

@@ -17,9 +17,9 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.model import Entry, Node
 from asct.plan.ranges import axis_values
-from asct.planner.context import Ground
+from asct.planner.context import ResolveContext
 from asct.planner.identity import frozen_key
-from asct.planner.layers import SET_RANK, SWEEP_RANK, Reader, Value, unknown_setting
+from asct.planner.layers import SET_RANK, SWEEP_RANK, SettingValue, ValueReader, unknown_setting
 from asct.planner.model import Origin
 
 Row = tuple[Any, ...]
@@ -35,7 +35,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ExcludeRule:
     """An item of `exclude`: matches a row whose values equal all of `values`, compared in the setting's own type."""
 
     values: Mapping[str, Any]
@@ -75,7 +75,7 @@ def product(axes: Sequence[Axis]) -> Iterator[Row]:
         yield tuple(itertools.chain.from_iterable(parts))
 
 
-def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[Rule]) -> Expansion:
+def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[ExcludeRule]) -> Expansion:
     """The product, kept by `where`, minus `excludes`. What `where` raises passes through."""
     names = names_of(axes)
     rules = [rule.positions(names) for rule in excludes]
@@ -99,7 +99,7 @@ def _matches(row: Row, rule: tuple[tuple[int, Any], ...]) -> bool:
 
 
 @dataclass(slots=True)
-class Written:
+class DeclaredAxes:
     """Axes before their values are read: names and nodes, so that they can be counted at once."""
 
     names: tuple[str, ...]
@@ -117,7 +117,7 @@ class Axes:
     origins: dict[str, Origin] = field(default_factory=dict)
 
 
-def written_axes(reader: Reader, entry: Entry) -> list[Written]:
+def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
     """Axes and zips of an entry's sweep by main names. Errors: unknown or doubled axes, no values, unequal zips."""
     if entry.sweep is None:
         return []
@@ -127,7 +127,7 @@ def written_axes(reader: Reader, entry: Entry) -> list[Written]:
     return [item for item in found if item is not None]
 
 
-def _group(reader: Reader, members: Mapping[str, Node], taken: dict[str, Node]) -> Written | None:
+def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, Node]) -> DeclaredAxes | None:
     """One axis, or the members of a zip."""
     columns: dict[str, Sequence[Node]] = {}
     for key, node in members.items():
@@ -139,7 +139,7 @@ def _group(reader: Reader, members: Mapping[str, Node], taken: dict[str, Node]) 
             first = taken[name].key_span or taken[name].span
             message = f"`{name}` is swept twice"
             place = node.key_span or node.span
-            reader.ground.findings.error("E211", message, place, "keep one of them", ("first here", first))
+            reader.context.findings.error("E211", message, place, "keep one of them", ("first here", first))
             continue
         taken[name] = node
         columns[name] = values
@@ -150,15 +150,17 @@ def _group(reader: Reader, members: Mapping[str, Node], taken: dict[str, Node]) 
         counts = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
         node = next(iter(members.values()))
         message = f"the lists of a zip have different lengths: {counts}"
-        reader.ground.findings.error("E213", message, node.key_span or node.span, "give each the same number of values")
+        reader.context.findings.error(
+            "E213", message, node.key_span or node.span, "give each the same number of values"
+        )
         return None
     places = tuple(taken[name].key_span or taken[name].span for name in columns)
-    return Written(tuple(columns), tuple(columns.values()), places)
+    return DeclaredAxes(tuple(columns), tuple(columns.values()), places)
 
 
-def axis_name(reader: Reader, key: str, node: Node) -> str | None:
+def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
     """The main name of a swept setting; None after an error at its key."""
-    settings, findings = reader.settings, reader.ground.findings
+    settings, findings = reader.settings, reader.context.findings
     name = settings.spellings.get(key)
     place = node.key_span or node.span
     if name is None:
@@ -172,18 +174,18 @@ def axis_name(reader: Reader, key: str, node: Node) -> str | None:
     return name
 
 
-def _values(reader: Reader, name: str | None, node: Node) -> Sequence[Node] | None:
+def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node] | None:
     found = reader.evaluated(node)
     if found is None or name is None:
         return None
     try:
         return axis_values(found, reader.settings.kinds.get(name))
     except PlanError as error:
-        reader.ground.findings.take(error)
+        reader.context.findings.take(error)
         return None
 
 
-def read_axes(reader: Reader, written: Sequence[Written], base: Mapping[str, Value]) -> Axes:
+def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
     """All axes with their values: those of the sweep, then the lists of steps, with --set above both."""
     axes = Axes()
     for item in written:
@@ -196,13 +198,13 @@ def read_axes(reader: Reader, written: Sequence[Written], base: Mapping[str, Val
     return axes
 
 
-def _read(reader: Reader, item: Written, base: Mapping[str, Value], axes: Axes) -> Axis | None:
+def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> Axis | None:
     """Values of one axis or zip in their own types; a value that comes twice is an error at the second."""
-    before = reader.ground.findings.errors
+    before = reader.context.findings.errors
     columns = [
         [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
     ]
-    if reader.ground.findings.errors > before:
+    if reader.context.findings.errors > before:
         return None
     rows: list[Row] = [tuple(cell[0] for cell in cells if cell is not None) for cells in zip(*columns, strict=True)]
     pinned = [name for name in item.names if name in base and base[name].rank == SET_RANK]
@@ -215,7 +217,7 @@ def _read(reader: Reader, item: Written, base: Mapping[str, Value], axes: Axes) 
     return Axis(item.names, _distinct(reader, item, rows, bool(pinned), axes))
 
 
-def _distinct(reader: Reader, item: Written, rows: Sequence[Row], pinned: bool, axes: Axes) -> list[Row]:
+def _distinct(reader: ValueReader, item: DeclaredAxes, rows: Sequence[Row], pinned: bool, axes: Axes) -> list[Row]:
     seen: dict[Any, int] = {}
     kept: list[Row] = []
     for index, row in enumerate(rows):
@@ -226,13 +228,15 @@ def _distinct(reader: Reader, item: Written, rows: Sequence[Row], pinned: bool, 
         elif not pinned:
             text = ", ".join(f"{name} {value}" for name, value in zip(item.names, row, strict=True))
             place = ("first here", item.columns[0][first].span)
-            reader.ground.findings.error("E214", f"{text} is there twice", node.span, "take one of them out", place)
+            reader.context.findings.error("E214", f"{text} is there twice", node.span, "take one of them out", place)
         for name, column, value in zip(item.names, item.columns, row, strict=True):
             axes.nodes.setdefault((name, frozen_key(value)), column[index])
     return kept
 
 
-def _add_steps(reader: Reader, steps: str, single: str, swept: bool, base: Mapping[str, Value], axes: Axes) -> None:
+def _add_steps(
+    reader: ValueReader, steps: str, single: str, swept: bool, base: Mapping[str, SettingValue], axes: Axes
+) -> None:
     """A list of steps is an axis of its single setting, unless a higher layer gives that setting itself."""
     listed, fixed = base.get(steps), base.get(single)
     if swept and (listed is None or listed.rank < SWEEP_RANK):
@@ -245,7 +249,7 @@ def _add_steps(reader: Reader, steps: str, single: str, swept: bool, base: Mappi
         return
     if listed is not None and listed.waits:
         message = f"`{steps}` lists points and cannot wait for results of `needs`: the points must be known before"
-        reader.ground.findings.error("E219", message, listed.node.span, "write the list out")
+        reader.context.findings.error("E219", message, listed.node.span, "write the list out")
         return
     if swept:
         axes.axes = [axis for axis in axes.axes if single not in axis.names]
@@ -255,15 +259,15 @@ def _add_steps(reader: Reader, steps: str, single: str, swept: bool, base: Mappi
     _append(axes, single, _single_values(reader, single, values, nodes, listed), origin, nodes)
 
 
-def _both_given(reader: Reader, steps: str, single: str, listed: Value, fixed: Value) -> None:
+def _both_given(reader: ValueReader, steps: str, single: str, listed: SettingValue, fixed: SettingValue) -> None:
     message = f"`{single}` and `{steps}` are both given; the list is there to sweep `{single}`"
     place = fixed.node.key_span or fixed.node.span
     note = (f"`{steps}` is given here", listed.node.key_span or listed.node.span)
-    reader.ground.findings.error("E211", message, place, "keep one of them", note)
+    reader.context.findings.error("E211", message, place, "keep one of them", note)
 
 
 def _single_values(
-    reader: Reader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: Value | None
+    reader: ValueReader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: SettingValue | None
 ) -> list[Any]:
     """Each step as a value of the single setting, in its type; one that comes twice is an error."""
     found: dict[Any, Any] = {}
@@ -273,7 +277,7 @@ def _single_values(
         if cell is None:
             continue
         if frozen_key(cell[0]) in found and node is not None:
-            reader.ground.findings.error(
+            reader.context.findings.error(
                 "E214", f"{single} {cell[0]} is there twice", node.span, "take one of them out"
             )
         found.setdefault(frozen_key(cell[0]), cell[0])
@@ -287,59 +291,59 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
         axes.nodes.setdefault((name, frozen_key(value)), node)
 
 
-def read_excludes(reader: Reader, entry: Entry, axes: Axes) -> list[Rule]:
+def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[ExcludeRule]:
     """The rules; each names swept settings only."""
     names = names_of(axes.axes)
     found = []
     for node in entry.sweep.exclude if entry.sweep else ():
         values: dict[str, Any] = {}
-        for key, item in _members(reader.ground, node, "exclude"):
+        for key, item in _members(reader.context, node, "exclude"):
             name = _swept_name(reader, key, item, names)
             cell = reader.swept(name, item) if name else None
             if name and cell:
                 values[name] = cell[0]
         if values:
-            found.append(Rule(values, node.span))
+            found.append(ExcludeRule(values, node.span))
     return found
 
 
-def _swept_name(reader: Reader, key: str, node: Node, names: Sequence[str]) -> str | None:
+def _swept_name(reader: ValueReader, key: str, node: Node, names: Sequence[str]) -> str | None:
     name = reader.settings.spellings.get(key)
     if name in names:
         return name
     hint = did_you_mean(key, names, f"swept are {', '.join(names)}" if names else "nothing is swept here")
     message = f"`{key}` in `exclude` is not swept"
-    reader.ground.findings.error("E215", message, node.key_span or node.span, hint)
+    reader.context.findings.error("E215", message, node.key_span or node.span, hint)
     return None
 
 
-def _members(ground: Ground, node: Node, what: str) -> Iterable[tuple[str, Node]]:
+def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[str, Node]]:
     if isinstance(node.value, dict) and node.value:
         return list(node.value.items())
-    ground.findings.error("E215", f"an item of `{what}` is a map of settings", node.span, "write `{iodepth: 128}`")
+    context.findings.error("E215", f"an item of `{what}` is a map of settings", node.span, "write `{iodepth: 128}`")
     return []
 
 
-def included(reader: Reader, entry: Entry) -> list[dict[str, Any]]:
+def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any]]:
     """Points to add. What one leaves out is as without the sweep (`config`, then the default); axes never merge in."""
     return [_included(reader, node) for node in (entry.sweep.include if entry.sweep else ())]
 
 
-def _included(reader: Reader, node: Node) -> dict[str, Any]:
+def _included(reader: ValueReader, node: Node) -> dict[str, Any]:
     point: dict[str, Any] = {}
-    for key, item in _members(reader.ground, node, "include"):
+    for key, item in _members(reader.context, node, "include"):
         name = reader.settings.spellings.get(key)
         if name is None:
-            unknown_setting(reader.ground, key, item, reader.settings)
+            unknown_setting(reader.context, key, item, reader.settings)
             continue
         if name in reader.settings.steps:
             hint = f"give `{reader.settings.steps[name]}`"
             message = f"`{key}` stands for several points"
-            reader.ground.findings.error("E216", message, item.key_span or item.span, hint)
+            reader.context.findings.error("E216", message, item.key_span or item.span, hint)
             continue
         if name in point:
             message = f"`{name}` is given twice in one point"
-            reader.ground.findings.error("E204", message, item.key_span or item.span, "keep one of the spellings")
+            reader.context.findings.error("E204", message, item.key_span or item.span, "keep one of the spellings")
             continue
         cell = reader.swept(name, item)
         if cell:
@@ -348,9 +352,9 @@ def _included(reader: Reader, node: Node) -> dict[str, Any]:
 
 
 def report_unmatched(
-    ground: Ground,
+    context: ResolveContext,
     job_id: str,
-    rules: Sequence[Rule],
+    rules: Sequence[ExcludeRule],
     found: Expansion,
     pinned: Iterable[str],
     axes: Mapping[str, Sequence[Any]],
@@ -366,10 +370,10 @@ def report_unmatched(
             message, hint = f"`exclude` of `{job_id}` matches only what `where` drops anyway", "take it out"
         else:
             message, hint = f"`exclude` of `{job_id}` matches nothing", _nearest(rule, axes)
-        ground.findings.error("E215", message, rule.span, hint)
+        context.findings.error("E215", message, rule.span, hint)
 
 
-def _nearest(rule: Rule, axes: Mapping[str, Sequence[Any]]) -> str:
+def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
     """Which value of the rule is on no axis."""
     for name, value in rule.values.items():
         values = axes.get(name, ())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.planner.identity import canonical_json, frozen_key, point_id
-from asct.planner.points import Pattern
+from asct.planner.points import PointPattern
 from tests.planner.building import job, resolved
 
 scalars = st.one_of(
@@ -40,7 +40,7 @@ def test_other_settings_have_another_id(one: dict[str, Any], other: dict[str, An
 def test_a_pattern_names_points_as_they_are_named_one_by_one(
     fixed: dict[str, Any], varying: dict[str, Any], again: bool
 ) -> None:
-    pattern = Pattern("disk", "1", fixed, frozenset(varying))
+    pattern = PointPattern("disk", "1", fixed, frozenset(varying))
     if again:
         pattern.identity(varying)
     assert pattern.identity(varying) == point_id("disk", "1", pattern.settings(varying))

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.planner.sweep import Axis, Rule, combinations, expand, names_of
+from asct.planner.sweep import Axis, ExcludeRule, combinations, expand, names_of
 from tests.planner.building import job, refused
 
 NAMES = ("a", "b", "c", "d")
@@ -45,7 +45,7 @@ def brute_force(axes: list[Axis], excludes: list[dict[str, int]], bound: int) ->
 @given(sweeps())
 def test_product_zip_where_and_exclude_agree_with_brute_force(given_: Any) -> None:
     axes, excludes, bound = given_
-    found = expand(axes, lambda row: sum(row.values()) <= bound, [Rule(rule) for rule in excludes])
+    found = expand(axes, lambda row: sum(row.values()) <= bound, [ExcludeRule(rule) for rule in excludes])
     points = [dict(zip(found.names, row, strict=True)) for row in found.rows]
     expected = brute_force(axes, excludes, bound)
     assert sorted(map(sorted, map(dict.items, points))) == sorted(map(sorted, map(dict.items, expected)))
@@ -55,7 +55,7 @@ def test_product_zip_where_and_exclude_agree_with_brute_force(given_: Any) -> No
 @given(sweeps())
 def test_excludes_know_what_they_took_out(given_: Any) -> None:
     axes, excludes, bound = given_
-    found = expand(axes, lambda row: sum(row.values()) <= bound, [Rule(rule) for rule in excludes])
+    found = expand(axes, lambda row: sum(row.values()) <= bound, [ExcludeRule(rule) for rule in excludes])
     kept_without = brute_force(axes, [], bound)
     for rule, count in zip(excludes, found.matched, strict=True):
         hits = [point for point in kept_without if rule.items() <= point.items()]
