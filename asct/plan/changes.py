@@ -224,7 +224,7 @@ def apply_profile(
 
 def _place(members: Mapping[str, Node]) -> Span | None:
     node = members.get("profiles")
-    return None if node is None else node.key_span or node.span
+    return None if node is None else node.location
 
 
 def profile_entries(found: EntryMaps, profile: Node | None) -> EntryMaps:
@@ -261,7 +261,7 @@ def check_profiles(
 def _known(items: Iterable[tuple[str, Node]], names: Sequence[str], message: str, findings: Findings) -> None:
     for key, node in items:
         if key not in names:
-            span = node.key_span or node.span
+            span = node.location
             findings.error(
                 "E114", f"{message} `{shown(key)}`", span, did_you_mean(key, names, "add it to the plan first")
             )

@@ -174,7 +174,7 @@ def _needs(section: Section) -> dict[str, Node]:
         try:
             identifier(alias, "something needed")
         except BadValueError as problem:
-            section.findings.bad_value(problem, target.key_span or target.span, "E111")
+            section.findings.bad_value(problem, target.location, "E111")
             continue
         if isinstance(target.value, str) and target.value:
             needs[alias] = target

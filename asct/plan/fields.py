@@ -85,7 +85,7 @@ class Section:
                 self._unknown(key, item, keys)
             elif item.value is None:
                 self.findings.error(
-                    "E106", f"`{shown(key)}` has no value", item.key_span or item.span, "give one, or remove the line"
+                    "E106", f"`{shown(key)}` has no value", item.location, "give one, or remove the line"
                 )
             else:
                 self.members[key] = item
@@ -99,7 +99,7 @@ class Section:
         elif key in _EXECUTION and "defaults" in keys:
             hint = "write it under `defaults`, or in a benchmark"
         message = f"unknown key `{shown(key)}` in {self.name}"
-        self.findings.error("E104", message, item.key_span or item.span, hint, local=not self._whole)
+        self.findings.error("E104", message, item.location, hint, local=not self._whole)
 
     def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:
         """The finding that a value has the wrong type."""

@@ -44,7 +44,7 @@ def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) 
 
 
 def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> bool:
-    span = body.key_span or body.span
+    span = body.location
     if name in hosts or name in RESERVED:
         what = "a host has this name" if name in hosts else "it has a meaning of its own"
         findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another")

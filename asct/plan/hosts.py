@@ -62,7 +62,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
     for key, body in node.value.items():
         if key in ("defaults", "from") or not _is_map(body, f"host `{shown(key)}`", findings):
             continue
-        span = body.key_span or body.span
+        span = body.location
         try:
             names = [folder_name(name, "a host") for name in expand_range(key)]
         except BadValueError as problem:

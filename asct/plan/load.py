@@ -258,7 +258,7 @@ class FileMerger:
     def _once(self, known: dict[str, Node], more: Mapping[str, Node], what: str) -> None:
         for name, node in more.items():
             if name in known:
-                span, first = node.key_span or node.span, known[name].key_span or known[name].span
+                span, first = node.location, known[name].location
                 message = f"{what} `{shown(name)}` is given twice"
                 self._findings.twice("E113", message, span, first, "keep one of the two")
             else:

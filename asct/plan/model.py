@@ -24,8 +24,13 @@ class Node:
     span: Span
     key_span: Span | None = None
 
+    @property
+    def location(self) -> Span:
+        """Where the key is, or the value of a node without key."""
+        return self.key_span or self.span
+
     def plain(self) -> Any:
-        """The same without places."""
+        """The value without locations."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, list):

@@ -87,7 +87,7 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
     found: dict[str, tuple[Node, Bound]] = {}
     for host, node in section.mapping("by").items():
         own = Section(section.context, node, f"`by.{shown(host)}`", _BOUNDS)
-        found[host] = Node(host, node.key_span or node.span, node.key_span), _bound(own)
+        found[host] = Node(host, node.location, node.key_span), _bound(own)
     return found
 
 

@@ -125,7 +125,7 @@ def spread(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple
         return hosts, groups
     written = groups.value if groups is not None and isinstance(groups.value, dict) else {}
     for name in made.keys() & written.keys():
-        span = written[name].key_span or written[name].span
+        span = written[name].location
         context.findings.twice(
             "E113", f"`{shown(name)}` names a group and a host of several nodes", span, hosts.spans[name],
             "rename one of the two",

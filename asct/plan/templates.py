@@ -288,7 +288,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
         try:
             named[identifier(name, "a variable")] = node
         except BadValueError as problem:
-            findings.bad_value(problem, node.key_span or node.span, "E111")
+            findings.bad_value(problem, node.location, "E111")
     if not any(map(_has_dollar, named.values())):
         return named
     lazy = _Lazy(named, scope)

@@ -15,7 +15,7 @@ from asct.planner.context import JobDraft, ResolveContext
 from asct.planner.identity import frozen_key
 from asct.planner.model import Check
 from asct.planner.selection import hosts_named, unknown_host
-from asct.planner.settings import InvalidSettings
+from asct.planner.settings import InvalidSettings, Settings
 from asct.sdk.metric import Metric
 from asct.values.problem import BadValueError, shown
 from asct.values.quantity import parse_quantity
@@ -194,10 +194,10 @@ def _by_host(
         hosts = hosts_named(word, context.plan)
         if not hosts:
             message, hint = unknown_host(word, context.plan)
-            context.findings.error("E237", message, _key(node), hint)
+            context.findings.error("E237", message, node.location, hint)
         elif not any(_anywhere(expectation, host, context) for host in hosts):
             message = f"`{expectation.metric.value}` is not measured on `{word}`"
-            context.findings.error("E237", message, _key(node), "it runs on " + ", ".join(running))
+            context.findings.error("E237", message, node.location, "it runs on " + ", ".join(running))
         limits = read_limits(context, expectation, _over(expectation.bound, bound), unit)
         found |= {host: limits for host in hosts if host in running}
     return found
@@ -219,10 +219,6 @@ def _over(general: Bound, special: Bound) -> Bound:
         max=special.max or general.max,
         no_worse_than=special.no_worse_than or general.no_worse_than,
     )
-
-
-def _key(node: Node) -> Span:
-    return node.key_span or node.span
 
 
 Spoken = tuple[str, Node]
@@ -293,121 +289,110 @@ def describe(expectation: Expectation, nodes: Sequence[Spoken]) -> str:
     return f"{expectation.metric.value}{f' at {place}' if place else ''}: {bounds}{share}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Coordinates:
-    """`swept` and `coords` of one job that `at` means; `problem` says why it cannot be there."""
+class _Mismatch(Exception):
+    """Why `at` matches no value of a metric, and the item of `at` that is wrong."""
 
-    swept: dict[str, Any]
-    coords: dict[str, Any]
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-    node: Node | None = None
+    def __init__(self, code: str, message: str, hint: str, node: Node) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.node = node
 
 
 def read_coordinates(
-    context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]
+    context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> dict[str, Any]:
-    """Canonical `at`: main names of settings and values in their own type; coordinates as they are recorded.
+    """The canonical `at`: main names and typed values of settings, coordinates as they are recorded.
 
-    A pattern may take in jobs that lack the place; it is an error only when none has it.
+    A pattern may include jobs without these coordinates; it is an error only when no job has them.
     """
-    if not expectation.at:
+    mismatches: list[_Mismatch] = []
+    for item in expected if expectation.at else ():
+        try:
+            return _in_job(context.settings(item.draft.benchmark), item, expectation.at)
+        except _Mismatch as mismatch:
+            mismatches.append(mismatch)
+    if not mismatches:
         return {}
-    failed: list[_Coordinates] = []
-    for item in judged:
-        place = _in_job(context, item, expectation.at)
-        if not place.message:
-            return {**place.swept, **place.coords}
-        failed.append(place)
-    worst = max(failed, key=lambda place: place.code)
-    span = worst.node.key_span if worst.code == "E235" and worst.node and worst.node.key_span else None
-    at = span or (worst.node.span if worst.node else expectation.span)
-    if any(draft.pinned & _means(context, draft, expectation.at) for draft in (item.draft for item in judged)):
-        context.findings.warn(
-            "E236", f"{worst.message}, because `--set` fixes it", at, "this expectation stays unknown"
-        )
+    worst = max(mismatches, key=lambda item: item.code)
+    span = worst.node.location if worst.code == "E235" else worst.node.span
+    if any(item.draft.pinned & _settings_in(context, item.draft, expectation.at) for item in expected):
+        hint = "this expectation will be unknown"
+        context.findings.warn("E236", f"{worst.message}, because `--set` fixes it", span, hint)
         return {key: node.plain() for key, node in expectation.at.items()}
-    context.findings.error(worst.code, worst.message, at, worst.hint)
+    context.findings.error(worst.code, worst.message, span, worst.hint)
     return {}
 
 
-def _means(context: ResolveContext, draft: JobDraft, at: Mapping[str, Node]) -> set[str]:
+def _settings_in(context: ResolveContext, draft: JobDraft, at: Mapping[str, Node]) -> set[str]:
     spellings = context.settings(draft.benchmark).spellings
     return {spellings[key] for key in at if key in spellings}
 
 
-def _in_job(context: ResolveContext, judged: ExpectedMetric, at: Mapping[str, Node]) -> _Coordinates:
-    """What `at` means in one job."""
-    draft, metric = judged.draft, judged.metric
-    settings = context.settings(draft.benchmark)
-    place = _Coordinates({}, {})
+def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]) -> dict[str, Any]:
+    """The canonical `at` for one job. Raises _Mismatch."""
+    draft, metric = expected.draft, expected.metric
+    swept: dict[str, tuple[Any, Node]] = {}
+    coordinates: dict[str, Any] = {}
     for key, node in at.items():
         name = settings.spellings.get(key, "")
         if key in metric.coords and key not in draft.swept:
-            value, message, hint = _coordinate(key, node, metric)
-            if message:
-                return _Coordinates({}, {}, "E236", message, hint, node)
-            place.coords[key] = value
+            coordinates[key] = _coordinate(key, node, metric)
         elif name in draft.swept:
             try:
-                place.swept[name] = settings.read(name, node.plain(), written=True)
+                swept[name] = settings.read(name, node.plain(), written=True), node
             except InvalidSettings as error:
                 problem = error.problems[0]
-                return _Coordinates({}, {}, "E236", f"`{key}`: {problem.message}", problem.hint, node)
+                raise _Mismatch("E236", f"`{key}`: {problem.message}", problem.hint, node) from None
         else:
-            return _unknown(draft, metric, key, name, node)
-    return _matching(draft, place, at, settings.spellings)
+            raise _unknown(draft, metric, key, name, node)
+    _check_point_exists(draft, swept)
+    return {name: value for name, (value, _) in swept.items()} | coordinates
 
 
-def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> _Coordinates:
-    if name and draft.job.points:
+def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> _Mismatch:
+    if name:
         message = f"`{key}` is not swept in `{draft.job.id}`: it is the same in every point"
-        return _Coordinates({}, {}, "E235", message, f"leave `{key}` out, or sweep it", node)
+        return _Mismatch("E235", message, f"leave `{key}` out, or sweep it", node)
     known = [*draft.swept, *metric.coords]
     message = f"`{key}` is neither swept in `{draft.job.id}` nor a coordinate of `{metric.name}`"
-    return _Coordinates({}, {}, "E235", message, did_you_mean(key, known, "leave `at` out" if not known else ""), node)
+    return _Mismatch("E235", message, did_you_mean(key, known, "leave `at` out" if not known else ""), node)
 
 
-def _matching(
-    draft: JobDraft, place: _Coordinates, at: Mapping[str, Node], spellings: Mapping[str, str]
-) -> _Coordinates:
-    """Some point has all the swept values at once."""
-    wanted = {name: frozen_key(value) for name, value in place.swept.items()}
+def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
+    """Some point must have all the swept values. Raises _Mismatch."""
+    wanted = {name: frozen_key(value) for name, (value, _) in swept.items()}
     points = draft.job.points
     if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
-        return place
-    nodes = {spellings.get(key, key): node for key, node in at.items()}
-    for name, value in place.swept.items():
-        present = _values(point.swept.get(name) for point in points)
-        if frozen_key(value) not in {frozen_key(item) for item in present}:
-            message = f"`at` matches nothing: `{name}` is never {shown(nodes[name].plain())} in `{draft.job.id}`"
-            return _Coordinates({}, {}, "E236", message, "its values: " + _listed(present), nodes[name])
+        return
+    for name, (_, node) in swept.items():
+        present = {frozen_key(value): value for value in (point.swept.get(name) for point in points)}
+        if wanted[name] not in present:
+            message = f"`at` matches nothing: `{name}` is never {shown(node.plain())} in `{draft.job.id}`"
+            raise _Mismatch("E236", message, _listed(present.values()), node)
     message = f"`at` matches nothing: no point of `{draft.job.id}` has these values together"
-    return _Coordinates({}, {}, "E236", message, "`asct plan` lists the points", next(iter(nodes.values())))
+    raise _Mismatch("E236", message, "`asct plan` lists the points", next(iter(swept.values()))[1])
 
 
-def _values(items: Iterable[Any]) -> list[Any]:
-    return list({frozen_key(item): item for item in items}.values())
+def _listed(values: Iterable[Any], most: int = 12) -> str:
+    texts = [str(value) for value in values]
+    return "values: " + ", ".join(texts[:most]) + (" ..." if len(texts) > most else "")
 
 
-def _listed(values: Sequence[Any], most: int = 12) -> str:
-    return ", ".join(str(value) for value in values[:most]) + (" ..." if len(values) > most else "")
-
-
-def _coordinate(key: str, node: Node, metric: Metric) -> tuple[Any, str, str]:
-    """(value, message, hint): a value that a coordinate may take. Sizes are recorded in bytes."""
+def _coordinate(key: str, node: Node, metric: Metric) -> Any:
+    """The value of a coordinate, sizes in bytes. Raises _Mismatch for a value that it cannot have."""
     value, known = node.plain(), metric.coords[key]
     if isinstance(value, list | dict) or value is None:
-        return None, f"`{key}` needs one value", "write one expectation for each value"
+        raise _Mismatch("E236", f"`{key}` needs one value", "write one expectation for each value", node)
     if known is not None:
         if str(value) in known:
-            return value, "", ""
+            return value
         message = f"`at` matches nothing: `{key}` of `{metric.name}` is never {shown(value)}"
-        return None, message, did_you_mean(str(value), known, "its values: " + _listed(known))
+        raise _Mismatch("E236", message, did_you_mean(str(value), known, _listed(known)), node)
     if isinstance(value, str) and (key == "size" or key.endswith("_size")):
         try:
-            return parse_size(value), "", ""
+            return parse_size(value)
         except BadValueError as error:
-            return None, f"`{key}`: {error.message}", error.hint
-    return value, "", ""
+            raise _Mismatch("E236", f"`{key}`: {error.message}", error.hint, node) from None
+    return value

@@ -69,9 +69,9 @@ def _layer(
         elif name in found:
             first = found[name]
             message = f"`{first.spelling}` and `{spelling}` are the same setting"
-            note = (f"`{first.spelling}` is given here", first.node.key_span or first.node.span)
+            note = (f"`{first.spelling}` is given here", first.node.location)
             hint = f"keep one; its main name is `{name}`"
-            context.findings.error("E204", message, node.key_span or node.span, hint, note)
+            context.findings.error("E204", message, node.location, hint, note)
         else:
             found[name] = GivenSetting(name, spelling, node, Origin(layer, node.span), rank)
     return found
@@ -81,7 +81,7 @@ def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings
     """The error for a name that a benchmark does not have."""
     name = settings.benchmark.name
     hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` shows them all")
-    context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.key_span or node.span, hint)
+    context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
@@ -119,7 +119,7 @@ def check_shared(context: ResolveContext) -> None:
         if key not in known:
             hint = did_you_mean(key, known, "`asct list settings BENCHMARK` shows the settings of one")
             message = f"no benchmark has the setting `{key}` given by {layer}"
-            context.findings.error("E202", message, node.key_span or node.span, hint)
+            context.findings.error("E202", message, node.location, hint)
 
 
 def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:

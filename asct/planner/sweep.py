@@ -136,9 +136,9 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         if name is None or values is None:
             continue
         if name in taken:
-            first = taken[name].key_span or taken[name].span
+            first = taken[name].location
             message = f"`{name}` is swept twice"
-            place = node.key_span or node.span
+            place = node.location
             reader.context.findings.error("E211", message, place, "keep one of them", ("first here", first))
             continue
         taken[name] = node
@@ -150,11 +150,9 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         counts = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
         node = next(iter(members.values()))
         message = f"the lists of a zip have different lengths: {counts}"
-        reader.context.findings.error(
-            "E213", message, node.key_span or node.span, "give each the same number of values"
-        )
+        reader.context.findings.error("E213", message, node.location, "give each the same number of values")
         return None
-    places = tuple(taken[name].key_span or taken[name].span for name in columns)
+    places = tuple(taken[name].location for name in columns)
     return DeclaredAxes(tuple(columns), tuple(columns.values()), places)
 
 
@@ -162,7 +160,7 @@ def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
     """The main name of a swept setting; None after an error at its key."""
     settings, findings = reader.settings, reader.context.findings
     name = settings.spellings.get(key)
-    place = node.key_span or node.span
+    place = node.location
     if name is None:
         benchmark = settings.benchmark.name
         hint = did_you_mean(key, settings.spellings, f"`asct list settings {benchmark}` shows them all")
@@ -261,8 +259,8 @@ def _add_steps(
 
 def _both_given(reader: ValueReader, steps: str, single: str, listed: SettingValue, fixed: SettingValue) -> None:
     message = f"`{single}` and `{steps}` are both given; the list is there to sweep `{single}`"
-    place = fixed.node.key_span or fixed.node.span
-    note = (f"`{steps}` is given here", listed.node.key_span or listed.node.span)
+    place = fixed.node.location
+    note = (f"`{steps}` is given here", listed.node.location)
     reader.context.findings.error("E211", message, place, "keep one of them", note)
 
 
@@ -313,7 +311,7 @@ def _swept_name(reader: ValueReader, key: str, node: Node, names: Sequence[str])
         return name
     hint = did_you_mean(key, names, f"swept are {', '.join(names)}" if names else "nothing is swept here")
     message = f"`{key}` in `exclude` is not swept"
-    reader.context.findings.error("E215", message, node.key_span or node.span, hint)
+    reader.context.findings.error("E215", message, node.location, hint)
     return None
 
 
@@ -339,11 +337,11 @@ def _included(reader: ValueReader, node: Node) -> dict[str, Any]:
         if name in reader.settings.steps:
             hint = f"give `{reader.settings.steps[name]}`"
             message = f"`{key}` stands for several points"
-            reader.context.findings.error("E216", message, item.key_span or item.span, hint)
+            reader.context.findings.error("E216", message, item.location, hint)
             continue
         if name in point:
             message = f"`{name}` is given twice in one point"
-            reader.context.findings.error("E204", message, item.key_span or item.span, "keep one of the spellings")
+            reader.context.findings.error("E204", message, item.location, "keep one of the spellings")
             continue
         cell = reader.swept(name, item)
         if cell:
