@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start asct hundreds of times: none of them has to compile its modules again, also where the environment says so.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: quickstart test test-all lint unit test-machines chaos bench bench-memory bench-storage bench-hosts setup-run setup-test \
+.PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts setup-run setup-test \
 	setup-all clean
 
 quickstart: setup-run ## measure this machine and write a report
@@ -32,6 +32,9 @@ test-machines: setup-all ## the tests on guests with several NUMA nodes alone
 
 chaos: setup-test ## hurts runs at random moments and resumes them (root); FAULTS=1000 for more, SEED=1 for the same again
 	$(BIN)/python -m tests.chaos $(FAULTS:%=--faults %) $(SEED:%=--seed %)
+
+mutants: setup-test ## mistakes in important lines, and whether the fast tests notice them; FILES="verdict guard" for some
+	$(BIN)/python -m tests.mutants $(FILES)
 
 bench: setup-test ## the figures: speed of the harness and of the measurements, with ratios
 	$(BIN)/python -m tests.bench

@@ -21,7 +21,7 @@ TESTS = Path(__file__).parent
         ("hosts/test_links.py::test_x", ("ssh", "e2e"), "links"),
         ("machines/test_drives.py::test_x", ("machines", "fio"), "drives"),
         ("machines/test_facts.py::test_x", ("machines",), "guests"),
-        ("kernels/test_guard_files.py::test_x", ("kernels",), "guard"),
+        ("kernels/test_guard_program.py::test_x", ("kernels",), "guard"),
         ("kernels/test_build.py::test_the_kernels_write_a_whole_stream[load]", ("kernels",), ""),
         ("e2e/test_failures.py::test_x", ("e2e",), "commands"),
     ],

@@ -89,7 +89,8 @@ SAMPLES = (
     "kernels/test_build.py::test_the_kernels_write_a_whole_stream",
     "kernels/test_build.py::test_make_builds_each_folder_out_of_the_tree_for_the_compilers_target",
     "kernels/test_build.py::test_the_aarch64_kernels_write_a_whole_stream[stream-neoverse-n1]",
-    "kernels/test_guard_devices.py::test_a_blank_device_passes_every_check_and_is_described",
+    "kernels/test_guard_files.py",
+    "kernels/test_guard_devices.py",
     "browser/test_report.py::test_every_figure_is_drawn_and_nothing_else_happens",
 )
 """Beginnings of the ids of the tests that stand for their groups in the fast tier: the real compiler and fio from end

@@ -107,6 +107,32 @@ def test_doubts_become_flags(flag: str, change: Change) -> None:
     assert found["clat_p99"].flags == found["iops"].flags
 
 
+@pytest.mark.parametrize(("requests", "flagged"), [(640, True), (639, False)])
+def test_a_shallow_queue_is_told_from_20_requests_per_place_on(requests: int, flagged: bool) -> None:
+    """The first requests find the queue empty: of a depth of 32 fewer than 640 requests a job say nothing."""
+    sample = depth_sample()
+
+    def few(document: dict[str, Any]) -> None:
+        for job in document["jobs"]:
+            job["iodepth_level"] = {"1": 80.0, "32": 20.0}
+            job["read"]["total_ios"] = requests
+
+    found = parse(sample, output_of(sample, fio_json=changed(sample, few)))
+    assert ("depth-not-reached" in found["iops"].flags) == flagged
+
+
+@pytest.mark.parametrize(("after", "flagged"), [(0.5, True), (1, False), (2, False)])
+def test_a_target_that_became_smaller_is_told(after: float, flagged: bool) -> None:
+    sample = depth_sample()
+
+    def resized(line: dict[str, Any]) -> dict[str, Any]:
+        late = line["t"] == "device" and line.get("when") == "after"
+        return line | {"bytes": int(line["bytes"] * after)} if late else line
+
+    flags = parse(sample, output_of(sample, stdout=watched(sample, resized)))["iops"].flags
+    assert ("target-shrank" in flags, "invalid" in flags) == (flagged, flagged)
+
+
 def test_without_a_drive_nothing_is_said_of_it() -> None:
     sample = depth_sample()
     blind = watched(sample, lambda line: line | {"devices": [None]} if line["t"] == "sample" else line)
@@ -183,19 +209,22 @@ def test_littles_law_tells_a_sync_engine_behind_a_depth() -> None:
     assert found["queue_depth"].value == 64
 
 
-@pytest.mark.parametrize(("cpu", "fits"), [(5.0, False), (90.0, True)])
-def test_a_job_is_a_request_short_while_its_cpu_makes_one(cpu: float, fits: bool) -> None:
-    """Of 64 asked for by 2 jobs 60.4 are in flight: 2.8 may be missing by the tolerances, 1.8 for busy jobs."""
+@pytest.mark.parametrize(
+    ("in_flight", "cpu", "fits"), [(60.4, 5.0, False), (60.4, 90.0, True), (66.0, 5.0, True), (68.0, 90.0, False)]
+)
+def test_a_job_is_a_request_short_while_its_cpu_makes_one(in_flight: float, cpu: float, fits: bool) -> None:
+    """Of 64 asked for by 2 jobs 2.8 may be missing or too many by the tolerances, 1.8 more may be missing if both jobs
+    are busy."""
     sample = depth_sample()
 
     def fast(document: dict[str, Any]) -> None:
         for job in document["jobs"]:
             job |= {"usr_cpu": cpu / 3.0, "sys_cpu": cpu * 2.0 / 3.0}
-            mean = 30.2 / job["read"]["total_ios"] * job["read"]["runtime"] * 1e6
+            mean = in_flight / 2 / job["read"]["total_ios"] * job["read"]["runtime"] * 1e6
             job["read"]["lat_ns"] |= {"mean": mean, "stddev": 0.0}
 
     found = parse(sample, output_of(sample, fio_json=changed(sample, fast)))
-    assert found["in_flight"].value == pytest.approx(60.4)
+    assert found["in_flight"].value == pytest.approx(in_flight)
     assert ("littles-law" not in found["latency"].flags) == fits
 
 

@@ -64,3 +64,35 @@ def test_a_line_without_end_is_not_kept() -> None:
         found.take(b"asct:" + b"a" * 65536)
     found.take(b"\nasct:ready\n")
     assert found.answers == {"ready": ""}
+
+
+def test_a_task_is_late_if_it_was_ended_before_it_had_a_status() -> None:
+    course = told("started k 1", "late k").tasks["k"]
+    assert course.late and not course.over
+    assert not told("started k 1", "ended k 2 0 0", "late k").tasks["k"].late, "it ended by itself"
+    again = told("started k 1", "late k", "died k", "started k 3").tasks["k"]
+    assert not again.late and not again.died and again.started_s == 3
+
+
+def test_nothing_more_comes_of_a_task_that_died_or_was_refused() -> None:
+    assert told("started k 1", "died k").tasks["k"].over
+    assert told("started k 1", "failed k no room").tasks["k"].over
+    assert not told("started k 1", "ended k 2 0 0").tasks["k"].over, "its report is still to come"
+
+
+def test_a_time_before_the_start_of_the_host_is_not_believed() -> None:
+    assert told("started k -1").tasks["k"].started_s is None
+    assert told("started k 0").tasks["k"].started_s == 0
+
+
+@pytest.mark.parametrize(("heard", "elapsed_s"), [(2.004, 2.004), (9.0, 2.0)])
+def test_the_clock_here_counts_unless_what_was_told_came_late(
+    heard: float, elapsed_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host tells in hundredths of a second; a connection that was lost in between delays what it tells."""
+    now = iter([100.0, 100.0 + heard])
+    monkeypatch.setattr(journal.time, "monotonic", lambda: next(now))
+    found = Journal()
+    found.take(b"asct:started k 5.00\n")
+    found.take(b"asct:ended k 7.00 0 0\n")
+    assert found.tasks["k"].elapsed_ns == pytest.approx(elapsed_s * 1e9, abs=1)

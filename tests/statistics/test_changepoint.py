@@ -36,6 +36,14 @@ def test_levels_in_noise(seed: int) -> None:
     assert found[0].before == pytest.approx(8000, rel=0.02)
 
 
+def test_a_small_step_is_seen_in_noise_of_its_size() -> None:
+    """A step of 1.6 standard deviations amid 100 values; the noise estimated twice as large would hide it."""
+    for seed in range(8):
+        chance = random.Random(seed)
+        values = [100 + chance.gauss(0, 1) + 1.6 * (index >= 50) for index in range(100)]
+        assert len(changes(values, 0.001)) == 1
+
+
 def test_noise_alone_has_no_levels() -> None:
     """At most two in a hundred: 5 % are seen in noise of 8 % only when the noise happens to look like it."""
     assert sum(bool(changes(noisy(50_000, 60, 0.08, seed))) for seed in range(100)) <= 2

@@ -1,4 +1,4 @@
-"""The densest half of values."""
+"""The densest half of values, running medians and slopes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.statistics.robust import median, shorth_median
+from asct.statistics.robust import median, median_slope, running_median, shorth_median
 
 
 def test_the_densest_half_stays_with_the_level_part() -> None:
@@ -25,3 +25,15 @@ def test_the_densest_half_lies_within_the_values(values: list[float]) -> None:
 def test_the_densest_half_needs_positive_values(values: list[float]) -> None:
     with pytest.raises(ValueError, match="positive"):
         shorth_median(values)
+
+
+def test_a_running_median_leaves_a_monotone_series_as_it_is() -> None:
+    series = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+    assert running_median(series, 5) == series
+    assert running_median([1.0, 1.0, 9.0, 1.0, 1.0, 1.0]) == [1.0] * 6
+
+
+def test_the_median_slope_counts_pairs_of_equal_values_and_no_pairs_of_equal_places() -> None:
+    assert median_slope([0.0, 1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 1.0, 5.0]) == 0.0
+    assert median_slope([0.0, 1.0, 2.0], [0.0, 2.0, 4.0]) == 2.0
+    assert median_slope([1.0, 1.0], [0.0, 5.0]) == 0.0

@@ -1,0 +1,1 @@
+"""Mistakes that the fast tests must notice: `make mutants`."""
