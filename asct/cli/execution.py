@@ -6,13 +6,12 @@ import gc
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asct.cli.options import PROGRAM, Settings
 from asct.cli.words import counted
-from asct.engine.options import FORKS
 
 if TYPE_CHECKING:
     from asct.engine.options import RunOptions
@@ -23,21 +22,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
-    """What the command line says about a run. `folder` takes the place of results/<plan>/<run id>/."""
-
-    results: Path = Path("results")
-    folder: Path | None = None
-    force: bool = False
-    forks: int = FORKS
-    timeout_s: float | None = None
-    fail_fast: bool = False
-    reuse_s: float | None = None
-    label: str | None = None
-    ci: bool = False
-
-
-@dataclass(frozen=True)
 class Outcome:
     """Where a run lies and how it ended."""
 
@@ -45,7 +29,14 @@ class Outcome:
     exit_code: int
 
 
-def execute(settings: Settings, resolved: ResolvedPlan, options: Options, resume: RunLayout | None = None) -> Outcome:
+def execute(
+    settings: Settings,
+    resolved: ResolvedPlan,
+    options: RunOptions,
+    resume: RunLayout | None = None,
+    *,
+    ci: bool = False,
+) -> Outcome:
     """Run one plan to its end, or what the run in `resume` lacks, and print the recap.
 
     Raises StoreError when nothing can be written at all.
@@ -56,20 +47,21 @@ def execute(settings: Settings, resolved: ResolvedPlan, options: Options, resume
     from asct.cli.runlog import RunLog
     from asct.engine.run import apply, finish_run
 
-    _clear(options)
     reports: dict[str, Path] = {}
 
     def render(layout: RunLayout) -> Mapping[str, str]:
-        names = (*resolved.report.formats, "junit") if options.ci else resolved.report.formats
+        names = (*resolved.report.formats, "junit") if ci else resolved.report.formats
         reports.update(write_what_can_be(settings.console, layout.root, names))
         return {name: str(path) for name, path in reports.items()}
 
     _rarely_collect()
     with RunLog(settings.log_level) as log, choose(settings.console) as progress:
-        outcome = apply(resolved, _run_options(options), listeners=[log, progress], resume=resume)
+        outcome = apply(
+            resolved, replace(options, command=(PROGRAM, *sys.argv[1:])), listeners=[log, progress], resume=resume
+        )
         code = finish_run(outcome, _judged(resolved, outcome), render)
     recap(settings.console, outcome.run, outcome.layout.root, reports)
-    if options.ci:
+    if ci:
         _tell_ci(settings, outcome.layout)
     return Outcome(outcome.layout.root, code)
 
@@ -80,7 +72,9 @@ def _rarely_collect() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def resume_run(settings: Settings, results: Path, name: str, options: Options, plan: ResolvedPlan | None = None) -> int:
+def resume_run(
+    settings: Settings, name: str, options: RunOptions, plan: ResolvedPlan | None = None, *, ci: bool = False
+) -> int:
     """Measure what a run lacks, with the plan as it was resolved then; returns the exit code.
 
     Raises StoreError when the run or its plan cannot be read, and when it measured something else than `plan`.
@@ -89,7 +83,7 @@ def resume_run(settings: Settings, results: Path, name: str, options: Options, p
     from asct.planner.freeze import thaw
     from asct.store.find import open_run
 
-    stored = open_run(results, name)
+    stored = open_run(options.results, name)
     resolved = plan or thaw(stored.resolved())
     check_plan(resolved, stored)
     lacking = len(missing(resolved, stored.layout))
@@ -97,29 +91,7 @@ def resume_run(settings: Settings, results: Path, name: str, options: Options, p
     whole = not lacking and stored.run.status == "complete" and not stored.torn()
     if whole and stored.run.exit_code is not None:
         return stored.run.exit_code
-    return execute(settings, resolved, options, stored.layout).exit_code
-
-
-def _clear(options: Options) -> None:
-    if options.folder is not None and options.force:
-        from asct.store.folders import clear_run
-
-        clear_run(options.folder)
-
-
-def _run_options(options: Options) -> RunOptions:
-    from asct.engine.options import RunOptions
-
-    return RunOptions(
-        results=options.results,
-        folder=options.folder,
-        forks=options.forks,
-        timeout_s=options.timeout_s,
-        fail_fast=options.fail_fast,
-        reuse_s=options.reuse_s,
-        label=options.label,
-        command=(PROGRAM, *sys.argv[1:]),
-    )
+    return execute(settings, resolved, options, stored.layout, ci=ci).exit_code
 
 
 def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:

@@ -1,8 +1,8 @@
-"""How to run a plan, as the command line says it. Loads nothing, so that commands can name their defaults."""
+"""Options of a run. This module loads nothing, so that commands can import their defaults from it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,18 +12,17 @@ FORKS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run. `hosts` and `jobs` restrict the run by name (empty: all); `folder` takes the place of
-    results/<plan>/<run id>/ and must be empty."""
+    """What a command says about a run. `folder` replaces results/<plan>/<run id>/; it must be empty, or contain a run
+    that `force` allows to be removed."""
 
     results: Path = Path("results")
     folder: Path | None = None
-    hosts: tuple[str, ...] = ()
-    jobs: tuple[str, ...] = ()
+    force: bool = False
     forks: int = FORKS
     timeout_s: float | None = None
     fail_fast: bool = False
     reuse_s: float | None = None
-    """Take what runs below `results` measured not longer ago, if nothing has changed since; None: measure all."""
+    """Largest age of a point below `results` that is reused; None: measure all points."""
     label: str | None = None
-    command: tuple[str, ...] = field(default=())
+    command: tuple[str, ...] = ()
     """The command line, for run.json."""

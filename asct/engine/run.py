@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 import asct
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.suggest import nearest
 from asct.disturbances import assess
 from asct.engine.context import EarlierResults, RunContext
 from asct.engine.events import EventBus, Listener, RunEnded, RunStarted, now
@@ -34,11 +33,12 @@ from asct.engine.resume import reopen
 from asct.engine.reuse import earlier_runs
 from asct.engine.services import Services, default_services
 from asct.engine.stop import StopRequest, signals
-from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError, UsageError
+from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError
 from asct.facts.describe import describe
 from asct.plan.model import HostSpec
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.disturbance import subjects
+from asct.store.folders import clear_run
 from asct.store.layout import RunLayout, run_id
 from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
 from asct.store.writer import RunWriter
@@ -80,10 +80,9 @@ def apply(
     """Measure everything that `resolved` and `options` ask for; with `resume` only what that run is missing.
 
     A failed measurement is part of the outcome. Raises StoreError when the results folder cannot be made (nothing was
-    touched then), SafetyError when another process writes the run, UsageError when `options` select nothing.
+    touched then) and SafetyError when another process writes the run.
     """
     services = services or default_services()
-    jobs = selected_jobs(resolved, options)
     started = time.monotonic()
     writer, earlier = _open_writer(resolved, options, services, resume)
     try:
@@ -94,7 +93,7 @@ def apply(
         )
         run.events.notices(None, writer.notes)
         with signals(run.stop):
-            _measure(run, jobs, earlier, options, started)
+            _measure(run, earlier, options, started)
         return RunOutcome(writer.layout, writer, run.events, resolved, run.stop.signal, started, run.events.findings)
     except BaseException:
         _abandon(writer)
@@ -137,40 +136,13 @@ def _state(outcome: RunOutcome, strict: Mapping[tuple[str, str], bool]) -> RunSt
     return "incomplete" if lacking else "complete"
 
 
-def selected_jobs(resolved: ResolvedPlan, options: RunOptions) -> dict[str, list[Job]]:
-    """Jobs by host in the plan's order, with the jobs that selected ones need; raises UsageError for a name unknown."""
-    hosts = dict.fromkeys(job.host for job in resolved.jobs)
-    ids = dict.fromkeys(job.id for job in resolved.jobs)
-    _known("host", options.hosts, [*hosts])
-    _known("benchmark", options.jobs, [*ids])
-    wanted: set[str] = set()
-    for job in reversed(resolved.jobs):
-        chosen = not options.jobs or job.id in options.jobs or job.key in wanted
-        if chosen and (not options.hosts or job.host in options.hosts):
-            wanted.add(job.key)
-            wanted.update(f"{job.host}/{needed}" for needed in job.needs.values())
-    found: dict[str, list[Job]] = {}
-    for job in resolved.jobs:
-        if job.key in wanted:
-            found.setdefault(job.host, []).append(job)
-    if not found:
-        raise UsageError(Diagnostic("E207", "the selection matches no job of the plan", hint="leave out `--host`"))
-    return found
-
-
-def _known(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            close = nearest(name, known)
-            hint = f"did you mean `{close}`?" if close else f"the plan has {', '.join(known)}"
-            raise UsageError(Diagnostic("E207", f"the plan has no {kind} `{name}` with jobs", hint=hint))
-
-
 def _open_writer(
     resolved: ResolvedPlan, options: RunOptions, services: Services, resume: RunLayout | None
 ) -> tuple[RunWriter, EarlierResults]:
     if resume is not None:
         return reopen(resolved, resume, services)
+    if options.folder is not None and options.force:
+        clear_run(options.folder)
     begun = datetime.now(UTC)
     plan_file = Path(resolved.path) if resolved.path else None
     head = Run(
@@ -273,9 +245,10 @@ class HostRunner:
         self.entry = self.entry.model_copy(update=changes)
 
 
-def _measure(
-    run: RunContext, jobs: Mapping[str, list[Job]], earlier: EarlierResults, options: RunOptions, started: float
-) -> None:
+def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions, started: float) -> None:
+    jobs: dict[str, list[Job]] = {}
+    for job in run.plan.jobs:
+        jobs.setdefault(job.host, []).append(job)
     hosts = [HostRunner(run, run.plan.hosts[host], mine, earlier) for host, mine in jobs.items()]
     _save_state(run, hosts)
     run.events.emit(_run_started(run, jobs))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asct.engine import events
-from asct.errors import NotMeasured, UsageError
+from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.hosts.link import Channel
 from asct.hosts.local import LocalHost
@@ -291,15 +291,6 @@ def test_the_limit_of_the_run_ends_it(lab: Lab) -> None:
     assert done.stored.run.counts == {"interrupted": 1, "skipped": 1}
     assert done.codes() == ["E618"]
     assert (done.code, done.stored.run.status) == (3, "incomplete")
-
-
-def test_only_the_hosts_and_jobs_asked_for(lab: Lab) -> None:
-    resolved = lab.plan(job(), job(name="b", needs={"x": "a"}), job(name="c"))
-    assert [entry.id for entry in plant.run(lab.results, resolved, jobs=("b",)).stored.run.jobs] == ["a", "b"]
-    with pytest.raises(UsageError, match="no benchmark `d`"):
-        plant.run(lab.results, resolved, jobs=("d",))
-    with pytest.raises(UsageError, match="no host `locla`"):
-        plant.run(lab.results, resolved, hosts=("locla",))
 
 
 def test_an_undeclared_metric_is_the_benchmarks_fault(lab: Lab) -> None:

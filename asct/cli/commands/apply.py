@@ -10,10 +10,9 @@ import click
 from asct.cli.durations import Duration
 from asct.cli.loading import Choice, choice_options, load_all
 from asct.cli.options import Settings, shared_options
-from asct.engine.options import FORKS
+from asct.engine.options import FORKS, RunOptions
 
 if TYPE_CHECKING:
-    from asct.cli.execution import Options
     from asct.planner.model import ResolvedPlan
 
 
@@ -51,10 +50,17 @@ def command(settings: Settings, plans: tuple[str, ...], choice: Choice, **given:
         _approve(resolved, given["approve"])
     if given["dry_run"]:
         return max(dry_run(settings, plan) for plan in resolved)
-    options = _options(given)
+    options = RunOptions(
+        results=Path(given["results"]),
+        forks=given["forks"],
+        timeout_s=given["timeout"],
+        reuse_s=given["reuse"],
+        fail_fast=given["fail_fast"],
+        label=given["label"],
+    )
     worst = 0
     for plan in resolved:
-        worst = max(worst, _measure(settings, plan, options, resume))
+        worst = max(worst, _measure(settings, plan, options, resume, ci=given["ci"]))
         if worst > 128:
             break
     return worst
@@ -71,27 +77,13 @@ def _what(plans: tuple[str, ...], resume: str | None) -> tuple[tuple[str, ...], 
     return plans, resume
 
 
-def _measure(settings: Settings, plan: ResolvedPlan, options: Options, resume: str | None) -> int:
+def _measure(settings: Settings, plan: ResolvedPlan, options: RunOptions, resume: str | None, *, ci: bool) -> int:
     from asct.cli.execution import execute, resume_run
 
     if resume is None:
-        return execute(settings, plan, options).exit_code
+        return execute(settings, plan, options, ci=ci).exit_code
     run = f"{plan.name}/latest" if resume == "latest" else resume
-    return resume_run(settings, options.results, run, options, plan)
-
-
-def _options(given: dict[str, Any]) -> Options:
-    from asct.cli.execution import Options
-
-    return Options(
-        results=Path(given["results"]),
-        forks=given["forks"],
-        timeout_s=given["timeout"],
-        reuse_s=given["reuse"],
-        fail_fast=given["fail_fast"],
-        label=given["label"],
-        ci=given["ci"],
-    )
+    return resume_run(settings, run, options, plan, ci=ci)
 
 
 def _approve(plans: list[ResolvedPlan], approved: str) -> None:

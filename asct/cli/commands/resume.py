@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from asct.cli.options import Settings, shared_options
-from asct.engine.options import FORKS
+from asct.engine.options import FORKS, RunOptions
 
 
 @click.command("resume", short_help="Measure the missing and failed points of a run.")
@@ -21,8 +21,8 @@ def command(settings: Settings, run: str, results: str, forks: int, ci: bool) ->
 
     The plan is the one the run began with. RUN is a path, a run id or its start, a label, `latest`, or PLAN/latest.
     """
-    from asct.cli.execution import Options, resume_run
+    from asct.cli.execution import resume_run
 
     if ci:
         settings.progress, settings.colour = False, "never"
-    return resume_run(settings, Path(results), run, Options(forks=forks, ci=ci))
+    return resume_run(settings, run, RunOptions(results=Path(results), forks=forks), ci=ci)

@@ -41,8 +41,9 @@ def command(
     needs runs as well. The run lies in the output folder, laid out like every run of asct.
     """
     from asct.cli.dryrun import dry_run
-    from asct.cli.execution import Options, execute
+    from asct.cli.execution import execute
     from asct.cli.reporting import write_ad_hoc
+    from asct.engine.options import RunOptions
 
     selected = tuple(word for word in words if not _names_setting(word))
     assignments = (*more["assignments"], *(word for word in words if _names_setting(word)))
@@ -52,7 +53,7 @@ def command(
     folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
     if not more["force"]:
         _require_unused(folder)
-    outcome = execute(settings, resolved, Options(folder=folder, force=more["force"]))
+    outcome = execute(settings, resolved, RunOptions(folder=folder, force=more["force"]))
     write_ad_hoc(settings, outcome.folder, form)
     return outcome.exit_code
 
