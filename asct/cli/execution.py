@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -59,6 +60,8 @@ def execute(
         outcome = apply(
             resolved, replace(options, command=(PROGRAM, *sys.argv[1:])), listeners=[log, progress], resume=resume
         )
+        if outcome.signal is not None:
+            _discard_closed_outputs()
         code = finish_run(outcome, _judged(resolved, outcome), render)
     recap(settings.console, outcome.run, outcome.layout.root, reports)
     if ci:
@@ -92,6 +95,15 @@ def resume_run(
     if whole and stored.run.exit_code is not None:
         return stored.run.exit_code
     return execute(settings, resolved, options, stored.layout, ci=ci).exit_code
+
+
+def _discard_closed_outputs() -> None:
+    """Writing to a terminal that was closed fails; the run is finished nonetheless, with what it prints discarded."""
+    for stream in (sys.stdout, sys.stderr):
+        poller = select.poll()
+        poller.register(stream.fileno(), 0)  # hang-ups and errors are reported without being asked for
+        if poller.poll(0):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:

@@ -106,10 +106,10 @@ class Progress(AbstractContextManager["Progress"]):
                 self._show(event)
 
     def _show(self, event: events.Event) -> None:
-        """A reader who leaves (`asct apply plan.yaml --json | head`) ends the telling, not the measuring."""
+        """A closed pipe (`asct apply plan.yaml --json | head`) or terminal ends the display, not the measurement."""
         try:
             self.show(event)
-        except (BrokenPipeError, SystemExit):  # SystemExit is rich's answer to a closed pipe
+        except (OSError, SystemExit):  # SystemExit is rich's answer to a closed pipe
             self.unheard = True
 
     def update(self, event: events.Event) -> None:

@@ -1,4 +1,4 @@
-"""Why a run ends early. Asked by every host's thread between measurements; set from a signal handler too."""
+"""Why a run ends early. Every host's thread asks between measurements; a signal handler may set it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class StopRequest:
         self._fail_fast = fail_fast
         self.reason: Reason | None = None
         self.signal: int | None = None
+        """The signal that the exit code reports (128 + number)."""
 
     def request(self, reason: Reason) -> None:
-        """Ask for the end; the first reason stays, except that a signal wins over `fail-fast`."""
-        if self.reason is None or (reason in ("signal", "timeout", "store") and self.reason == "fail-fast"):
+        """Ask for the end; the first reason stays, except that every other one replaces `fail-fast`."""
+        if self.reason in (None, "fail-fast"):
             self.reason = reason
 
     def measurement_failed(self) -> None:
@@ -31,9 +32,13 @@ class StopRequest:
             self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """The signal handler: a second signal changes nothing, so that cleaning up is never cut short half-way."""
+        """The signal handler: a second signal changes nothing, so that cleaning up is never cut short half-way.
+
+        A closed terminal (SIGHUP) ends a run like SIGTERM and is reported as such: 143 is the exit code documented for
+        a run that was ended from outside after cleaning up, 129 has no meaning there.
+        """
         if self.signal is None:
-            self.signal = number
+            self.signal = signal.SIGTERM if number == signal.SIGHUP else number
         self.request("signal")
 
     @property
@@ -49,13 +54,19 @@ class StopRequest:
 
 @contextmanager
 def signals(stop: StopRequest) -> Iterator[None]:
-    """SIGINT and SIGTERM ask `stop` while the body runs; only the main thread can do so, others leave them alone."""
+    """SIGINT, SIGTERM and SIGHUP request `stop` while the body runs. Only the main thread can install handlers, others
+    leave them alone. A SIGHUP that is ignored, as below nohup, stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop.on_signal) for number in numbers}
     try:
         yield
     finally:
+        if stop.signal is not None and signal.SIGHUP in before:  # a shell sends another one when its terminal closes
+            before[signal.SIGHUP] = signal.SIG_IGN
         for number, handler in before.items():
             signal.signal(number, handler)

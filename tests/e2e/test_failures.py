@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -245,3 +246,27 @@ def _asleep(pid: int) -> None:
     """Once it waits for what it reads: a signal right before that is only handled behind it."""
     stat = Path(f"/proc/{pid}/stat")
     until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S", "it does not wait")
+
+
+def test_a_closed_terminal_ends_the_run_with_143_after_cleaning_up(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text("plan: 1\nname: quick\nbenchmarks: [latency-sweep]\n")
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "asct", "apply", "plan.yaml"]
+    script = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *command],
+        cwd=tmp_path, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        os.set_blocking(ours, False)
+
+        def measuring() -> bool:
+            with suppress(BlockingIOError):
+                os.read(ours, 1 << 16)  # a full terminal would hold the run up
+            return any(tmp_path.glob("results/quick/2*/jobs/*/*/*/r1"))
+
+        until(measuring, "no point was begun")
+        os.close(ours)
+        assert process.wait(PATIENCE_S) == 143
+    run = json.loads((latest(tmp_path) / "run.json").read_text())
+    assert (run["status"], run["exit_code"], run["counts"]) == ("interrupted", 143, {"interrupted": 1})

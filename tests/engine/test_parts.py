@@ -139,6 +139,29 @@ def test_handlers_are_left_alone_outside_of_the_main_thread() -> None:
     assert seen == [before]
 
 
+def test_a_closed_terminal_is_reported_as_sigterm() -> None:
+    stop = StopRequest()
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        with signals(stop):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert (stop.reason, stop.signal, stop.at_once) == ("signal", signal.SIGTERM, True)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, "a second one would end the clean-up"
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    stop = StopRequest()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals(stop):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.requested
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, head(), "", "{}")
     seen: list[list[str]] = [[], []]
