@@ -26,7 +26,7 @@ NOT_MEASURED = ("failed", "timeout", "skipped", "host-lost", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MetricGroup:
     """All repeats of one metric at one place of one job on one host; `records` is never empty."""
 
     host: str
@@ -69,14 +69,14 @@ def judge(
     return verdicts
 
 
-def counts_against(verdict: Verdict) -> bool:
+def is_blocking(verdict: Verdict) -> bool:
     """Whether the verdict changes the exit code: a failed one of severity `fail`, an unknown one that may not be."""
     if verdict.outcome == "unknown":
         return verdict.if_missing == "fail"
     return verdict.outcome == "fail" and verdict.severity == "fail"
 
 
-def gather(records: Iterable[Record]) -> list[Place]:
+def gather(records: Iterable[Record]) -> list[MetricGroup]:
     """The records by place, in the order in which the places first appear. Warm-ups (repeat below 1) are left out."""
     groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -84,7 +84,7 @@ def gather(records: Iterable[Record]) -> list[Place]:
             place = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
             groups[(record.host, record.id, record.metric, record.point_id, place)].append(record)
     return [
-        Place(group[0].host, group[0].id, group[0].metric, {**group[0].point, **group[0].coords}, tuple(group))
+        MetricGroup(group[0].host, group[0].id, group[0].metric, {**group[0].point, **group[0].coords}, tuple(group))
         for group in groups.values()
     ]
 
@@ -103,7 +103,7 @@ def same(wanted: Any, found: Any) -> bool:
 
 
 def _judge_one(
-    check: Check, places: Sequence[Place], run: Run, facts: Mapping[str, HostFacts], strict: Collection[str]
+    check: Check, places: Sequence[MetricGroup], run: Run, facts: Mapping[str, HostFacts], strict: Collection[str]
 ) -> list[Verdict]:
     jobs = [(job.host, job.id) for job in run.jobs if fnmatchcase(job.id, check.job_id)]
     hosts = list(check.hosts) if check.hosts is not None else list(dict.fromkeys(host for host, _ in jobs))
@@ -120,7 +120,7 @@ def _judge_one(
     return verdicts
 
 
-def _matches(check: Check, place: Place) -> bool:
+def _matches(check: Check, place: MetricGroup) -> bool:
     return (
         fnmatchcase(place.id, check.job_id)
         and fnmatchcase(place.metric, check.metric)
@@ -128,7 +128,7 @@ def _matches(check: Check, place: Place) -> bool:
     )
 
 
-def _judge_place(check: Check, place: Place, whole: float | None, strict: Collection[str]) -> Verdict:
+def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: Collection[str]) -> Verdict:
     record = place.records[0]
     base = _unknown(check, place.host, "").model_copy(
         update={
@@ -164,7 +164,9 @@ def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | No
     )
 
 
-def _whole(check: Check, place: Place, places: Sequence[Place], facts: Mapping[str, HostFacts]) -> float | None:
+def _whole(
+    check: Check, place: MetricGroup, places: Sequence[MetricGroup], facts: Mapping[str, HostFacts]
+) -> float | None:
     """What the bounds are a share of: as the same point of the job reports it (a setting may say it), or as the facts
     of the host do; None when neither does."""
     name = check.relative_to
@@ -185,7 +187,7 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
     return float(found)
 
 
-def _straddles(place: Place, low: float | None, high: float | None) -> list[str]:
+def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
     """A note when a bound lies inside the interval of the only repeat, or between the lowest and highest repeat."""
     values = [record.value for record in place.records]
     stats = place.records[0].stats
@@ -200,7 +202,7 @@ def _straddles(place: Place, low: float | None, high: float | None) -> list[str]
     ][:1]
 
 
-def _why_missing(check: Check, host: str, places: Sequence[Place], run: Run) -> str:
+def _why_missing(check: Check, host: str, places: Sequence[MetricGroup], run: Run) -> str:
     entry = next((item for item in run.hosts if item.name == host), None)
     if entry is None:
         return f"`{host}` is not a host of this run"
@@ -223,7 +225,7 @@ def _lost(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return [(status, counts[status]) for status in NOT_MEASURED if counts.get(status)]
 
 
-def _gaps(check: Check, host: str, matching: Sequence[Place], run: Run) -> list[Verdict]:
+def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) -> list[Verdict]:
     """An unknown verdict for each job that lost measurements which the check may have meant."""
     verdicts = []
     for job in run.jobs:

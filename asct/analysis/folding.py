@@ -19,7 +19,7 @@ _MANY_WORDS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class FactsPair:
     """What the two are called, and their documents (asct.facts/1)."""
 
     names: tuple[str, str]
@@ -32,7 +32,7 @@ def whole_line(one: Difference, title: str) -> str:
     return f"{one.field.removeprefix(f'{title}.')}: {_text(one.base)} -> {_text(one.other)}"
 
 
-def folded(found: Sequence[Difference], sides: Sides) -> Iterator[tuple[str, list[str]]]:
+def folded(found: Sequence[Difference], sides: FactsPair) -> Iterator[tuple[str, list[str]]]:
     """(subject, lines) in the order of the fields."""
     known: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
     known = {path: (dict.fromkeys(names), {}) for path, names in collections(sides.base).items()}

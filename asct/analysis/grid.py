@@ -19,7 +19,7 @@ ABSENT = "–"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """`text` is shown, `sort` orders the column (a number or a text), `tone` colours it, `note` explains it."""
 
     text: str
@@ -29,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ColumnHead:
     """A column's title, the side its cells lean to, one line of help, and whether it stays when it is empty."""
 
     title: str
@@ -39,39 +39,39 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TextTable:
     """A table of texts. Every row has as many cells as there are heads; the first cell names the row."""
 
     slug: str
     caption: str
-    heads: tuple[Head, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    heads: tuple[ColumnHead, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...] = field(default=())
 
 
-def from_table(table: Table) -> Grid:
+def from_table(table: Table) -> TextTable:
     """A benchmark's table with its values scaled and rounded as its columns say."""
     heads = tuple(
-        Head(column.title, "left" if column.format == "text" else "right", column.help, column.kept)
+        ColumnHead(column.title, "left" if column.format == "text" else "right", column.help, column.kept)
         for column in table.columns
     )
     rows = tuple(tuple(cell(column, row.get(column.key)) for column in table.columns) for row in table.rows)
-    return Grid(slug(table.slug), table.title, heads, rows, table.notes)
+    return TextTable(slug(table.slug), table.title, heads, rows, table.notes)
 
 
-def cell(column: Column, value: Any) -> Cell:
+def cell(column: Column, value: Any) -> TableCell:
     """One value as `column` shows it; a missing one is a dash."""
     if value is None:
-        return Cell(ABSENT, tone="muted")
+        return TableCell(ABSENT, tone="muted")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return Cell(shown(value), shown(value))
+        return TableCell(shown(value), shown(value))
     if column.format == "size":
-        return Cell(size_text(value), float(value))
+        return TableCell(size_text(value), float(value))
     if column.format == "integer":
-        return Cell(f"{value / column.scale:.0f}", float(value))
+        return TableCell(f"{value / column.scale:.0f}", float(value))
     if column.format == "text":
-        return Cell(shown(value), float(value))
-    return Cell(f"{value / column.scale:.{column.digits}f}", float(value))
+        return TableCell(shown(value), float(value))
+    return TableCell(f"{value / column.scale:.{column.digits}f}", float(value))
 
 
 def size_text(size: float) -> str:
@@ -86,11 +86,11 @@ def size_text(size: float) -> str:
     return (exact if float(exact) == scaled else f"{scaled:.4g}") + _BINARY[power]
 
 
-def quantity_cell(value: float | None, unit: str, digits: int = 4, tone: Tone = "") -> Cell:
+def quantity_cell(value: float | None, unit: str, digits: int = 4, tone: Tone = "") -> TableCell:
     """A value with its unit, for columns that mix units."""
     if value is None:
-        return Cell(ABSENT, tone="muted")
-    return Cell(format_quantity(value, unit, digits), value, tone)
+        return TableCell(ABSENT, tone="muted")
+    return TableCell(format_quantity(value, unit, digits), value, tone)
 
 
 def shown(value: Any) -> str:
@@ -127,7 +127,7 @@ _ON_A_LINE = _Plain()
 _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 
-def place_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
+def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
     """`level L1, block_size 4K`: where a value stands; `sizes` are the keys whose numbers are bytes."""
     return ", ".join(f"{plain(str(key))} {_placed(value, key in sizes)}" for key, value in at.items())
 
@@ -156,12 +156,12 @@ def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
     return result
 
 
-def without_empty_columns(grid: Grid) -> Grid:
+def without_empty_columns(grid: TextTable) -> TextTable:
     """`grid` less the columns in which no row has anything to say; the first column and those to be kept stay."""
     kept = [
         i
         for i, head in enumerate(grid.heads)
         if i == 0 or head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
     ]
-    rows: Sequence[tuple[Cell, ...]] = [tuple(row[i] for i in kept) for row in grid.rows]
-    return Grid(grid.slug, grid.caption, tuple(grid.heads[i] for i in kept), tuple(rows), grid.notes)
+    rows: Sequence[tuple[TableCell, ...]] = [tuple(row[i] for i in kept) for row in grid.rows]
+    return TextTable(grid.slug, grid.caption, tuple(grid.heads[i] for i in kept), tuple(rows), grid.notes)

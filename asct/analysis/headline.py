@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from asct.analysis.expectations import Place, gather
-from asct.analysis.grid import ABSENT, Cell, Grid, Head, place_text, plain, slug
+from asct.analysis.expectations import MetricGroup, gather
+from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.metric import Highlight, Metric
@@ -20,7 +20,7 @@ _MOST_LEVELS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
+class HeadlineMetric:
     """`value` (with `unit`) large, `label` above it, `detail` below it."""
 
     host: str
@@ -35,7 +35,7 @@ class Headline:
     """The value in its base unit."""
 
 
-def headlines(job: JobView) -> list[Headline]:
+def headlines(job: JobView) -> list[HeadlineMetric]:
     """The highlights of the benchmark. Without any, for each unit the first metric that it declares in it: by level, or
     the best of all places."""
     if job.benchmark is None:
@@ -46,7 +46,7 @@ def headlines(job: JobView) -> list[Headline]:
         found = (_highlighted(job, metrics[one.metric], one, places) for one in job.benchmark.highlights)
         return [item for item in found if item is not None]
     taken: set[str] = set()
-    result: list[Headline] = []
+    result: list[HeadlineMetric] = []
     for metric in job.benchmark.metrics:
         if metric.unit not in _UNITS or metric.unit in taken or metric.better == "neither" or not metric.comparable:
             continue
@@ -58,7 +58,7 @@ def headlines(job: JobView) -> list[Headline]:
     return result
 
 
-def _of_metric(job: JobView, metric: Metric, places: Sequence[Place]) -> list[Headline]:
+def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> list[HeadlineMetric]:
     by_level = [place for place in places if "level" in place.records[0].coords]
     if 0 < len(by_level) <= _MOST_LEVELS:
         named = _named(metric)
@@ -73,7 +73,9 @@ def _of_metric(job: JobView, metric: Metric, places: Sequence[Place]) -> list[He
     return [_headline(job, metric, best, f"{word} {_named(metric)}", _where(job, best, places))]
 
 
-def _highlighted(job: JobView, metric: Metric, wanted: Highlight, places: Sequence[Place]) -> Headline | None:
+def _highlighted(
+    job: JobView, metric: Metric, wanted: Highlight, places: Sequence[MetricGroup]
+) -> HeadlineMetric | None:
     own = [place for place in places if place.metric == metric.name and _stands(place.records[0].coords, wanted.at)]
     if not own:
         return None
@@ -85,19 +87,19 @@ def _stands(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bo
     return coords.keys() == at.keys() and all(value in (None, coords[key]) for key, value in at.items())
 
 
-def _best(metric: Metric, places: Sequence[Place]) -> Place:
+def _best(metric: Metric, places: Sequence[MetricGroup]) -> MetricGroup:
     pick = min if metric.better == "lower" else max
     return pick(places, key=lambda place: place.value)
 
 
-def _where(job: JobView, chosen: Place, places: Sequence[Place], told: Collection[str] = ()) -> str:
+def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
     """Where `chosen` stands among `places`: what all of them share, and what is `told` already, is left out."""
     apart = {
         key: value
         for key, value in chosen.at.items()
         if key not in told and any(key not in place.at or place.at[key] != value for place in places)
     }
-    return f"at {place_text(apart, sizes_of(job.benchmark)).replace('_', ' ')}" if apart else ""
+    return f"at {coordinates_text(apart, sizes_of(job.benchmark)).replace('_', ' ')}" if apart else ""
 
 
 def _named(metric: Metric) -> str:
@@ -105,38 +107,39 @@ def _named(metric: Metric) -> str:
     return "IOPS" if name == "iops" else name
 
 
-def _headline(job: JobView, metric: Metric, place: Place, label: str, where: str) -> Headline:
+def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, where: str) -> HeadlineMetric:
     number, _, unit = format_quantity(place.value, metric.unit).partition(" ")
     details = [text for text in (where, _spread(place, metric)) if text]
     doubts = [text for text in (_doubt(place.doubts), _host_doubt(job, place)) if text]
-    return Headline(
+    return HeadlineMetric(
         job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value
     )
 
 
-def headline_grids(found: Iterable[Headline]) -> Iterable[Grid]:
+def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
     """The headlines of several hosts: a table for each benchmark, a row for each host, in the order they come in."""
-    by_id: dict[str, dict[str, dict[str, Headline]]] = {}
+    by_id: dict[str, dict[str, dict[str, HeadlineMetric]]] = {}
     for item in found:
         by_id.setdefault(item.id, {}).setdefault(item.host, {})[item.label] = item
     for name, hosts in by_id.items():
         labels = list(dict.fromkeys(label for items in hosts.values() for label in items))
-        heads = (Head("Host"), *(Head(label, "right") for label in labels))
+        heads = (ColumnHead("Host"), *(ColumnHead(label, "right") for label in labels))
         rows = [
-            (Cell(plain(host), host), *(_cell(items.get(label)) for label in labels)) for host, items in hosts.items()
+            (TableCell(plain(host), host), *(_cell(items.get(label)) for label in labels))
+            for host, items in hosts.items()
         ]
-        yield Grid(f"headlines-{slug(name)}", plain(name), heads, tuple(rows))
+        yield TextTable(f"headlines-{slug(name)}", plain(name), heads, tuple(rows))
 
 
-def _cell(item: Headline | None) -> Cell:
+def _cell(item: HeadlineMetric | None) -> TableCell:
     if item is None:
-        return Cell(ABSENT, tone="muted")
+        return TableCell(ABSENT, tone="muted")
     value = f"{item.value} {item.unit}".rstrip()
     text = f"{value} ({item.doubt})" if item.doubt else value
-    return Cell(text, item.number, "doubt" if item.doubt else "", item.detail)
+    return TableCell(text, item.number, "doubt" if item.doubt else "", item.detail)
 
 
-def _host_doubt(job: JobView, place: Place) -> str:
+def _host_doubt(job: JobView, place: MetricGroup) -> str:
     """What the telemetry of the repeats says of the host, the graver first."""
     folders = {record.raw for record in place.records}
     marks = {mark_of(item) for item in job.repeats if item.folder in folders}
@@ -147,7 +150,7 @@ def _doubt(flags: Sequence[str]) -> str:
     return "invalid" if any(flag.startswith("invalid") for flag in flags) else "noisy" if flags else ""
 
 
-def _spread(place: Place, metric: Metric) -> str:
+def _spread(place: MetricGroup, metric: Metric) -> str:
     """The interval of a single repeat, or the range of several."""
     values = [record.value for record in place.records]
     if len(values) > 1:
@@ -164,6 +167,6 @@ def _spread(place: Place, metric: Metric) -> str:
     return f"{text} over its sizes" if _sums_up_sizes(place, metric) else text
 
 
-def _sums_up_sizes(place: Place, metric: Metric) -> bool:
+def _sums_up_sizes(place: MetricGroup, metric: Metric) -> bool:
     """Whether the value is a median over the sizes of a level; its interval then spans the drift between them."""
     return "size" in metric.coords and "size" not in place.at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from asct.analysis.disturbed import Findings, Mention, on_host
+from asct.analysis.disturbances import DisturbanceLink, DisturbanceSummary, on_host
 from asct.analysis.grid import distinct, plain, slug
 from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
 from asct.analysis.topology import drawing
@@ -22,13 +22,13 @@ class HostCard:
     reason: str
     line: str
     rows: tuple[Row, ...]
-    found: tuple[Mention, ...] = ()
+    found: tuple[DisturbanceLink, ...] = ()
     """What disturbs measurement there, also what is only possible."""
     picture: str = ""
     unknown: tuple[str, ...] = ()
 
 
-def host_cards(view: RunView, findings: Findings) -> Iterable[HostCard]:
+def host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCard]:
     """The hosts in the order of the plan."""
     slugs = distinct(f"host-{slug(host.name)}" for host in view.run.hosts)
     for host, unique in zip(view.run.hosts, slugs, strict=True):

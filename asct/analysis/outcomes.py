@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
 
-from asct.analysis.grid import ABSENT, Cell, Grid, Head, Tone, plain
+from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, Tone, plain
 from asct.store.model import JobEntry, Run
 
 WORST_FIRST: Final = (
@@ -19,7 +19,7 @@ _NUMBER: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """The worst that happened to a job on a host, and to how many of its measurements."""
 
     status: str
@@ -43,7 +43,7 @@ class HostRow:
 
     hosts: tuple[str, ...]
     state: str
-    outcomes: tuple[Outcome | None, ...]
+    outcomes: tuple[JobOutcome | None, ...]
 
     @property
     def label(self) -> str:
@@ -53,34 +53,34 @@ class HostRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class OutcomeMatrix:
     """`ids` name the columns."""
 
     ids: tuple[str, ...]
     rows: tuple[HostRow, ...]
 
 
-def matrix(run: Run) -> Matrix:
+def matrix(run: Run) -> OutcomeMatrix:
     """What happened to every job of a run on every host."""
     ids = tuple(dict.fromkeys(job.id for job in run.jobs))
     found = {(job.host, job.id): outcome(job) for job in run.jobs}
     states = {host.name: host.status for host in run.hosts}
     names = dict.fromkeys([*states, *(job.host for job in run.jobs)])
-    groups: dict[tuple[str, tuple[Outcome | None, ...]], list[str]] = {}
+    groups: dict[tuple[str, tuple[JobOutcome | None, ...]], list[str]] = {}
     for name in names:
         key = (states.get(name, "ok"), tuple(found.get((name, job)) for job in ids))
         groups.setdefault(key, []).append(name)
     rows = [HostRow(tuple(hosts), state, outcomes) for (state, outcomes), hosts in groups.items()]
-    return Matrix(ids, tuple(sorted(rows, key=_badness)))
+    return OutcomeMatrix(ids, tuple(sorted(rows, key=_badness)))
 
 
-def outcome(job: JobEntry) -> Outcome:
+def outcome(job: JobEntry) -> JobOutcome:
     """The worst of a job's measurements."""
     if job.refused:
-        return Outcome("refused", 1, 1)
+        return JobOutcome("refused", 1, 1)
     of = sum(job.counts.values())
     worst = next((status for status in WORST_FIRST if job.counts.get(status)), "skipped")
-    return Outcome(worst, job.counts.get(worst, of), of)
+    return JobOutcome(worst, job.counts.get(worst, of), of)
 
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
@@ -119,17 +119,17 @@ def _range(names: Sequence[str]) -> str:
     return f"{first[1]}[{first[2]}:{last[2]}]{first[3]}"
 
 
-def outcome_grid(run: Run) -> Grid | None:
+def outcome_grid(run: Run) -> TextTable | None:
     """The matrix as a table of a report; None when there is one job on one host, of which the report tells anyway."""
     found = matrix(run)
     if len(run.jobs) < 2:
         return None
-    heads = (Head("Host"), *(Head(plain(name), kept=True) for name in found.ids))
-    rows = tuple((Cell(row.label, row.label), *(_cell(item) for item in row.outcomes)) for row in found.rows)
-    return Grid("outcomes", "How each benchmark went on each host", heads, rows)
+    heads = (ColumnHead("Host"), *(ColumnHead(plain(name), kept=True) for name in found.ids))
+    rows = tuple((TableCell(row.label, row.label), *(_cell(item) for item in row.outcomes)) for row in found.rows)
+    return TextTable("outcomes", "How each benchmark went on each host", heads, rows)
 
 
-def _cell(item: Outcome | None) -> Cell:
+def _cell(item: JobOutcome | None) -> TableCell:
     if item is None:
-        return Cell(ABSENT, tone="muted", note="not planned on this host")
-    return Cell(item.text, float(WORST_FIRST.index(item.status)), item.tone)
+        return TableCell(ABSENT, tone="muted", note="not planned on this host")
+    return TableCell(item.text, float(WORST_FIRST.index(item.status)), item.tone)

@@ -9,17 +9,17 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
-from asct.analysis.disturbed import FindingCard, Findings, Mention, beside, findings_of
-from asct.analysis.evidence import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
-from asct.analysis.grid import Grid, distinct, from_table, plain, slug, without_empty_columns
-from asct.analysis.headline import Headline, headline_grids, headlines
+from asct.analysis.combined import combined_figures
+from asct.analysis.disturbances import DisturbanceCard, DisturbanceLink, DisturbanceSummary, beside, findings_of
+from asct.analysis.grid import TextTable, distinct, from_table, plain, slug, without_empty_columns
+from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.hosts import HostCard, host_cards
 from asct.analysis.machine import Row
 from asct.analysis.outcomes import outcome_grid
-from asct.analysis.overlay import overlaid
+from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.reused import reused_text
 from asct.analysis.telemetry import host_remarks, hosts_line, meanings
-from asct.analysis.verdict import Summary, summarise, verdict_grid
+from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
 from asct.sdk.record import COMMON_FLAGS, doubtful
@@ -60,19 +60,19 @@ class HostPart:
     slug: str
     line: str
     note: str
-    grids: tuple[Grid, ...]
-    settings: Grid
+    grids: tuple[TextTable, ...]
+    settings: TextTable
     commands: tuple[CommandLine, ...]
     commands_left: int
     failures: tuple[Failure, ...]
     failures_left: int
     remarks: tuple[str, ...] = ()
-    disturbed: tuple[Mention, ...] = ()
+    disturbed: tuple[DisturbanceLink, ...] = ()
     """What disturbs its results from the start."""
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """One benchmark entry of the plan on all its hosts."""
 
     slug: str
@@ -89,39 +89,39 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RunReport:
     """The whole, from the verdict to the appendix."""
 
     title: str
     description: str
-    summary: Summary
-    expectations: Grid | None
+    summary: VerdictSummary
+    expectations: TextTable | None
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
-    findings: tuple[FindingCard, ...]
+    findings: tuple[DisturbanceCard, ...]
     """What disturbed the hosts from the start, each once."""
-    headlines: tuple[Headline, ...]
-    headline_grids: tuple[Grid, ...]
+    headlines: tuple[HeadlineMetric, ...]
+    headline_grids: tuple[TextTable, ...]
     """The same with a row for each host and a table for each benchmark; empty for one host."""
-    outcomes: Grid | None
+    outcomes: TextTable | None
     """How each benchmark went on each host."""
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
     facts: tuple[Row, ...]
     """When, what and with which asct: the line below the title and the appendix."""
 
 
 @lru_cache(maxsize=1)
-def build(view: RunView) -> Report:
+def build(view: RunView) -> RunReport:
     """The content of a report on one run, made once for all formats of the same view."""
     run = view.run
     slugs = distinct((slug(name) for name in view.ids()), _OWN)
     findings = findings_of(view)
     sections = [_section(view, name, unique, findings) for name, unique in zip(view.ids(), slugs, strict=True)]
     found = [item for job in view.jobs for item in headlines(job)]
-    return Report(
+    return RunReport(
         title=plain(run.title or run.plan),
         description=plain(run.description),
-        summary=summarise(view),
+        summary=summarize(view),
         expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
         warnings=tuple(_warnings(view)),
         hosts=tuple(host_cards(view, findings)),
@@ -173,13 +173,13 @@ def _relative(message: str, root: Path) -> str:
     return plain(message.replace(f"{root}/", ""))
 
 
-def _section(view: RunView, job_id: str, unique: str, findings: Findings) -> Section:
+def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSummary) -> ReportSection:
     jobs = [job for job in view.jobs if job.entry.id == job_id]
     first = jobs[0]
-    figures = overlaid({job.entry.host: job.figures for job in jobs})
+    figures = combined_figures({job.entry.host: job.figures for job in jobs})
     names = distinct(f"{unique}-{slug(figure.slug)}" for figure in figures)
     hosts = distinct(f"{unique}-on-{slug(job.entry.host)}" for job in jobs)
-    return Section(
+    return ReportSection(
         slug=unique,
         title=plain(first.title),
         id=plain(job_id),
@@ -201,7 +201,7 @@ def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
     return [(flag, texts[flag]) for flag in sorted(seen, key=lambda flag: not doubtful(flag)) if flag in texts]
 
 
-def _part(view: RunView, job: JobView, unique: str, findings: Findings) -> HostPart:
+def _part(view: RunView, job: JobView, unique: str, findings: DisturbanceSummary) -> HostPart:
     grids = [without_empty_columns(from_table(table)) for table in job.tables if not table.bulk]
     names = distinct(f"{unique}-{grid.slug}" for grid in grids)
     failed = failures_of(view.root, job)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from asct.analysis.expectations import NOT_MEASURED, counts_against
-from asct.analysis.grid import Cell, Grid, Head, Tone, place_text, plain, quantity_cell
+from asct.analysis.expectations import NOT_MEASURED, is_blocking
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, Tone, coordinates_text, plain, quantity_cell
 from asct.analysis.reused import reused_text
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
@@ -21,7 +21,7 @@ _TONES: dict[str, Tone] = {"fail": "bad", "unknown": "doubt", "pass": "good"}
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class VerdictSummary:
     """`sentence` is the answer, `details` what else to know, `tone` its colour."""
 
     sentence: str
@@ -29,13 +29,13 @@ class Summary:
     tone: Outcome
 
 
-def summarise(view: RunView) -> Summary:
+def summarize(view: RunView) -> VerdictSummary:
     """The answer of the run: failed expectations first, then what is not known, then what was not measured."""
     run = view.run
-    against = [verdict for verdict in run.verdicts if counts_against(verdict)]
+    against = [verdict for verdict in run.verdicts if is_blocking(verdict)]
     failed = [verdict for verdict in against if verdict.outcome == "fail"]
     unknown = [verdict for verdict in against if verdict.outcome == "unknown"]
-    counting = [item for item in run.verdicts if item.severity == "fail" or counts_against(item)]
+    counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
     lost = sum(run.counts.get(status, 0) for status in NOT_MEASURED)
     total = sum(run.counts.values())
     unusable = [host.name for host in run.hosts if host.status != "ok"]
@@ -52,10 +52,10 @@ def summarise(view: RunView) -> Summary:
         state = "has not ended" if run.status == "running" else "was interrupted"
         sentences.append(("doubt", f"the run {state}"))
     if not sentences:
-        return Summary(_all_good(counting, total), tuple(_remarks(run)), "good")
+        return VerdictSummary(_all_good(counting, total), tuple(_remarks(run)), "good")
     (tone, first), *rest = sentences
     details = [_sentence(text) for _, text in rest]
-    return Summary(_sentence(first), (*details, *_remarks(run)), tone)
+    return VerdictSummary(_sentence(first), (*details, *_remarks(run)), tone)
 
 
 def _of(part: int, whole: int, noun: str) -> str:
@@ -87,7 +87,7 @@ def _remarks(run: Run) -> list[str]:
     before = reused_text(run.jobs, run.started_at)
     if before:
         remarks.append(plain(before))
-    mild = sum(1 for item in run.verdicts if item.outcome != "pass" and not counts_against(item))
+    mild = sum(1 for item in run.verdicts if item.outcome != "pass" and not is_blocking(item))
     if mild:
         remarks.append(f"{mild} expectation{'' if mild == 1 else 's'} not met or unknown, which the plan allows")
     if not run.verdicts:
@@ -100,41 +100,43 @@ def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda item: _RANK[item.outcome])
 
 
-def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Grid:
+def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> TextTable:
     """All verdicts, failed ones first. The host stands there when there are several, the severity when it is mixed."""
     heads = (
-        Head("Outcome"),
-        Head("Metric"),
-        Head("At"),
-        Head("Host"),
-        Head("Measured", "right"),
-        Head("Expected"),
-        Head("Severity"),
-        Head("Note"),
+        ColumnHead("Outcome"),
+        ColumnHead("Metric"),
+        ColumnHead("At"),
+        ColumnHead("Host"),
+        ColumnHead("Measured", "right"),
+        ColumnHead("Expected"),
+        ColumnHead("Severity"),
+        ColumnHead("Note"),
     )
     several = len({item.host for item in verdicts if item.host}) > 1
     mixed = any(item.severity != "fail" for item in verdicts)
     left_out = {name for name, shown in (("Host", several), ("Severity", mixed)) if not shown}
     kept = [i for i, head in enumerate(heads) if head.title not in left_out]
     rows = [_verdict_row(item) for item in by_outcome(verdicts)]
-    return Grid(slug, "Expectations", tuple(heads[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
+    return TextTable(
+        slug, "Expectations", tuple(heads[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)
+    )
 
 
-def _verdict_row(verdict: Verdict) -> tuple[Cell, ...]:
+def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:
     tone = _TONES[verdict.outcome]
     if verdict.outcome == "fail" and verdict.severity != "fail":
         tone = "doubt"
     name = f"{verdict.id}.{verdict.metric}"
-    at = place_text(verdict.at)
+    at = coordinates_text(verdict.at)
     return (
-        Cell(verdict.outcome, float(_RANK[verdict.outcome]), tone, plain(verdict.text)),
-        Cell(plain(name), name),
-        Cell(at, at),
-        Cell(plain(verdict.host or ""), verdict.host or ""),
+        TableCell(verdict.outcome, float(_RANK[verdict.outcome]), tone, plain(verdict.text)),
+        TableCell(plain(name), name),
+        TableCell(at, at),
+        TableCell(plain(verdict.host or ""), verdict.host or ""),
         quantity_cell(verdict.value, verdict.unit or "1"),
-        Cell(bound_text(verdict)),
-        Cell(verdict.severity, verdict.severity),
-        Cell(plain(verdict.reason)),
+        TableCell(bound_text(verdict)),
+        TableCell(verdict.severity, verdict.severity),
+        TableCell(plain(verdict.reason)),
     )
 
 

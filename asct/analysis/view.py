@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from asct.analysis.grid import place_text, plain
+from asct.analysis.grid import coordinates_text, plain
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.benchmark import Benchmark, Catalog
@@ -42,7 +42,7 @@ class RepeatView:
     @property
     def label(self) -> str:
         """The swept settings and the number of the repeat, for people."""
-        swept = place_text(self.command.swept, self.sizes) if self.command else self.point_id
+        swept = coordinates_text(self.command.swept, self.sizes) if self.command else self.point_id
         return f"{swept}, repeat {self.repeat}" if swept else f"repeat {self.repeat}"
 
     @property
@@ -198,7 +198,7 @@ def _plain_table(records: Sequence[Record]) -> Table:
     rows: list[dict[str, Scalar | None]] = [
         {
             "metric": item.metric,
-            "at": place_text({**item.point, **item.coords}),
+            "at": coordinates_text({**item.point, **item.coords}),
             "repeat": item.repeat,
             "value": f"{item.value:.6g}",
             "unit": item.unit,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from asct.analysis.fields import Difference, differences
-from asct.analysis.folding import Sides, folded, gathered, whole_line
+from asct.analysis.folding import FactsPair, folded, gathered, whole_line
 from asct.analysis.grid import plain
 from asct.cli.asked import ReportAsked
 from asct.cli.files import csv_text, write_texts
@@ -61,10 +61,10 @@ def _each(found: Sequence[Difference]) -> Iterator[tuple[str, list[str]]]:
         yield title, [whole_line(one, title) for one in group]
 
 
-def _sides(base: HostFacts, other: HostFacts) -> Sides:
+def _sides(base: HostFacts, other: HostFacts) -> FactsPair:
     documents = [facts.model_dump(mode="json", by_alias=True) for facts in (base, other)]
     names = (base.host, other.host) if base.host != other.host else ("the first", "the second")
-    return Sides(names, *documents)
+    return FactsPair(names, *documents)
 
 
 def _when(facts: HostFacts) -> str:

@@ -17,9 +17,9 @@ from asct.cli.targets import host_of
 from asct.diagnostics.model import Diagnostic
 from asct.engine.options import FORKS
 from asct.errors import HostError, NoSuchRun, StoreError, UsageError
-from asct.facts.batch import facts_of, glance
 from asct.facts.bounds import bounded
-from asct.facts.dump import load as load_dump
+from asct.facts.files_snapshot import load as load_dump
+from asct.facts.reading import facts_of, probe
 from asct.facts.snapshot import KEPT
 from asct.hosts.base import Host
 from asct.hosts.opening import make_host
@@ -67,7 +67,7 @@ def machines(settings: Settings, asked: ReportAsked) -> Found:
 
 def _looked_at(host: Host, spec: HostSpec) -> HostFacts | HostError:
     try:
-        found = glance(host, spec.workdir)
+        found = probe(host, spec.workdir)
     except HostError as error:
         return error
     return facts_of(found, spec.name, datetime.now(UTC))

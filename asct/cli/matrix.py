@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
-from asct.analysis.outcomes import HostRow, Matrix, Outcome, short_names
+from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix, short_names
 from asct.cli.words import counted
 
 MOST_ROWS: Final = 20
@@ -20,7 +20,7 @@ _STYLES: Final = {"good": "green", "doubt": "yellow", "bad": "red"}
 _LONGEST_NAMES: Final = 32
 
 
-def matrix_lines(found: Matrix, width: int) -> list[Text]:
+def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
     """The lines of the matrix, none wider than `width` unless a single name is."""
     rows = found.rows[:MOST_ROWS]
     labels = [_label(row) for row in rows]
@@ -71,7 +71,9 @@ def _line(head: str, first: int, names: Sequence[str], sizes: Sequence[int], gap
     return Text((head.ljust(first) + cells).rstrip(), style="bold")
 
 
-def _cells(label: str, first: int, outcomes: Sequence[Outcome | None], sizes: Sequence[int], *, letters: bool) -> Text:
+def _cells(
+    label: str, first: int, outcomes: Sequence[JobOutcome | None], sizes: Sequence[int], *, letters: bool
+) -> Text:
     line = Text(label.ljust(first))
     for item, size in zip(outcomes, sizes, strict=True):
         text = "" if item is None and letters else _LETTERS[item.status] if item and letters else _text(item)
@@ -81,7 +83,7 @@ def _cells(label: str, first: int, outcomes: Sequence[Outcome | None], sizes: Se
     return line
 
 
-def _text(item: Outcome | None) -> str:
+def _text(item: JobOutcome | None) -> str:
     return "-" if item is None else item.text
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from asct.analysis.machine import Row, Section
+from asct.analysis.machine import MachineSection, Row
 
 _WIDEST_LABEL = 22
 _NARROWEST = 40
 
 
-def section_lines(sections: Iterable[Section], width: int) -> Iterator[str]:
+def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[str]:
     """Title, then label and value side by side; an empty line before each section."""
     for one in sections:
         yield ""

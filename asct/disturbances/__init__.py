@@ -1,7 +1,7 @@
 """What disturbs measurement on a host: `assess`, one file per subject, and the script that mends it. Pure."""
 
 from asct.disturbances.assess import assess
-from asct.disturbances.build import Wanted
-from asct.disturbances.sample import Sample, sample_of
+from asct.disturbances.build import MeasuredScope
+from asct.disturbances.sample import ActivitySample, sample_of
 
-__all__ = ["Sample", "Wanted", "assess", "sample_of"]
+__all__ = ["ActivitySample", "MeasuredScope", "assess", "sample_of"]

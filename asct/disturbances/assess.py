@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from asct.disturbances import clocks, interrupts, load, memory, storage, tools
-from asct.disturbances.build import Look, Rule, Wanted
-from asct.disturbances.sample import Sample
+from asct.disturbances.build import DisturbanceRule, MeasuredScope, RuleInput
+from asct.disturbances.sample import ActivitySample
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, Unseen
 from asct.sdk.facts import HostFacts
 
@@ -14,14 +14,14 @@ RULES: Final = tuple(
     rule
     for subject in (load, clocks, interrupts, memory, storage, tools)
     for rule in vars(subject).values()
-    if isinstance(rule, Rule)
+    if isinstance(rule, DisturbanceRule)
 )
 """In the order of the files."""
 
 
-def assess(facts: HostFacts, sample: Sample | None = None, wanted: Wanted | None = None) -> Disturbances:
+def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:
     """What disturbs measurement on a host, and what could not be judged. Pure; what is unknown gives no finding."""
-    seen = Look(facts, sample, wanted)
+    seen = RuleInput(facts, sample, wanted)
     said = [item for rule in RULES for item in rule(seen)]
     found = [item for item in said if isinstance(item, Disturbance)]
     return Disturbances(

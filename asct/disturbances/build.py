@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, TypeVar
 
-from asct.disturbances.sample import Sample
+from asct.disturbances.sample import ActivitySample
 from asct.sdk.disturbance import Certainty, Disturbance, Setting, Unseen
 from asct.sdk.facts import HostFacts
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MeasuredScope:
     """What is to be measured, as far as it decides what disturbs it. `paths` are files, folders and devices that are
     opened (the work folder where temporary files go), `devices` the kernel's names of those that are devices (`sda`),
     `tools` programs that are used where the host has them."""
@@ -29,7 +29,7 @@ class Wanted:
 _T = TypeVar("_T")
 
 
-class NotKnownError(Exception):
+class UndeterminedError(Exception):
     """Ends a rule that cannot judge; never leaves it."""
 
     def __init__(self, unseen: Iterable[Unseen]) -> None:
@@ -38,13 +38,13 @@ class NotKnownError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RuleInput:
     """All that there is to judge by. `sample` is what two looks a second apart show, None without them; `wanted` is
     None when nobody said what is to be measured."""
 
     facts: HostFacts
-    sample: Sample | None = None
-    wanted: Wanted | None = None
+    sample: ActivitySample | None = None
+    wanted: MeasuredScope | None = None
 
     def unseen(self, what: str, *fields: str) -> Iterator[Unseen]:
         """That something could not be judged, with the reason that the facts have for the first of `fields` that has
@@ -57,12 +57,12 @@ class Look:
     def known(self, value: _T | None, what: str, *fields: str) -> _T:
         """The value of a fact. Without one the rule ends here, and it is told that `what` could not be judged."""
         if value is None:
-            raise NotKnownError(self.unseen(what, *fields))
+            raise UndeterminedError(self.unseen(what, *fields))
         return value
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Evaluation:
     """What a rule saw on a host, how sure it is that it disturbs and why. The fix is to write `settings` and the undo
     to write what was there, or `fix` and `undo` are lines for a shell, run unattended where `scripted`. `name`
     and `effect` stand in place of the rule's, where one rule finds several things."""
@@ -80,29 +80,29 @@ class Seen:
     effect: str = ""
 
 
-Found = Iterable[Seen | Unseen]
+Evaluations = Iterable[Evaluation | Unseen]
 _WORDS: Final = re.compile(r"[\x20-\x7e]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DisturbanceRule:
     """What disturbs: its name, its effect on which metrics, its source, and how it is seen."""
 
     name: str
     effect: str
     touches: Sequence[str]
     source: str
-    judge: Callable[[Look], Found]
+    judge: Callable[[RuleInput], Evaluations]
 
-    def __call__(self, look: Look) -> Iterator[Disturbance | Unseen]:
+    def __call__(self, look: RuleInput) -> Iterator[Disturbance | Unseen]:
         """The findings of this rule on a host, and what it could not judge."""
         try:
             for item in self.judge(look):
                 yield item if isinstance(item, Unseen) else self._finding(item)
-        except NotKnownError as gap:
+        except UndeterminedError as gap:
             yield from gap.unseen
 
-    def _finding(self, item: Seen) -> Disturbance:
+    def _finding(self, item: Evaluation) -> Disturbance:
         """A value that the kernel would not have, with control characters or others than ASCII, is not written."""
         chosen = [one for one in item.settings if one.value != one.was and _WORDS.fullmatch(one.path + one.was)]
         return Disturbance(
@@ -124,9 +124,9 @@ class Rule:
 
 def finding(
     name: str, *, touches: Sequence[str], source: str, effect: str = ""
-) -> Callable[[Callable[[Look], Found]], Rule]:
+) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
     """Makes a rule of a function that yields what it sees; `touches` as in Disturbance."""
-    return lambda judge: Rule(name, effect, touches, source, judge)
+    return lambda judge: DisturbanceRule(name, effect, touches, source, judge)
 
 
 def writes(settings: Iterable[Setting], which: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from asct.disturbances.build import Found, Look, Seen, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.sdk.facts import FrequencyPolicy
 from asct.values.cpulist import format_cpulist
@@ -26,13 +26,13 @@ _FILE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource
     touches=["storage.latency", "storage.iops", "storage.cpu"],
     source="vdso(7); Linux, arch/x86/include/asm/vdso/clocksource.h, Documentation/timers/timekeeping.rst",
 )
-def _slow(seen: Look) -> Found:
+def _slow(seen: RuleInput) -> Evaluations:
     system = seen.facts.system
     source = seen.known(system.clock_source, "the clock source", "system.clock_source")
     if source not in _SLOW:
         return
     better = next((name for name in _QUICK if name in system.clock_sources), None)
-    yield Seen(
+    yield Evaluation(
         title=f"clock source {source}",
         seen=f"the clock is {source}, of {', '.join(system.clock_sources) or 'no others'}",
         sure="certain",
@@ -55,7 +55,7 @@ LONG_US: Final = 10
     touches=["storage.latency", "storage.iops", "storage.bandwidth"],
     source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
 )
-def _idle(seen: Look) -> Found:
+def _idle(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
     states = seen.known(cpu.idle_states or None, "idle states", "cpu.idle_states", "cpu.idle_driver")
     settings, named, longest = [], [], 0
@@ -70,7 +70,7 @@ def _idle(seen: Look) -> Found:
     if not settings:
         return
     mixed = len(cpu.kinds) > 1  # then states of one number differ from core to core, and the facts do not number them
-    yield Seen(
+    yield Evaluation(
         title=f"idle states that take up to {longest} µs to wake from",
         seen="; ".join(named),
         sure="likely",
@@ -91,7 +91,7 @@ _NEAR: Final = 10.0
     touches=["*"],
     source="Linux, Documentation/driver-api/thermal/sysfs-api.rst, drivers/thermal/intel/therm_throt.c",
 )
-def _hot(seen: Look) -> Found:
+def _hot(seen: RuleInput) -> Evaluations:
     sensors = seen.facts.thermal
     if not sensors:
         yield from seen.unseen("temperatures", "thermal")
@@ -104,7 +104,7 @@ def _hot(seen: Look) -> Found:
     if not hot and not slowed:
         return
     told = [f"heat slowed CPUs down {slowed} times within a second"] if slowed else []
-    yield Seen(
+    yield Evaluation(
         title="slowed down by heat" if slowed else "near the limit of heat",
         seen="; ".join([*told, *hot]),
         sure="certain" if slowed else "likely",
@@ -144,7 +144,7 @@ def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, amd-pstate.rst",
 )
-def _governor(seen: Look) -> Found:
+def _governor(seen: RuleInput) -> Evaluations:
     policies = seen.known(seen.facts.cpu.policies or None, "the governor of the clock", "cpu.policies", "cpu.governor")
     judged = [(policy, verdict) for policy in policies if (verdict := _judged(policy)) is not None]
     if not judged:
@@ -154,7 +154,7 @@ def _governor(seen: Look) -> Found:
     cpus = [cpu for policy, _ in judged for cpu in policy.cpus]
     drivers = sorted({policy.driver for policy, _ in judged if policy.driver})
     chosen = [policy for policy, _ in judged]
-    yield Seen(
+    yield Evaluation(
         title=f"governor {', '.join(names)}",
         seen=f"CPU {format_cpulist(cpus)}: {', '.join(names)}" + (f" (driver {', '.join(drivers)})" if drivers else ""),
         sure=sure,
@@ -185,7 +185,7 @@ def _settings(
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/pm/cpufreq.rst",
 )
-def _limit(seen: Look) -> Found:
+def _limit(seen: RuleInput) -> Evaluations:
     policies = seen.facts.cpu.policies
     held = [one for one in policies if one.max_hz and one.highest_hz and one.max_hz < one.highest_hz * _SLACK]
     if not held:
@@ -196,7 +196,7 @@ def _limit(seen: Look) -> Found:
     ]
     worst = min(held, key=lambda one: (one.max_hz or 0.0) / (one.highest_hz or 1.0))
     share = f"{_clock(worst.max_hz)} of {_clock(worst.highest_hz)}"
-    yield Seen(
+    yield Evaluation(
         title=f"clock limited to {share}",
         seen=f"CPU {format_cpulist(cpu for one in held for cpu in one.cpus)}: at most {share}",
         sure="certain",
@@ -228,7 +228,7 @@ def _clock(clock: float | None) -> str:
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/pm/cpufreq.rst (the boost file), intel_pstate.rst (no_turbo)",
 )
-def _boost(seen: Look) -> Found:
+def _boost(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
     if not seen.known(cpu.boost, "boost", "cpu.boost"):
         return
@@ -237,7 +237,7 @@ def _boost(seen: Look) -> Found:
     setting = Setting(path="/sys/devices/system/cpu/cpufreq/boost", value="0", was="1")
     if intel:  # the other way round: 1 switches boost off
         setting = Setting(path="/sys/devices/system/cpu/intel_pstate/no_turbo", value="1", was="0")
-    yield Seen(
+    yield Evaluation(
         title="boost on",
         seen="clocks above the nominal one may be used",
         sure="possible",

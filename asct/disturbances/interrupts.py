@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from asct.disturbances.build import Found, Look, Seen, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
 from asct.sdk.disturbance import Setting
 from asct.values.cpulist import format_cpulist
 
@@ -21,10 +21,10 @@ _AFFINITY: Final = "Linux, Documentation/core-api/irq/irq-affinity.rst"
     touches=["storage", "memory.latency"],
     source=f"irqbalance(1); {_AFFINITY}",
 )
-def _balanced(seen: Look) -> Found:
+def _balanced(seen: RuleInput) -> Evaluations:
     if not seen.known(seen.facts.system.irqbalance, "irqbalance", "system.irqbalance"):
         return
-    yield Seen(
+    yield Evaluation(
         title="irqbalance runs",
         seen="the daemon that moves interrupts between CPUs runs",
         sure="possible",
@@ -41,7 +41,7 @@ def _balanced(seen: Look) -> Found:
     touches=["memory.latency", "storage.latency"],
     source=_AFFINITY,
 )
-def _isolated(seen: Look) -> Found:
+def _isolated(seen: RuleInput) -> Evaluations:
     """Interrupts that may go to CPUs which were set aside."""
     system, isolated = seen.facts.system, set(seen.facts.cpu.isolated)
     if isolated and not system.irq_default_affinity:
@@ -49,7 +49,7 @@ def _isolated(seen: Look) -> Found:
     hit, rest = isolated & set(system.irq_default_affinity), set(system.irq_default_affinity) - isolated
     if not hit or not rest:
         return
-    yield Seen(
+    yield Evaluation(
         title="interrupts on isolated CPUs",
         seen=f"interrupts may go to CPU {format_cpulist(hit)}, which the kernel keeps free of other work",
         sure="likely",
@@ -74,11 +74,11 @@ def mask(cpus: Collection[int]) -> str:
     touches=["memory", "storage"],
     source=f"proc_interrupts(5); {_AFFINITY}",
 )
-def _many(seen: Look) -> Found:
+def _many(seen: RuleInput) -> Evaluations:
     rates = {cpu: rate for cpu, rate in (seen.sample.interrupts if seen.sample else {}).items() if rate >= _MANY}
     if not rates:
         return
-    yield Seen(
+    yield Evaluation(
         title=f"up to {max(rates.values()):,.0f} interrupts a second",
         seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} interrupts of devices a second",
         sure="likely",

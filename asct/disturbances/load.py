@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from asct.disturbances.build import Found, Look, Seen, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.values.cpulist import format_cpulist
 from asct.values.size import format_size
@@ -21,7 +21,7 @@ _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
 _PSI: Final = "Linux, Documentation/accounting/psi.rst"
 
 
-def _competing(seen: Look) -> Iterator[tuple[Certainty, str]]:
+def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
     """Signs of other work: pressure where the kernel accounts it, else the load average, which lags behind."""
     load, cpu = seen.facts.load, seen.facts.cpu
     cpus = len(cpu.online) or cpu.cpus
@@ -44,7 +44,7 @@ def _competing(seen: Look) -> Iterator[tuple[Certainty, str]]:
     touches=["*"],
     source=f"{_PSI}; proc_loadavg(5), proc_stat(5)",
 )
-def _busy(seen: Look) -> Found:
+def _busy(seen: RuleInput) -> Evaluations:
     load = seen.facts.load
     if load.cpu_pressure_avg10 is None and load.load1 is None:
         yield from seen.unseen("other work", "load.load1", "load.cpu_pressure_avg10")
@@ -54,7 +54,7 @@ def _busy(seen: Look) -> Found:
     sure = min((sure for sure, _ in signs), key=CERTAINTIES.index)
     running = seen.sample.running if seen.sample else None
     more = f"; {running} task{'' if running == 1 else 's'} could run besides" if running else ""
-    yield Seen(
+    yield Evaluation(
         title="other work on the CPUs",
         seen="; ".join(sign for _, sign in signs) + more,
         sure=sure,
@@ -70,11 +70,11 @@ def _busy(seen: Look) -> Found:
     touches=["*"],
     source="proc_stat(5) (steal)",
 )
-def _steal(seen: Look) -> Found:
+def _steal(seen: RuleInput) -> Evaluations:
     share = seen.sample.steal_share if seen.sample else None
     if share is None or share < _STEAL:
         return
-    yield Seen(
+    yield Evaluation(
         title=f"{share * 100:.0f} % of the CPU time stolen",
         seen=f"within a second the hypervisor gave {share * 100:.1f} % of the time to others",
         sure="certain",
@@ -90,7 +90,7 @@ def _steal(seen: Look) -> Found:
     touches=["memory"],
     source="Linux, Documentation/ABI/testing/sysfs-devices-system-cpu (smt/control)",
 )
-def _siblings(seen: Look) -> Found:
+def _siblings(seen: RuleInput) -> Evaluations:
     """Cores of which one thread works while the others are idle: what is measured there shares the core."""
     cpu = seen.facts.cpu
     cores: dict[int, list[int]] = {}
@@ -108,7 +108,7 @@ def _siblings(seen: Look) -> Found:
     if not shared:
         return
     off = [Setting(path="/sys/devices/system/cpu/smt/control", value="off", was="on")] if cpu.smt == "on" else []
-    yield Seen(
+    yield Evaluation(
         title="threads of the same cores busy",
         seen=f"idle, but on a core with a CPU that has other work: CPU {format_cpulist(shared)}",
         sure="likely",
@@ -124,7 +124,7 @@ def _siblings(seen: Look) -> Found:
     touches=["*"],
     source=_PSI,
 )
-def _memory(seen: Look) -> Found:
+def _memory(seen: RuleInput) -> Evaluations:
     waited = seen.facts.load.memory_pressure_avg10
     yield from _short(seen, "memory", waited, "short of memory", "memory", "end what uses the memory")
 
@@ -135,18 +135,18 @@ def _memory(seen: Look) -> Found:
     touches=["storage"],
     source=_PSI,
 )
-def _io(seen: Look) -> Found:
+def _io(seen: RuleInput) -> Evaluations:
     waited, advice = seen.facts.load.io_pressure_avg10, "end what reads and writes, or wait until it is done"
     yield from _short(seen, "io", waited, "drives in use by others", "reads and writes", advice)
 
 
-def _short(seen: Look, what: str, waited: float | None, title: str, on: str, advice: str) -> Found:
+def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str, advice: str) -> Evaluations:
     """Where tasks waited too much of the time; `waited` is the percent of it that the kernel tells."""
     if waited is None:
         yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
     share = max(waited or 0.0, (seen.sample.pressure.get(what, 0.0) if seen.sample else 0.0) * 100)
     if share >= _SHORTAGE[what]:
-        yield Seen(
+        yield Evaluation(
             title=title,
             seen=f"tasks waited for {on} in {share:.0f} % of the time",
             sure="likely",
@@ -165,13 +165,13 @@ _CGROUP = "Linux, Documentation/admin-guide/cgroup-v2.rst"
     touches=["*"],
     source=f"{_CGROUP} (cpu.max); Documentation/scheduler/sched-bwc.rst",
 )
-def _quota(seen: Look) -> Found:
+def _quota(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
     usable = len(cpu.allowed or cpu.online) or cpu.cpus
     quota = seen.known(cpu.quota, "the quota of CPU time", "cpu.quota")
     if usable is not None and quota >= usable:
         return
-    yield Seen(
+    yield Evaluation(
         title=f"CPU time limited to {quota:g} CPUs",
         seen=f"the control group of the account allows {quota:g} of {usable} CPUs",
         sure="certain",
@@ -187,13 +187,13 @@ def _quota(seen: Look) -> Found:
     touches=["memory", "storage"],
     source="sched_setaffinity(2); cpuset(7)",
 )
-def _mask(seen: Look) -> Found:
+def _mask(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
     allowed = seen.known(cpu.allowed or None, "the CPUs of the account", "cpu.allowed")
     left = sorted(set(cpu.online) - set(allowed) - set(cpu.isolated))
     if not left:
         return
-    yield Seen(
+    yield Evaluation(
         title=f"{len(left)} CPU{'s' if len(left) > 1 else ''} left out",
         seen=f"the account may not use CPU {format_cpulist(left)}",
         sure="certain",
@@ -209,12 +209,12 @@ def _mask(seen: Look) -> Found:
     touches=["memory", "storage"],
     source=f"{_CGROUP} (memory.max)",
 )
-def _memory_limit(seen: Look) -> Found:
+def _memory_limit(seen: RuleInput) -> Evaluations:
     total = seen.facts.memory.total_bytes
     limit = seen.known(seen.facts.memory.limit_bytes, "the limit of memory", "memory.limit_bytes")
     if total is None or limit >= total:
         return
-    yield Seen(
+    yield Evaluation(
         title=f"memory limited to {format_size(limit)}",
         seen=f"the control group of the account allows {format_size(limit)} of {format_size(total)}",
         sure="possible",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances.build import Found, Look, Seen, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
 from asct.sdk.disturbance import Setting
 from asct.sdk.facts import HugePages, Memory
 from asct.values.quantity import format_quantity
@@ -20,7 +20,7 @@ _SWAPPED: Final = 64 << 20
 """What daemons that sleep for weeks leave in swap means nothing."""
 
 
-def _transparent(seen: Look, wanted: str) -> list[Setting]:
+def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
     """The setting that mends it where the kernel's mode is `wanted`."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
@@ -33,9 +33,9 @@ def _transparent(seen: Look, wanted: str) -> list[Setting]:
     touches=["memory"],
     source=_TRANSHUGE,
 )
-def _never(seen: Look) -> Found:
+def _never(seen: RuleInput) -> Evaluations:
     if settings := _transparent(seen, "never"):
-        yield Seen(
+        yield Evaluation(
             title="transparent huge pages: never",
             seen="transparent_hugepage/enabled is never",
             sure="likely",
@@ -51,9 +51,9 @@ def _never(seen: Look) -> Found:
     touches=["memory", "storage"],
     source=_TRANSHUGE,
 )
-def _always(seen: Look) -> Found:
+def _always(seen: RuleInput) -> Evaluations:
     if seen.facts.memory.thp is not None and (settings := _transparent(seen, "always")):
-        yield Seen(
+        yield Evaluation(
             title="transparent huge pages: always",
             seen="transparent_hugepage/enabled is always",
             sure="possible",
@@ -69,7 +69,7 @@ def _always(seen: Look) -> Found:
     touches=["memory.latency"],
     source="Linux, Documentation/admin-guide/mm/hugetlbpage.rst",
 )
-def _pool(seen: Look) -> Found:
+def _pool(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
     two_mib = next((one for one in memory.huge_pages if one.page_bytes == _HUGE), None)
     pool = seen.known(two_mib or _default(memory), "pools of huge pages", "memory.huge_pages")
@@ -77,7 +77,7 @@ def _pool(seen: Look) -> Found:
         return  # as root the benchmarks reserve their own, and give them back
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free
     path = f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
-    yield Seen(
+    yield Evaluation(
         title="no pool of huge pages",
         seen=f"{pool.free} of {pool.total} pages of {format_size(size)} are free, and the account is not root",
         sure="possible",
@@ -99,7 +99,7 @@ def _default(memory: Memory) -> HugePages | None:
     source="Linux, Documentation/admin-guide/sysctl/kernel.rst (numa_balancing): to be switched off for what is "
     "bound to nodes",
 )
-def _balancing(seen: Look) -> Found:
+def _balancing(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
     if len(seen.facts.nodes) < 2:
         return
@@ -107,7 +107,7 @@ def _balancing(seen: Look) -> Found:
     mode = seen.known(memory.numa_balancing_mode, "NUMA balancing", *fields)
     if mode == 0:
         return
-    yield Seen(
+    yield Evaluation(
         title="NUMA balancing on",
         seen=f"kernel.numa_balancing is {mode} on {len(seen.facts.nodes)} nodes",
         sure="possible",
@@ -123,7 +123,7 @@ def _balancing(seen: Look) -> Found:
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/sysctl/vm.rst (swappiness)",
 )
-def _swap(seen: Look) -> Found:
+def _swap(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
     free, swappiness = memory.swap_free_bytes, memory.swappiness
     total = seen.known(memory.swap_total_bytes, "swap", "memory.swap_total_bytes")
@@ -135,7 +135,7 @@ def _swap(seen: Look) -> Found:
         return
     much = used >= _SWAPPED
     settings = [Setting(path=f"{_VM}/swappiness", value="1", was=str(swappiness))] if (swappiness or 0) > 1 else []
-    yield Seen(
+    yield Evaluation(
         title=f"{used_text} swapped out" if much else "swap on",
         seen=f"{used_text} of {format_quantity(total, 'B')} swap are used, vm.swappiness is {swappiness}",
         sure="likely" if much else "possible",
@@ -154,11 +154,11 @@ def _swap(seen: Look) -> Found:
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
 )
-def _reclaim(seen: Look) -> Found:
+def _reclaim(seen: RuleInput) -> Evaluations:
     mode = seen.facts.memory.zone_reclaim
     if not mode:
         return
-    yield Seen(
+    yield Evaluation(
         title="zone reclaim on",
         seen=f"vm.zone_reclaim_mode is {mode}",
         sure="possible",

@@ -37,7 +37,7 @@ _K = TypeVar("_K", int, str)
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ActivitySample:
     """Between two looks. `busy`, `steal`: shares of the time of each CPU (0 to 1) that other work had, and that the
     hypervisor gave to others; `interrupts`: those of devices a second on each CPU; `running`: tasks that could run
     besides the one that looks; `pressure`: shares of the time in which some task waited for cpu, memory, io;
@@ -66,7 +66,7 @@ class _Counters:
     throttles: int | None
 
 
-def sample_of(text: str) -> Sample | None:
+def sample_of(text: str) -> ActivitySample | None:
     """The output of SCRIPT; None when there are not two looks. What is not understood is left out."""
     _, first, second = (*re.split(r"^look [12]$", text, flags=re.MULTILINE), "", "")[:3]
     if not first.strip() or not second.strip():
@@ -76,7 +76,7 @@ def sample_of(text: str) -> Sample | None:
     shares = {cpu: _shares(before.ticks[cpu], ticks) for cpu, ticks in after.ticks.items() if cpu in before.ticks}
     known = {cpu: pair for cpu, pair in shares.items() if pair is not None}
     both = before.throttles is not None and after.throttles is not None
-    return Sample(
+    return ActivitySample(
         busy={cpu: busy for cpu, (busy, _) in known.items()},
         steal={cpu: steal for cpu, (_, steal) in known.items()},
         interrupts=_rates(before.interrupts, after.interrupts, elapsed),

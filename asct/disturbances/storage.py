@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from asct.disturbances.build import Found, Look, Seen, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
 from asct.sdk.disturbance import Setting
 from asct.sdk.facts import BlockDevice, Mount, NvmeHealth
 from asct.values.quantity import format_quantity
 
 
-def below(seen: Look) -> list[BlockDevice]:
+def below(seen: RuleInput) -> list[BlockDevice]:
     """The disks below what is wanted, partitions and mappings followed; every disk when nobody said what is wanted."""
     devices = {one.name: one for one in seen.facts.block_devices}
     mapped = {one.mapper_name: one.name for one in seen.facts.block_devices if one.mapper_name}
@@ -27,7 +27,7 @@ def below(seen: Look) -> list[BlockDevice]:
     return list(found.values())
 
 
-def opened(seen: Look) -> Iterator[str]:
+def opened(seen: RuleInput) -> Iterator[str]:
     """The kernel's names of the devices that are opened, or that carry the file systems of what is opened."""
     wanted = seen.wanted
     for path in wanted.paths if wanted else ():
@@ -73,7 +73,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
     touches=_STORAGE,
     source="mount(8)",
 )
-def _mounted(seen: Look) -> Found:
+def _mounted(seen: RuleInput) -> Evaluations:
     """Devices that are to be opened and carry a mounted file system: one that is written is refused besides."""
     wanted = seen.wanted
     for path, name in (wanted.devices if wanted else {}).items():
@@ -81,7 +81,7 @@ def _mounted(seen: Look) -> Found:
         places = [place for one in parts for place in one.mounted_at]
         if not places:
             continue
-        yield Seen(
+        yield Evaluation(
             title=f"{path} mounted",
             seen=f"{path} ({name}) carries {', '.join(places)}",
             sure="likely",
@@ -98,7 +98,7 @@ def _mounted(seen: Look) -> Found:
     touches=_STORAGE,
     source="tmpfs(5)",
 )
-def _memory_file_system(seen: Look) -> Found:
+def _memory_file_system(seen: RuleInput) -> Evaluations:
     kind = seen.facts.work_filesystem
     if kind is None:
         yield from seen.unseen("the file system of the work folder", "work_filesystem")
@@ -110,7 +110,7 @@ def _memory_file_system(seen: Look) -> Found:
     held = [f"{place} ({kind})" for place, kind in kinds.items() if kind in _IN_MEMORY]
     if not held:
         return
-    yield Seen(
+    yield Evaluation(
         title="temporary files in memory",
         seen=f"in memory: {', '.join(held)}",
         sure="certain",
@@ -126,11 +126,11 @@ def _memory_file_system(seen: Look) -> Found:
     touches=_STORAGE,
     source="Linux, Documentation/admin-guide/sysctl/vm.rst (dirty_expire_centisecs)",
 )
-def _dirty(seen: Look) -> Found:
+def _dirty(seen: RuleInput) -> Evaluations:
     waiting = seen.known(seen.facts.memory.dirty_bytes, "pages to be written back", "memory.dirty_bytes")
     if waiting < _DIRTY:
         return
-    yield Seen(
+    yield Evaluation(
         title=f"{format_quantity(waiting, 'B')} of dirty pages",
         seen=f"{format_quantity(waiting, 'B')} of the file cache are newer than the drives",
         sure="likely",
@@ -148,13 +148,13 @@ def _dirty(seen: Look) -> Found:
     touches=["storage.iops", "storage.latency", "storage.cpu"],
     source="Linux, Documentation/admin-guide/sysctl/kernel.rst (io_uring_disabled)",
 )
-def _io_uring(seen: Look) -> Found:
+def _io_uring(seen: RuleInput) -> Evaluations:
     facts = seen.facts
     if seen.known(facts.io_uring, "io_uring", "io_uring"):
         return
     limit = facts.io_uring_disabled
     setting = Setting(path="/proc/sys/kernel/io_uring_disabled", value="0", was=str(limit))
-    yield Seen(
+    yield Evaluation(
         title="io_uring not allowed",
         seen=f"kernel.io_uring_disabled is {limit}" if limit else "an io_uring cannot be made by the account",
         sure="possible",
@@ -171,7 +171,7 @@ def _io_uring(seen: Look) -> Found:
     touches=["storage.iops", "storage.latency", "storage.cpu"],
     source="Linux, Documentation/block/bfq-iosched.rst (1.9 µs, i7-2760QM), switching-sched.rst",
 )
-def _scheduler(seen: Look) -> Found:
+def _scheduler(seen: RuleInput) -> Evaluations:
     slow = [one for one in below(seen) if one.scheduler and one.scheduler not in _LIGHT and one.rotational is False]
     if not slow:
         return
@@ -180,7 +180,7 @@ def _scheduler(seen: Look) -> Found:
         for one in slow
         if _NAME.fullmatch(one.name)
     ]
-    yield Seen(
+    yield Evaluation(
         title=f"scheduler {', '.join(sorted({one.scheduler or '' for one in slow}))}",
         seen=", ".join(f"{one.name}: {one.scheduler}" for one in slow),
         sure="likely",
@@ -195,11 +195,11 @@ def _scheduler(seen: Look) -> Found:
     touches=["storage.bandwidth", "storage.iops"],
     source="Linux, Documentation/ABI/testing/sysfs-bus-pci (current_link_speed, max_link_speed)",
 )
-def _links(seen: Look) -> Found:
+def _links(seen: RuleInput) -> Evaluations:
     slow = [one for one in below(seen) if one.link and one.link_max and one.link != one.link_max]
     if not slow:
         return
-    yield Seen(
+    yield Evaluation(
         title=f"slow link of {', '.join(one.name for one in slow)}",
         seen="; ".join(f"{one.name}: {one.link}, it could {one.link_max}" for one in slow),
         sure="likely",
@@ -215,13 +215,13 @@ def _links(seen: Look) -> Found:
     touches=_STORAGE,
     source="NVM Express Base Specification, SMART / Health Information log (02h)",
 )
-def _health(seen: Look) -> Found:
+def _health(seen: RuleInput) -> Evaluations:
     ill = [
         f"{one.name}: {', '.join(words)}" for one in below(seen) if one.nvme and (words := list(_complaints(one.nvme)))
     ]
     if not ill:
         return
-    yield Seen(
+    yield Evaluation(
         title="drives that are not well",
         seen="; ".join(ill),
         sure="likely",

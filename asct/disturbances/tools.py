@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances.build import Found, Look, Seen, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
 from asct.sdk.disturbance import Setting
 
 PACKAGES: Final[dict[str, str]] = {
@@ -22,13 +22,13 @@ _USES: Final = {
 
 
 @finding("no-program", touches=["storage"], source="PATH; packages.debian.org")
-def _missing(seen: Look) -> Found:
+def _missing(seen: RuleInput) -> Evaluations:
     facts = seen.facts
     names = _USUAL if seen.wanted is None else seen.wanted.tools
     for name in names:
         if name in facts.tools or name not in PACKAGES:
             continue
-        yield Seen(
+        yield Evaluation(
             effect=_USES.get(name, "what it adds to the results is missing"),
             name=f"no-{name.replace('_', '-')}",
             title=f"{name} missing",
@@ -52,11 +52,11 @@ _WANTED: Final = 1
     touches=[],
     source="Linux, Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid), perf-security.rst",
 )
-def _counters(seen: Look) -> Found:
+def _counters(seen: RuleInput) -> Evaluations:
     paranoid = seen.known(seen.facts.perf.paranoid, "hardware counters", "perf.paranoid")
     if paranoid <= _WANTED or seen.facts.system.uid == 0:
         return
-    yield Seen(
+    yield Evaluation(
         title="hardware counters closed",
         seen=f"kernel.perf_event_paranoid is {paranoid}, and the account is not root",
         sure="certain",

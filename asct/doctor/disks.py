@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from asct.diagnostics.model import Diagnostic
-from asct.doctor.model import Consented, Disk, Objection
+from asct.doctor.model import ConsentedDevice, Disk, FailedCheck
 from asct.engine.guard import CHECKS, UNREADABLE, GuardReport, inspected, plain, read
 from asct.engine.programs import process_of, texts
 from asct.errors import NotMeasured
@@ -39,14 +39,14 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
     return disks_of(said)
 
 
-def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) -> tuple[Consented, ...]:
+def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) -> tuple[ConsentedDevice, ...]:
     """What the host says to each device that the plan gives up. Raises HostError."""
     found = []
     for item in items:
         target = Target(item.device, "write", item.serial or "", item.overwrite)
         status, out, error = _run(host, guard, inspection([target]), folder)
         outcome = inspected(host.name, [target], status, out, error)
-        found.append(Consented(item.device, target.serial, outcome.refusals))
+        found.append(ConsentedDevice(item.device, target.serial, outcome.refusals))
     return tuple(found)
 
 
@@ -68,7 +68,7 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
     """The devices by name, each with every check that it does not pass."""
-    objections: dict[str, list[Objection]] = {}
+    objections: dict[str, list[FailedCheck]] = {}
     for check in said.checks:
         if check.ok is not True:
             objections.setdefault(check.path, []).append(_objection(check))
@@ -81,12 +81,12 @@ def _natural(path: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path)]
 
 
-def _objection(check: Check) -> Objection:
+def _objection(check: Check) -> FailedCheck:
     named = CHECKS.get(check.name, UNREADABLE) if check.ok is False else UNREADABLE
-    return Objection(check.name, check.ok, plain(check.detail), named.hint)
+    return FailedCheck(check.name, check.ok, plain(check.detail), named.hint)
 
 
-def _disk(device: Device, objections: Sequence[Objection]) -> Disk:
+def _disk(device: Device, objections: Sequence[FailedCheck]) -> Disk:
     links = device.fields.get("links")
     return Disk(
         device=device.path,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.disturbances import Sample, Wanted, assess, sample_of
+from asct.disturbances import ActivitySample, MeasuredScope, assess, sample_of
 from asct.disturbances.sample import SCRIPT
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
@@ -31,15 +31,15 @@ from asct.sdk.guard import KERNEL
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanDemands:
     """`subjects` are what the jobs measure, in the words of findings; `lacking` is why some could not run."""
 
-    wanted: Wanted
+    wanted: MeasuredScope
     subjects: frozenset[str]
     lacking: tuple[Diagnostic, ...] = ()
 
 
-def asked(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> Asked:
+def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> PlanDemands:
     """Of these jobs on an open host. What waits for results of other jobs is not known yet. Raises HostError."""
     demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}
@@ -61,14 +61,14 @@ def asked(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) ->
         demands.append(demand)
         found = find_tools(host, [name for name in demand.tools if name not in facts.tools])
         lacking.update(dict.fromkeys(item.diagnostic for item in check(demand, facts, found, host.name)))
-    return Asked(wanted(host, demands), frozenset(words), tuple(lacking))
+    return PlanDemands(wanted(host, demands), frozenset(words), tuple(lacking))
 
 
 _LIMIT_S = 30.0
 _WHAT = "stolen time, busy CPUs and interrupts"
 
 
-def take(host: Host) -> tuple[Sample | None, tuple[Unseen, ...]]:
+def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]]:
     """The sample, or why there is none. Raises HostLost."""
     try:
         answer = host.answer(["sh", "-s"], timeout_s=_LIMIT_S, stdin=SCRIPT)
@@ -102,8 +102,8 @@ def examine(
         with closing(ports.make_host(spec, plan_folder)) as host:
             _enter(host)
             facts = ports.collect_facts(host, folder / "facts")
-            sample, missed = take(host)
-            plan = asked(host, facts, ports, jobs) if jobs is not None else None
+            sample, missed = read_activity(host)
+            plan = plan_demands(host, facts, ports, jobs) if jobs is not None else None
             found = assess(facts, sample, plan.wanted if plan else None)
             report = HostReport(
                 name=spec.name,

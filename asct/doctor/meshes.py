@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Final
 
 from asct.diagnostics.model import Diagnostic
-from asct.doctor.cpuwatch import Detection, Progress, detect
-from asct.doctor.instruments import Instruments, json_lines
+from asct.doctor.cpu_detection import Detection, Progress, detect
+from asct.doctor.kernels import HostKernels, json_lines
 from asct.engine.services import Services
 from asct.engine.stop import StopRequest
 from asct.errors import AsctError, HostError, HostLocked, Interrupted, NotMeasured
-from asct.facts.batch import facts_of, glance
 from asct.facts.cmn.detect import KERNEL as WATCH
-from asct.facts.cmn.discover import REGISTERS, Found, found, mesh_of, report
-from asct.facts.cmn.dump import KERNEL as READER
-from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.discover import REGISTERS, MeshSources, found, mesh_of, report
+from asct.facts.cmn.kernel_output import KERNEL as READER
+from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import CmnReport
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.reading import facts_of, probe
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 
@@ -33,7 +33,7 @@ _WAY_OUT: Final = "run asct as root there, or let it use sudo (`--sudo`)"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MeshQuery:
     """What to look for beyond the topology: every register that is known, and where CPUs enter the mesh."""
 
     every_register: bool = False
@@ -41,7 +41,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MeshReading:
     """What was seen: raw, and read. `problems` say what could not be looked at."""
 
     snapshot: Snapshot
@@ -50,14 +50,16 @@ class Seen:
     detection: Detection | None = None
 
 
-def look(spec: HostSpec, ports: Services, folder: Path, asked: Asked, progress: Progress, stop: StopRequest) -> Seen:
+def read_meshes(
+    spec: HostSpec, ports: Services, folder: Path, asked: MeshQuery, progress: Progress, stop: StopRequest
+) -> MeshReading:
     """The meshes of a host; `folder` takes raw files. `stop` ends it at once: a detection with what is known by then.
 
     Raises HostError when the host cannot be reached, NotMeasured when a detection was asked for and cannot be had,
     HostLocked when somebody measures there meanwhile, Interrupted when it was stopped before anything was known.
     """
     with closing(ports.make_host(spec, folder)) as host, ThreadPoolExecutor(1) as pool:
-        looking = _Look(host, spec, ports, folder, asked, progress, stop)
+        looking = _MeshProbe(host, spec, ports, folder, asked, progress, stop)
         future = pool.submit(looking.run)
         while not wait([future], _TURN_S).done:
             if stop.requested and not looking.undisturbed:
@@ -71,41 +73,43 @@ def look(spec: HostSpec, ports: Services, folder: Path, asked: Asked, progress: 
 
 
 @dataclass(slots=True)
-class _Look:
+class _MeshProbe:
     """One look, in a thread of its own so that a signal is heard meanwhile."""
 
     host: Host
     spec: HostSpec
     ports: Services
     folder: Path
-    asked: Asked
+    asked: MeshQuery
     progress: Progress
     stop: StopRequest
-    instruments: Instruments | None = None
+    instruments: HostKernels | None = None
 
     @property
     def undisturbed(self) -> bool:
         """Whether it must be let to its end."""
         return self.instruments is not None and self.instruments.undisturbed
 
-    def run(self) -> Seen:
-        snapshot = glance(self.host, self.spec.workdir)
+    def run(self) -> MeshReading:
+        snapshot = probe(self.host, self.spec.workdir)
         now = datetime.now(UTC)
         when = now.strftime("%Y-%m-%dT%H:%M:%SZ")
         if not found(snapshot):
-            return Seen(snapshot, report(snapshot, self.spec.name, when))
+            return MeshReading(snapshot, report(snapshot, self.spec.name, when))
         facts = facts_of(snapshot, self.spec.name, now)
-        self.instruments = Instruments(self.host, self.spec, self.ports, self.folder, facts)
+        self.instruments = HostKernels(self.host, self.spec, self.ports, self.folder, facts)
         snapshot, problems = _registers(self.instruments, snapshot, self.asked)
         detection = None
         if self.asked.detect:
             meshes = [(mesh_of(item), item.pmu) for item in found(snapshot)]
             detection = detect(self.instruments, snapshot, meshes, self.progress, self.stop, when)
-            snapshot = _with_commands(snapshot, {"cmn-cpus": Said(0, detection.kept)})
-        return Seen(snapshot, report(snapshot, self.spec.name, when), problems, detection)
+            snapshot = _with_commands(snapshot, {"cmn-cpus": CommandOutput(0, detection.kept)})
+        return MeshReading(snapshot, report(snapshot, self.spec.name, when), problems, detection)
 
 
-def _registers(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+def _registers(
+    instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery
+) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
     """The snapshot with the registers of each mesh. That they cannot be had is a problem, not the end of the look."""
     if not instruments.as_root:
         note = Diagnostic(
@@ -122,7 +126,7 @@ def _registers(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tu
         return snapshot, _as_warnings(error)
 
 
-def _as_root_sees(instruments: Instruments, snapshot: Snapshot) -> Snapshot:
+def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
     """With the files that only root may read, by a kernel: sudo runs nothing else."""
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
@@ -132,9 +136,9 @@ def _as_root_sees(instruments: Instruments, snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, files={**snapshot.files, **{path: "\n".join(texts) for path, texts in lines.items()}})
 
 
-def _dumped(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
     problems: list[Diagnostic] = []
-    dumps: dict[str, Said] = {}
+    dumps: dict[str, CommandOutput] = {}
     hint = "shown is what the driver and the firmware say"
     for item in found(snapshot):
         said = dumps[f"{REGISTERS}{item.instance}"] = _dump(instruments, item, asked)
@@ -144,23 +148,23 @@ def _dumped(instruments: Instruments, snapshot: Snapshot, asked: Asked) -> tuple
     return _with_commands(snapshot, dumps), tuple(problems)
 
 
-def _dump(instruments: Instruments, item: Found, asked: Asked) -> Said:
+def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
     """What the kernel printed of a mesh, or with another status than 0 why there is nothing."""
     region = item.region
     if region is None or region.base is None or region.size is None:
-        return Said(_UNREAD, "where they lie is not told (/proc/iomem)")
+        return CommandOutput(_UNREAD, "where they lie is not told (/proc/iomem)")
     place = ("--base", str(region.base), "--size", str(region.size), "--root", str(region.root))
     ran = instruments.run(READER, (*place, "--registers", register_list()), _WHY)
     if ran.status != 0:
-        return Said(_UNREAD, ran.last_words)
+        return CommandOutput(_UNREAD, ran.last_lines)
     if asked.every_register:
         mesh = mesh_of_dump(ran.stdout, item.instance)
         again = instruments.run(READER, (*place, "--registers", register_list(mesh)), _WHY)
         ran = again if again.status == 0 else ran
-    return Said(0, ran.stdout)
+    return CommandOutput(0, ran.stdout)
 
 
-def _with_commands(snapshot: Snapshot, more: dict[str, Said]) -> Snapshot:
+def _with_commands(snapshot: Snapshot, more: dict[str, CommandOutput]) -> Snapshot:
     return replace(snapshot, commands={**snapshot.commands, **more})
 
 

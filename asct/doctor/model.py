@@ -14,7 +14,7 @@ Status = Literal["ok", "unreachable", "unfit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Objection:
+class FailedCheck:
     """A check that a device does not pass. `ok` is None where it could not be seen. `hint` is the way out."""
 
     check: str
@@ -35,7 +35,7 @@ class Disk:
     bytes: int | None = None
     model: str = ""
     serial: str = ""
-    objections: tuple[Objection, ...] = ()
+    objections: tuple[FailedCheck, ...] = ()
 
     @property
     def target(self) -> bool:
@@ -49,7 +49,7 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
-class Consented:
+class ConsentedDevice:
     """A device that the plan gives up, and why the host would refuse it all the same."""
 
     device: str
@@ -74,7 +74,7 @@ class HostReport:
     unseen: tuple[Unseen, ...] = ()
     subjects: frozenset[str] | None = None
     disks: tuple[Disk, ...] = ()
-    consents: tuple[Consented, ...] = ()
+    consents: tuple[ConsentedDevice, ...] = ()
 
     def touching(self) -> tuple[Disturbance, ...]:
         """The findings that touch what the plan measures; without a plan all that touch anything."""

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal, get_args
 
 from asct.diagnostics.model import Diagnostic
-from asct.disturbances import Wanted
+from asct.disturbances import MeasuredScope
 from asct.disturbances.tools import PACKAGES
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Host
@@ -271,14 +271,14 @@ _MOST: Final = 4
 _LINKS: Final = 'for path do readlink -f -- "$path" || echo; done'
 
 
-def wanted(host: Host, demands: Iterable[JobNeeds]) -> Wanted:
+def wanted(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
     """What jobs with these demands open and use on an open host. Raises HostLost."""
     paths: dict[str, None] = {}
     tools: dict[str, None] = {}
     for demand in demands:
         paths.update(dict.fromkeys([*demand.targets, *([host.work] if demand.scratch else [])]))
         tools.update(demand.optional_tools)
-    return Wanted(tuple(paths), _devices(host, [path for path in paths if is_device_path(path)]), tuple(tools))
+    return MeasuredScope(tuple(paths), _devices(host, [path for path in paths if is_device_path(path)]), tuple(tools))
 
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from asct.hosts.base import Process
 from asct.sdk.facts import HostFacts
 from asct.sdk.step import Companion, Kernel, Program, Step
-from asct.toolchain.provide import Built
+from asct.toolchain.provide import BuiltKernel
 
 
 class MissingProgram(LookupError):
@@ -23,7 +23,7 @@ class Programs:
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
-    built: dict[str, Built] = field(default_factory=dict)
+    built: dict[str, BuiltKernel] = field(default_factory=dict)
     """Of what the kernels are made."""
     found: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)

@@ -14,7 +14,7 @@ from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Scalar
-from asct.toolchain.provide import Built
+from asct.toolchain.provide import BuiltKernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Services:
     """Makes a host, not yet open; relative paths of the plan start in the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
     """Reads the facts of a host; the raw files go into the folder. Raises HostError."""
-    provide: Callable[[Host, str, HostFacts, Path], Built]
+    provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
     """Builds a kernel for the host and copies it there; the log goes into the folder. Raises NotMeasured."""
     schedule: Callable[[Job], Sequence[tuple[int, int]]]
     bind: Callable[[Mapping[str, Any], Mapping[str, Scalar]], Mapping[str, Any]]

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from asct.analysis.dataframe import scaled, tidy_columns, tidy_rows
 from asct.analysis.fields import flat
 from asct.analysis.grid import plain
-from asct.analysis.tidy import scaled, tidy_columns, tidy_rows
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Table
 from asct.store.files import write_atomic

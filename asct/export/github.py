@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from asct.analysis.evidence import failures_of
-from asct.analysis.expectations import counts_against
-from asct.analysis.grid import place_text
+from asct.analysis.expectations import is_blocking
+from asct.analysis.grid import coordinates_text
+from asct.analysis.provenance import failures_of
 from asct.analysis.report import build
 from asct.analysis.verdict import bound_text
 from asct.analysis.view import RunView
@@ -50,7 +50,7 @@ def render(view: RunView) -> str:
 
 def _expectations(view: RunView) -> Iterable[_Note]:
     for verdict in view.run.verdicts:
-        grave = counts_against(verdict)
+        grave = is_blocking(verdict)
         if verdict.outcome == "pass" or (verdict.severity == "info" and not grave):
             continue
         word = "failed" if verdict.outcome == "fail" else "unknown"
@@ -59,7 +59,9 @@ def _expectations(view: RunView) -> Iterable[_Note]:
 
 
 def _verdict_text(verdict: Verdict) -> str:
-    where = ", ".join(text for text in (place_text(verdict.at), f"host {verdict.host}" if verdict.host else "") if text)
+    where = ", ".join(
+        text for text in (coordinates_text(verdict.at), f"host {verdict.host}" if verdict.host else "") if text
+    )
     value = "not measured"
     if verdict.value is not None and verdict.unit:
         value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"

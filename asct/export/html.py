@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from asct.analysis.combined import figure_grid
+from asct.analysis.dataframe import compact, visible
 from asct.analysis.grid import plain
 from asct.analysis.outcomes import short_names
-from asct.analysis.overlay import figure_grid
-from asct.analysis.report import Report, build
-from asct.analysis.tidy import compact, visible
+from asct.analysis.report import RunReport, build
 from asct.analysis.view import RunView
 from asct.figures.heat import square
 from asct.figures.render import plotly_javascript, render_figure
@@ -104,7 +104,7 @@ def _resolved_text(view: RunView) -> str:
     return text if len(text) <= _MOST_RESOLVED else ""
 
 
-def _table_count(report: Report) -> int:
+def _table_count(report: RunReport) -> int:
     return sum(len(part.grids) for section in report.sections for part in section.parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from asct.analysis.tidy import document, visible
+from asct.analysis.dataframe import document, visible
 from asct.analysis.view import RunView
 
 NAME = "json"

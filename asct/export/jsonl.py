@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.analysis.tidy import visible
+from asct.analysis.dataframe import visible
 from asct.analysis.view import RunView
 
 NAME = "jsonl"

@@ -6,8 +6,8 @@ import re
 import xml.etree.ElementTree as ET
 from statistics import median
 
-from asct.analysis.expectations import counts_against
-from asct.analysis.grid import place_text, plain
+from asct.analysis.expectations import is_blocking
+from asct.analysis.grid import coordinates_text, plain
 from asct.analysis.verdict import bound_text
 from asct.analysis.view import JobView, RepeatView, RunView
 from asct.store.model import Verdict
@@ -58,7 +58,7 @@ def _job_suite(root: ET.Element, job: JobView) -> None:
 
 
 def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: list[RepeatView]) -> None:
-    swept = place_text(next((item.command.swept for item in repeats if item.command), {}))
+    swept = coordinates_text(next((item.command.swept for item in repeats if item.command), {}))
     seconds = sum(item.status.elapsed_s for item in repeats if item.status)
     case = _case(suite, swept or job.entry.id, job.key, seconds)
     _properties(case, job, point_id)
@@ -83,7 +83,7 @@ def _properties(case: ET.Element, job: JobView, point_id: str) -> None:
     values: dict[str, list[float]] = {}
     for record in job.records:
         if record.point_id == point_id:
-            at = place_text(record.coords)
+            at = coordinates_text(record.coords)
             name = f"{record.metric}[{at}] {record.unit}" if at else f"{record.metric} {record.unit}"
             values.setdefault(name, []).append(record.value)
     if values:
@@ -93,7 +93,7 @@ def _properties(case: ET.Element, job: JobView, point_id: str) -> None:
 
 
 def _verdict_case(suite: ET.Element, verdict: Verdict) -> None:
-    at = place_text(verdict.at)
+    at = coordinates_text(verdict.at)
     name = f"{verdict.id}.{verdict.metric}" + (f" at {at}" if at else "")
     case = _case(suite, name, f"expectations.{verdict.host}" if verdict.host else "expectations", 0.0)
     if verdict.file:
@@ -106,7 +106,7 @@ def _verdict_case(suite: ET.Element, verdict: Verdict) -> None:
     if verdict.value is not None and verdict.unit:
         value = f"measured {format_quantity(verdict.value, verdict.unit, 4)}"
     message = "; ".join(text for text in (f"{value}, expected {bound_text(verdict)}", verdict.reason) if text)
-    blocking = counts_against(verdict)
+    blocking = is_blocking(verdict)
     kind = "skipped" if not blocking else "failure" if verdict.outcome == "fail" else "error"
     problem = ET.SubElement(case, kind, {"message": _clean(message)})
     if blocking:

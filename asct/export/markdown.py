@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from asct.analysis.disturbed import FindingCard, Way
-from asct.analysis.grid import Grid, plain
+from asct.analysis.disturbances import DisturbanceCard, Remedy
+from asct.analysis.grid import TextTable, plain
 from asct.analysis.hosts import HostCard
 from asct.analysis.outcomes import short_names
-from asct.analysis.report import HostPart, Report, Section, build
+from asct.analysis.report import HostPart, ReportSection, RunReport, build
 from asct.analysis.view import RunView
 
 NAME = "markdown"
@@ -78,7 +78,7 @@ def prose(text: str) -> str:
     return "".join(kept).strip()
 
 
-def table(grid: Grid) -> str:
+def table(grid: TextTable) -> str:
     """A pipe table; long ones are cut, and say so."""
     aligns = ["---:" if head.align == "right" else "---" for head in grid.heads]
     lines = [_row(escape(head.title) for head in grid.heads), _row(aligns)]
@@ -93,7 +93,7 @@ def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _head(report: Report) -> str:
+def _head(report: RunReport) -> str:
     lines = [f"# {escape(report.title)}", "", f"{_SIGNS[report.summary.tone]} **{escape(report.summary.sentence)}**"]
     if report.summary.details:
         lines += ["", escape(". ".join(report.summary.details)) + "."]
@@ -113,7 +113,7 @@ def _head(report: Report) -> str:
     return "\n".join([*lines, *_measured(report)])
 
 
-def _where(report: Report) -> str:
+def _where(report: RunReport) -> str:
     """The host in a line, or the names of several."""
     if len(report.hosts) == 1:
         return _line(report.hosts[0])
@@ -125,7 +125,7 @@ def _line(host: HostCard) -> str:
     return f"**{escape(host.name)}**{state} {escape(host.line)}".rstrip()
 
 
-def _headlines(report: Report) -> list[str]:
+def _headlines(report: RunReport) -> list[str]:
     if not report.headlines:
         return []
     lines = ["## Headline numbers", ""]
@@ -141,7 +141,7 @@ def _headlines(report: Report) -> list[str]:
     return lines
 
 
-def _measured(report: Report) -> list[str]:
+def _measured(report: RunReport) -> list[str]:
     lines = ["## What was measured on what", ""]
     if report.outcomes is not None:
         lines += [table(report.outcomes), ""]
@@ -160,7 +160,7 @@ def _facts(host: HostCard) -> list[str]:
     return ["<details><summary>Facts</summary>", "", "| Fact | Value |", "| --- | --- |", *rows, "", "</details>", ""]
 
 
-def _findings(findings: Sequence[FindingCard], few: bool, several: bool) -> list[str]:
+def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> list[str]:
     """What disturbs measurement, folded; of many hosts without the commands, which differ from host to host."""
     if not findings:
         return []
@@ -175,7 +175,7 @@ def _findings(findings: Sequence[FindingCard], few: bool, several: bool) -> list
     return [*lines, *note, "", "</details>", ""]
 
 
-def _way(way: Way, several: bool) -> list[str]:
+def _way(way: Remedy, several: bool) -> list[str]:
     on = f" on {escape(way.hosts)}" if several else ""
     lines = [f"  - way out{on}: {prose(way.advice)}"] if way.advice else []
     for label, text in (("fix", way.fix), ("undo", way.undo)):
@@ -183,11 +183,11 @@ def _way(way: Way, several: bool) -> list[str]:
     return lines
 
 
-def _sections(report: Report) -> list[str]:
+def _sections(report: RunReport) -> list[str]:
     return [_section(section, len(report.hosts)) for section in report.sections]
 
 
-def _section(section: Section, hosts: int) -> str:
+def _section(section: ReportSection, hosts: int) -> str:
     """Of many hosts only what is the matter with them; the numbers of each stand at the top."""
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:
@@ -219,7 +219,7 @@ def _part(part: HostPart, hosts: int) -> list[str]:
     return [*lines, ""] if part.failures else lines
 
 
-def _tail(report: Report) -> str:
+def _tail(report: RunReport) -> str:
     lines = ["<details><summary>About this run</summary>", "", "| | |", "| --- | --- |"]
     lines += [_row((escape(label), escape(value))) for label, value in report.facts]
     return "\n".join([*lines, "", "</details>", ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 
-from asct.analysis.tidy import to_frame
+from asct.analysis.dataframe import to_frame
 from asct.analysis.view import RunView
 from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError

@@ -6,9 +6,9 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
-from asct.analysis.disturbed import FindingCard
-from asct.analysis.grid import Cell, Grid, Head, place_text, plain, without_empty_columns
-from asct.analysis.report import HostPart, Report, build
+from asct.analysis.disturbances import DisturbanceCard
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
+from asct.analysis.report import HostPart, RunReport, build
 from asct.analysis.verdict import bound_text, by_outcome
 from asct.analysis.view import RunView
 from asct.store.model import Verdict
@@ -46,7 +46,7 @@ def _verdict(verdict: Verdict, width: int) -> str:
     value = "not measured"
     if verdict.value is not None:
         value = format_quantity(verdict.value, verdict.unit or "1", 4)
-    at = f" at {place_text(verdict.at)}" if verdict.at else ""
+    at = f" at {coordinates_text(verdict.at)}" if verdict.at else ""
     host = f" on {verdict.host}" if verdict.host else ""
     reason = f" ({verdict.reason})" if verdict.reason else ""
     text = f"{verdict.id}.{verdict.metric}{at}{host}: {value}, expected {bound_text(verdict)}{reason}"
@@ -55,13 +55,13 @@ def _verdict(verdict: Verdict, width: int) -> str:
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
 
-def _finding(item: FindingCard, several: bool, width: int) -> str:
+def _finding(item: DisturbanceCard, several: bool, width: int) -> str:
     """`busy on h1 (likely): what it does`; the fix and its undo stand in the other reports."""
     on = f" on {item.hosts}" if several else ""
     return _wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
 
 
-def _part(report: Report, job_id: str, part: HostPart, width: int) -> list[str]:
+def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[str]:
     several = len(report.hosts) > 1 or len(report.sections) > 1
     where = f"{job_id} on {part.host}: " if several else ""
     blocks = [_wrapped(f"{where}{part.line}", width)]
@@ -82,7 +82,7 @@ def _part(report: Report, job_id: str, part: HostPart, width: int) -> list[str]:
     return blocks
 
 
-def table(grid: Grid, width: int = WIDTH) -> str:
+def table(grid: TextTable, width: int = WIDTH) -> str:
     """Aligned columns within `width`: titles wrap first, then texts; what is still too wide goes on below.
 
     Each further part repeats the first column. Only a column that is too wide by itself passes `width`.
@@ -90,7 +90,7 @@ def table(grid: Grid, width: int = WIDTH) -> str:
     return "\n\n".join(_one_table(part, width) for part in _parts(without_empty_columns(grid), width))
 
 
-def _parts(grid: Grid, width: int) -> list[Grid]:
+def _parts(grid: TextTable, width: int) -> list[TextTable]:
     """The columns in groups that fit, each led by the first column."""
     groups: list[list[int]] = [[0]]
     for index in range(1, len(grid.heads)):
@@ -100,17 +100,17 @@ def _parts(grid: Grid, width: int) -> list[Grid]:
     return [_columns(grid, group) for group in groups]
 
 
-def _columns(grid: Grid, kept: Sequence[int]) -> Grid:
+def _columns(grid: TextTable, kept: Sequence[int]) -> TextTable:
     rows = tuple(tuple(row[index] for index in kept) for row in grid.rows)
-    return Grid(grid.slug, grid.caption, tuple(grid.heads[index] for index in kept), rows)
+    return TextTable(grid.slug, grid.caption, tuple(grid.heads[index] for index in kept), rows)
 
 
-def _fits(grid: Grid, width: int) -> bool:
+def _fits(grid: TextTable, width: int) -> bool:
     sizes = _sizes(grid, width)
     return sum(sizes) + 2 * (len(sizes) - 1) <= width
 
 
-def _one_table(full: Grid, width: int) -> str:
+def _one_table(full: TextTable, width: int) -> str:
     sizes = _sizes(full, width)
     lines = _cells([head.title for head in full.heads], full.heads, sizes, bottom=True)
     for row in full.rows:
@@ -125,9 +125,9 @@ def display_width(text: str) -> int:
     )
 
 
-def _sizes(grid: Grid, width: int) -> list[int]:
+def _sizes(grid: TextTable, width: int) -> list[int]:
     """Widths of the columns: what the values need, wider for titles as far as there is room, narrower for texts."""
-    columns: Sequence[Sequence[Cell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
+    columns: Sequence[Sequence[TableCell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
     values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
     words = [max((display_width(word) for word in head.title.split()), default=1) for head in grid.heads]
     titles = [display_width(head.title) for head in grid.heads]
@@ -140,13 +140,13 @@ def _sizes(grid: Grid, width: int) -> list[int]:
     return sizes
 
 
-def _least(column: Sequence[Cell]) -> int:
+def _least(column: Sequence[TableCell]) -> int:
     """How narrow a column of texts may get: only words beyond `_LONGEST_WORD` are broken."""
     words = [min(display_width(word), _LONGEST_WORD) for cell in column for word in cell.text.split()]
     return max(_NARROWEST, *words, 0)
 
 
-def _shrink(sizes: list[int], heads: Sequence[Head], least: Sequence[int], room: int) -> None:
+def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int], room: int) -> None:
     """Take from the widest left-aligned column until the table fits or none can give more; numbers never wrap."""
     while sum(sizes) > room:
         texts = [index for index, head in enumerate(heads) if head.align == "left" and sizes[index] > least[index]]
@@ -173,7 +173,7 @@ def _lines_of(text: str, size: int) -> list[str]:
     return lines
 
 
-def _cells(texts: Sequence[str], heads: Sequence[Head], sizes: Sequence[int], bottom: bool = False) -> list[str]:
+def _cells(texts: Sequence[str], heads: Sequence[ColumnHead], sizes: Sequence[int], bottom: bool = False) -> list[str]:
     wrapped = [_lines_of(text, size) or [""] for text, size in zip(texts, sizes, strict=True)]
     height = max(len(lines) for lines in wrapped)
     padded = [
@@ -185,7 +185,7 @@ def _cells(texts: Sequence[str], heads: Sequence[Head], sizes: Sequence[int], bo
     ]
 
 
-def _padded(text: str, size: int, head: Head) -> str:
+def _padded(text: str, size: int, head: ColumnHead) -> str:
     space = " " * max(0, size - display_width(text))
     return space + text if head.align == "right" else text + space
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-from asct.facts.trees import MOST_FILE, Entry, MemoryTree, Path_
+from asct.facts.filetree import MOST_FILE, MemoryTree, Path_, TreeEntry
 
 MOST_MEMBERS = 500_000
 MOST_BYTES = 256 << 20
@@ -169,13 +169,13 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
                 continue
             data = _content(archive, member, bounded)
             held += len(data)
-            tree.add(path, Entry("file"), data)
+            tree.add(path, TreeEntry("file"), data)
         elif member.issym():
-            tree.add(path, Entry("link", member.linkname))
+            tree.add(path, TreeEntry("link", member.linkname))
         elif member.islnk():  # another name of an earlier file
-            tree.add(path, Entry("file"), tree.data.get(_path(member.linkname) or ()))
+            tree.add(path, TreeEntry("file"), tree.data.get(_path(member.linkname) or ()))
         else:
-            tree.add(path, Entry("folder" if member.isdir() else "other"))
+            tree.add(path, TreeEntry("folder" if member.isdir() else "other"))
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:

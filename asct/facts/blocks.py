@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from asct.facts import mounts, nvme
-from asct.facts.devices import Place, places
-from asct.facts.gaps import Gaps, chosen, folders, whole
-from asct.facts.nvme import Controller
+from asct.facts.devices import DeviceLocation, places
+from asct.facts.nvme import NvmeController
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.storage import BLOCK
+from asct.facts.unknown import UnknownFacts, chosen, folders, whole
 from asct.sdk.facts import BlockDevice
 
 _SECTOR = 512  # /sys/block/*/size counts these whatever the drive's blocks are
@@ -39,12 +39,12 @@ _WANTED = ("transport", "model", "serial", "firmware")
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _BlockContext:
     """What is known of all devices together."""
 
     found: Snapshot
-    places: Mapping[str, Place]
-    controllers: Mapping[str, Controller]
+    places: Mapping[str, DeviceLocation]
+    controllers: Mapping[str, NvmeController]
     udev: Mapping[str, Mapping[str, str]]
     targets: Mapping[str, list[str]]
     holders: Mapping[str, list[str]]
@@ -56,14 +56,14 @@ class _Around:
         return "neither the kernel nor udev says it" if whole else "the data base of udev was read only in part"
 
 
-def block_devices(found: Snapshot, gaps: Gaps) -> list[BlockDevice]:
+def block_devices(found: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
     """Whole devices and partitions, each disk before its partitions. Left out are loop and network devices that nothing
     is bound to, and the hidden paths below an NVMe drive."""
     texts = folders(found, BLOCK)
     if not texts:
         gaps.note("block_devices", f"{BLOCK} lists none")
     where = places(found)
-    around = _Around(
+    around = _BlockContext(
         found=found,
         places=where,
         controllers={one.name: one for one in nvme.controllers(found, where)},
@@ -79,7 +79,7 @@ def block_devices(found: Snapshot, gaps: Gaps) -> list[BlockDevice]:
     return made
 
 
-def _disk(name: str, files: Mapping[str, str], around: _Around, gaps: Gaps) -> BlockDevice:
+def _disk(name: str, files: Mapping[str, str], around: _BlockContext, gaps: UnknownFacts) -> BlockDevice:
     place = around.places.get(f"{BLOCK}/{name}")
     kind = _kind(name, files, place)
     udev = around.udev.get(files.get("dev", ""), {})
@@ -112,7 +112,7 @@ def _disk(name: str, files: Mapping[str, str], around: _Around, gaps: Gaps) -> B
     return made
 
 
-def _partitions(disk: str, files: Mapping[str, str], around: _Around) -> list[BlockDevice]:
+def _partitions(disk: str, files: Mapping[str, str], around: _BlockContext) -> list[BlockDevice]:
     """By their number."""
     numbers = {path.partition("/")[0]: whole(text) for path, text in files.items() if path.endswith("/partition")}
     made = []
@@ -131,7 +131,7 @@ def _partitions(disk: str, files: Mapping[str, str], around: _Around) -> list[Bl
     return made
 
 
-def _kind(name: str, files: Mapping[str, str], place: Place | None) -> str:
+def _kind(name: str, files: Mapping[str, str], place: DeviceLocation | None) -> str:
     known = next((kind for start, kind in _KINDS.items() if re.fullmatch(rf"{start}\d+", name)), None)
     if known:
         return known
@@ -170,7 +170,7 @@ def _queue(files: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _use(name: str, files: Mapping[str, str], around: _Around) -> dict[str, list[str]]:
+def _use(name: str, files: Mapping[str, str], around: _BlockContext) -> dict[str, list[str]]:
     """Where it is mounted, by its number and, of file systems that have numbers of their own (btrfs), by its name."""
     keys = (files.get("dev", ""), f"/dev/{name}", f"/dev/mapper/{files.get('dm/name', '')}")
     targets = [target for key in keys for target in around.targets.get(key, [])]
@@ -198,13 +198,13 @@ def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
 
 def _udev(found: Snapshot) -> dict[str, dict[str, str]]:
     made: dict[str, dict[str, str]] = {}
-    for line in (found.said("udev") or "").split("\n"):
+    for line in (found.command_output("udev") or "").split("\n"):
         if match := _UDEV.fullmatch(line):
             made.setdefault(match[1], {})[match[2]] = match[3].strip()
     return made
 
 
-def _controllers(files: Mapping[str, str], place: Place | None, around: _Around) -> list[Controller]:
+def _controllers(files: Mapping[str, str], place: DeviceLocation | None, around: _BlockContext) -> list[NvmeController]:
     """The NVMe controllers of a drive: the one on its real path, or, where the kernel joins several paths to one drive
     (multipath), all of its subsystem."""
     match = re.search(r"/nvme/(nvme\d+)(?:/|$)", place.path) if place else None
@@ -214,7 +214,9 @@ def _controllers(files: Mapping[str, str], place: Place | None, around: _Around)
     return [one for one in around.controllers.values() if name and one.texts.get("subsysnqn") == name]
 
 
-def _transport(name: str, place: Place | None, udev: Mapping[str, str], owners: list[Controller]) -> str | None:
+def _transport(
+    name: str, place: DeviceLocation | None, udev: Mapping[str, str], owners: list[NvmeController]
+) -> str | None:
     over = {one.texts.get("transport", "pcie") for one in owners}
     if len(over) == 1 and over != {"pcie"}:
         return f"nvme-{over.pop()}"
@@ -224,7 +226,7 @@ def _transport(name: str, place: Place | None, udev: Mapping[str, str], owners: 
     return bus or {"ata": "sata", "usb": "usb"}.get(udev.get("BUS", ""))
 
 
-def _driver(name: str, files: Mapping[str, str], place: Place | None, transport: str | None) -> str | None:
+def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
     """The driver of the device, or of the PCI function where that of the device is SCSI's (`sd`). Of a drive behind USB
     that would be the driver of the USB host, which tells nothing of it."""
     match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
@@ -234,7 +236,7 @@ def _driver(name: str, files: Mapping[str, str], place: Place | None, transport:
     return place.driver if place is not None and transport != "usb" else None
 
 
-def _health(name: str, owners: list[Controller], gaps: Gaps) -> dict[str, Any]:
+def _health(name: str, owners: list[NvmeController], gaps: UnknownFacts) -> dict[str, Any]:
     if len(owners) != 1:
         return {}
     [owner] = owners

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from asct.facts.gaps import begun
+from asct.facts.unknown import begun
 from asct.sdk.facts import HostFacts
 
 LONGEST: Final = 8192

@@ -12,9 +12,9 @@ from typing import cast
 
 from asct.facts.cores import Cpus
 from asct.facts.cpusets import Set
-from asct.facts.gaps import Gaps, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
+from asct.facts.unknown import UnknownFacts, whole
 from asct.sdk.facts import Cache, CacheLevel
 from asct.sdk.facts.cpu import CacheType
 
@@ -29,7 +29,7 @@ _PRINTED = re.compile(
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Kind:
+class CacheKind:
     """What caches that are alike have in common. Bytes; 0 where it is not told."""
 
     level: int
@@ -44,7 +44,7 @@ class Kind:
 class Caches:
     """Each kind with the sets of CPUs that share one cache of it, in order; none where that is unknown."""
 
-    kinds: dict[Kind, list[Set]]
+    kinds: dict[CacheKind, list[Set]]
 
     def shared(self) -> list[Set]:
         """The CPUs of each cache."""
@@ -61,7 +61,7 @@ def find(found: Snapshot, cpus: Cpus) -> Caches:
             level = whole(text)
             if match and level and kind in ("Data", "Instruction", "Unified"):
                 told.setdefault((level, kind), {})[cpu] = int(match[1])
-    kinds: dict[Kind, list[Set]] = {}
+    kinds: dict[CacheKind, list[Set]] = {}
     for (level, kind), indexes in told.items():
         shared = _shared(cpus, indexes)
         seen: set[Set] = set()
@@ -79,10 +79,10 @@ def find(found: Snapshot, cpus: Cpus) -> Caches:
     return Caches(dict(sorted(_joined(kinds).items(), key=lambda item: (item[0].level, item[0].type))))
 
 
-def _joined(kinds: dict[Kind, list[Set]]) -> dict[Kind, list[Set]]:
+def _joined(kinds: dict[CacheKind, list[Set]]) -> dict[CacheKind, list[Set]]:
     """Caches of which only level, type and size were read, together with those that are alike as far as that goes."""
-    joined: dict[Kind, list[Set]] = {}
-    full: dict[tuple[int, str, int], Kind] = {}
+    joined: dict[CacheKind, list[Set]] = {}
+    full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
         told = any((kind.line, kind.ways, kind.sets))
         alike = full.setdefault((kind.level, kind.type, kind.size), kind)
@@ -100,21 +100,21 @@ def _shared(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
     return shared
 
 
-def _kind(cpus: Cpus, cpu: int, index: int, level: int, kind: str) -> Kind:
+def _kind(cpus: Cpus, cpu: int, index: int, level: int, kind: str) -> CacheKind:
     texts, folder = cpus.of(cpu), f"cache/index{index}"
     names = ("coherency_line_size", "ways_of_associativity", "number_of_sets")
     line, ways, sets = (whole(texts.get(f"{folder}/{name}")) or 0 for name in names)
-    return Kind(level, kind, cache_size(texts.get(f"{folder}/size")) or 0, line, ways, sets)
+    return CacheKind(level, kind, cache_size(texts.get(f"{folder}/size")) or 0, line, ways, sets)
 
 
-def _printed(text: str) -> Iterable[Kind]:
+def _printed(text: str) -> Iterable[CacheKind]:
     """`cache2 : level=3 type=Unified scope=Shared size=65536K line_size=256 associativity=16` of s390."""
     for level, kind, _, size, line, ways in _PRINTED.findall(text):
         if bytes_ := cache_size(size):
-            yield Kind(int(level), kind, bytes_, int(line or 0), int(ways or 0), 0)
+            yield CacheKind(int(level), kind, bytes_, int(line or 0), int(ways or 0), 0)
 
 
-def cache_levels(caches: Caches, gaps: Gaps) -> list[CacheLevel]:
+def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
     """All caches of the machine. Empty and noted when the kernel lists none."""
     if not caches.kinds:
         gaps.note("cache_levels", f"{CPU} lists no caches")
@@ -138,7 +138,7 @@ def cache_levels(caches: Caches, gaps: Gaps) -> list[CacheLevel]:
     ]
 
 
-def caches(every: Caches, cpus: Cpus, gaps: Gaps) -> list[Cache]:
+def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
     """The caches of the first online CPU that has any, smallest level first; those without a size are left out."""
     first = min((min(one) for one in every.shared()), default=cpus.online[0] if cpus.online else 0)
     kept = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from asct.facts.smbios import Device
+from asct.facts.smbios import MemoryDevice
 
 _DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})
 """Memory technology: absent, other, unknown, DRAM. The rest is non-volatile."""
@@ -26,7 +26,7 @@ _SOCKET = re.compile(r"(?<![A-Z])(CPU|PROC|PROCESSOR|SOCKET|NODE|CONTROLLER|MC|I
 Channel = tuple[str, ...]
 
 
-def fitted(devices: Sequence[Device]) -> list[Device]:
+def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
     """The modules that programs' memory is made of. Raises ValueError when channels make no sense of them."""
     devices = [one for one in devices if one.ram]
     found = [one for one in devices if one.populated]
@@ -42,13 +42,13 @@ def fitted(devices: Sequence[Device]) -> list[Device]:
     return found
 
 
-def channels_of(devices: Sequence[Device]) -> set[Channel]:
+def channels_of(devices: Sequence[MemoryDevice]) -> set[Channel]:
     """The channels that have a module. Raises ValueError with the reason when they cannot be told without doubt."""
     known = [one for one in devices if one.ram]
     return {channel_of(one, known) for one in fitted(devices)}
 
 
-def peak_of(devices: Sequence[Device]) -> float:
+def peak_of(devices: Sequence[MemoryDevice]) -> float:
     """Bytes a second. Raises ValueError with the reason when it cannot be told without doubt."""
     known = [one for one in devices if one.ram]
     channels: dict[Channel, float] = {}
@@ -58,13 +58,13 @@ def peak_of(devices: Sequence[Device]) -> float:
     return sum(channels.values())
 
 
-def _rate(one: Device) -> float:
+def _rate(one: MemoryDevice) -> float:
     if one.speed_mts is None or one.width_bits is None:
         raise ValueError(f"the firmware does not tell the configured speed and width of the module {_named(one)}")
     return one.speed_mts * 1e6 * one.width_bits / 8
 
 
-def channel_of(one: Device, devices: Sequence[Device]) -> Channel:
+def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
     """What names the channel: socket or controller, and channel. Both stand in one of the two names.
 
     Raises ValueError when the names do not tell.
@@ -85,7 +85,7 @@ def _sockets(name: str, other: str) -> tuple[str, ...]:
     return tuple(f"{word}{number}" for word, number in found)
 
 
-def _letters_are_channels(letter: str, devices: Sequence[Device]) -> bool:
+def _letters_are_channels(letter: str, devices: Sequence[MemoryDevice]) -> bool:
     slots: dict[tuple[str, ...], set[str]] = {}
     for one in devices:
         match = _LETTERED.search(one.locator.upper())
@@ -94,5 +94,5 @@ def _letters_are_channels(letter: str, devices: Sequence[Device]) -> bool:
     return all(len(numbers) <= _MOST_SLOTS for numbers in slots.values())
 
 
-def _named(one: Device) -> str:
+def _named(one: MemoryDevice) -> str:
     return f"`{one.locator or '?'}` (`{one.bank or '?'}`)"

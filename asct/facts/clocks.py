@@ -8,9 +8,9 @@ from statistics import median
 
 from asct.facts.cores import Cpus
 from asct.facts.cpusets import Texts, listed
-from asct.facts.gaps import Gaps, real, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
+from asct.facts.unknown import UnknownFacts, real, whole
 from asct.sdk.facts import FrequencyPolicy, IdleState
 from asct.values.cpulist import MAX_CPU
 
@@ -20,28 +20,28 @@ _STATE = re.compile(r"cpuidle/state([0-9]{1,3})/(name|desc|latency|residency|dis
 _NONE: Key = ("", None)
 
 
-def idle_driver(found: Snapshot, gaps: Gaps) -> str | None:
+def idle_driver(found: Snapshot, gaps: UnknownFacts) -> str | None:
     """The driver of the machine; null where there is none."""
     return _said(found, "driver", ("current_driver",), gaps)
 
 
-def idle_governor(found: Snapshot, gaps: Gaps) -> str | None:
+def idle_governor(found: Snapshot, gaps: UnknownFacts) -> str | None:
     """The governor; older kernels have it read-only under another name."""
     return _said(found, "governor", ("current_governor", "current_governor_ro"), gaps)
 
 
-def _said(found: Snapshot, what: str, names: tuple[str, ...], gaps: Gaps) -> str | None:
+def _said(found: Snapshot, what: str, names: tuple[str, ...], gaps: UnknownFacts) -> str | None:
     texts = [(found.text(f"{CPU}/cpuidle/{name}") or "").strip() for name in names]
     said = next((text for text in texts if text and text != "none"), None)
     if said is None:
         if "none" in texts:
-            gaps.lacks(f"cpu.idle_{what}", "the kernel has none")
+            gaps.not_applicable(f"cpu.idle_{what}", "the kernel has none")
         else:
             gaps.note(f"cpu.idle_{what}", "the kernel offers no cpuidle")
     return said
 
 
-def idle_states(cpus: Cpus, gaps: Gaps) -> list[IdleState]:
+def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
     """The states of each kind of core, in the order in which CPUs have them, the shallowest first.
 
     CPUs of several designs have states of their own; those of one name and latency are one. Of the names only those of
@@ -88,7 +88,7 @@ _NOW = re.compile(rf"^{CPU}/cpufreq/policy([0-9]{{1,5}})/scaling_cur_freq:([0-9]
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
-def policies(found: Snapshot, cpus: Cpus, gaps: Gaps) -> list[FrequencyPolicy]:
+def policies(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
     """By their first CPU, from cpufreq/policy* and cpu*/cpufreq: one is a link to the other, older kernels have but
     the latter."""
     folders: dict[int, dict[str, str]] = {
@@ -98,7 +98,7 @@ def policies(found: Snapshot, cpus: Cpus, gaps: Gaps) -> list[FrequencyPolicy]:
     for match, text in found.matching(_POLICY):
         if int(match[1]) <= MAX_CPU:
             folders.setdefault(int(match[1]), {})[match[2]] = text.strip()
-    for match in _NOW.finditer(found.said("clocks") or ""):
+    for match in _NOW.finditer(found.command_output("clocks") or ""):
         if int(match[1]) in folders:
             folders[int(match[1])]["scaling_cur_freq"] = match[2]
     made: dict[tuple[int, ...], FrequencyPolicy] = {}
@@ -149,7 +149,7 @@ def _word(text: str | None) -> str | None:
     return text if text and not text.startswith("<") else None
 
 
-def governor(found: list[FrequencyPolicy], gaps: Gaps) -> str | None:
+def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
     """The governor, or all of them when policies differ (`performance, powersave`)."""
     governors = sorted({policy.governor for policy in found if policy.governor})
     if not governors:
@@ -158,7 +158,9 @@ def governor(found: list[FrequencyPolicy], gaps: Gaps) -> str | None:
     return ", ".join(governors)
 
 
-def frequency(found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: Gaps) -> float | None:
+def frequency(
+    found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: UnknownFacts
+) -> float | None:
     """The highest clock of the first CPU in Hz from cpufreq, else the clock that /proc/cpuinfo prints in MHz."""
     first = online[0] if online else 0
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
@@ -173,7 +175,7 @@ def frequency(found: list[FrequencyPolicy], printed: Mapping[str, str], online: 
     return None
 
 
-def boost(found: Snapshot, cpus: Cpus, gaps: Gaps) -> bool | None:
+def boost(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     """Whether clocks above the nominal one may be used.
 
     intel_pstate has it reversed (no_turbo); cpufreq/boost is global, later kernels have one in each policy, and old

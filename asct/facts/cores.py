@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from asct.facts.cpusets import Set, Texts, agreed, numbered, told
 from asct.facts.designs import decimal
-from asct.facts.gaps import Gaps, fields
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU, NODE
+from asct.facts.unknown import UnknownFacts, fields
 from asct.values.cpulist import MAX_CPU
 
 _START = re.compile(r"^(?:processor|cpu number)[ \t]*:[ \t]*([0-9]{1,5})[ \t]*$", re.MULTILINE)
@@ -69,7 +69,7 @@ _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class CpuTopology:
     """Numbers of the machine's groups by CPU; a CPU of which one is unknown is missing there."""
 
     core: Mapping[int, int]
@@ -104,7 +104,7 @@ class Cpus:
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
 
-def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: Gaps) -> Places:
+def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
     """Where the online CPUs stand; `shared` are the CPUs of each cache, which tell clusters of Arm from sockets."""
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
@@ -124,7 +124,7 @@ def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: Gaps) -> 
     for name, known in (("dies", dies), ("clusters", clusters)):
         if not known:
             gaps.note(f"cpu.{name}", f"{CPU} does not tell them")
-    return Places(cores, clusters, dies, sockets, nodes_of(found), max(threads.values(), default=None))
+    return CpuTopology(cores, clusters, dies, sockets, nodes_of(found), max(threads.values(), default=None))
 
 
 def _below(above: int | None, number: int | None) -> Hashable | None:

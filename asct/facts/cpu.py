@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from asct.facts import caches, clocks, groups
-from asct.facts.cores import MIDR, Cpus, Places, cpuinfo, places
+from asct.facts.cores import MIDR, Cpus, CpuTopology, cpuinfo, places
 from asct.facts.cpusets import by_cpu, listed, numbered
 from asct.facts.designs import Design, design, hybrid_core
-from asct.facts.gaps import Gaps, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
+from asct.facts.unknown import UnknownFacts, whole
 from asct.sdk.facts import Cache, CacheLevel, CoreKind, Cpu, FrequencyPolicy, LogicalCpu
 
 # The PMUs of hybrid processors name their CPUs (Linux, arch/x86/events/intel/core.c); other kernels list types.
@@ -25,14 +25,14 @@ _TELLING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
+class CoreKinds:
     """Of each online CPU the number of its kind, and of each kind its design, in the order of their first CPU."""
 
     of: Mapping[int, int]
     designs: list[Design]
 
 
-def kinds(found: Snapshot, cpus: Cpus) -> Kinds:
+def kinds(found: Snapshot, cpus: Cpus) -> CoreKinds:
     """Apart by what the core says of itself, and by the kernel's list where cores of different designs say the same.
 
     Where neither tells cores apart and the kernel gives them different capacities, those do.
@@ -52,7 +52,7 @@ def kinds(found: Snapshot, cpus: Cpus) -> Kinds:
     firsts: dict[int, int] = {}
     for cpu, kind in of.items():
         firsts.setdefault(kind, cpu)
-    return Kinds(of, [_named(keys[cpu][0], lists.get(cpu)) for cpu in firsts.values()])
+    return CoreKinds(of, [_named(keys[cpu][0], lists.get(cpu)) for cpu in firsts.values()])
 
 
 def _named(found: Design, kind: str | None) -> Design:
@@ -70,7 +70,9 @@ def _lists(found: Snapshot) -> dict[int, str]:
     return names
 
 
-def core_kinds(found: Kinds, cores: Mapping[int, int], cpus: Cpus, policies: list[FrequencyPolicy]) -> list[CoreKind]:
+def core_kinds(
+    found: CoreKinds, cores: Mapping[int, int], cpus: Cpus, policies: list[FrequencyPolicy]
+) -> list[CoreKind]:
     """The kinds as facts; clocks are the widest range of the policies of their CPUs, in Hz."""
     made = []
     for number, one in enumerate(found.designs):
@@ -107,7 +109,7 @@ class Processors:
     cache_levels: list[CacheLevel]
 
 
-def processors(found: Snapshot, gaps: Gaps) -> Processors:
+def processors(found: Snapshot, gaps: UnknownFacts) -> Processors:
     """`cpus` counts the present CPUs, as lscpu's `CPU(s)` does, offline ones too."""
     texts, info = by_cpu(found), cpuinfo(found.text("/proc/cpuinfo"))
     online = _online(found, texts, sorted(info.own), gaps)
@@ -152,7 +154,7 @@ def processors(found: Snapshot, gaps: Gaps) -> Processors:
     return Processors(made, caches.caches(every, cpus, gaps), caches.cache_levels(every, gaps))
 
 
-def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: Gaps) -> list[int]:
+def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
     """The online CPUs as the kernel lists them; else by their folders (CPU 0 often cannot go offline and has no such
     file) and those that /proc/cpuinfo prints."""
     if online := listed(found.text(f"{CPU}/online")):
@@ -163,7 +165,7 @@ def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int
     return sorted(up)
 
 
-def _present(found: Snapshot, online: list[int], gaps: Gaps) -> list[int]:
+def _present(found: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
     """The CPUs that are plugged in; without such a list those with a folder. CPUs that run are there in any case."""
     present = listed(found.text(f"{CPU}/present"))
     if present is None:
@@ -177,7 +179,7 @@ def _count(numbers: Iterable[int]) -> int | None:
     return len(set(numbers)) or None
 
 
-def _names(what: Kinds, gaps: Gaps) -> dict[str, str | None]:
+def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
     """Vendor, model and names of the first CPU's kind; of what kinds differ in, each once."""
     designs = what.designs or [Design()]
     of_all = {
@@ -193,7 +195,7 @@ def _names(what: Kinds, gaps: Gaps) -> dict[str, str | None]:
     return found
 
 
-def _logical(online: list[int], where: Places, what: Kinds) -> list[LogicalCpu]:
+def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[LogicalCpu]:
     return [
         LogicalCpu(
             cpu=cpu,
@@ -208,12 +210,12 @@ def _logical(online: list[int], where: Places, what: Kinds) -> list[LogicalCpu]:
     ]
 
 
-def _sve(found: Snapshot, flags: list[str], gaps: Gaps) -> int | None:
+def _sve(found: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
     """Bits of SVE vectors in a new process (Documentation/arch/arm64/sve.rst: the sysctl has bytes, at most 64 unless
     somebody raised it; the hardware may be able to do more)."""
     length = whole(found.text("/proc/sys/abi/sve_default_vector_length"))
     if flags and "sve" not in flags:
-        gaps.lacks("cpu.sve_bits", "the kernel offers no SVE")
+        gaps.not_applicable("cpu.sve_bits", "the kernel offers no SVE")
         return None
     if not length:
         gaps.note("cpu.sve_bits", "/proc/sys/abi/sve_default_vector_length does not say it")
@@ -221,17 +223,17 @@ def _sve(found: Snapshot, flags: list[str], gaps: Gaps) -> int | None:
     return length * 8
 
 
-def _microcode(printed: Mapping[str, str], gaps: Gaps) -> str | None:
+def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
     """The revision of the first CPU's microcode; only x86 prints one, and only x86 lists its features as `flags`."""
     if not printed.get("microcode"):
         if printed and "flags" not in printed:
-            gaps.lacks("cpu.microcode", "only x86 has revisions of microcode that the kernel tells")
+            gaps.not_applicable("cpu.microcode", "only x86 has revisions of microcode that the kernel tells")
         else:
             gaps.note("cpu.microcode", "/proc/cpuinfo does not say it")
     return printed.get("microcode") or None
 
 
-def _smt(found: Snapshot, gaps: Gaps) -> str | None:
+def _smt(found: Snapshot, gaps: UnknownFacts) -> str | None:
     control = (found.text(f"{CPU}/smt/control") or "").strip()
     if not control:
         gaps.note("cpu.smt", f"{CPU}/smt is missing")
@@ -243,12 +245,12 @@ def _smt_active(found: Snapshot) -> bool | None:
     return None if active is None else active != 0
 
 
-def _kernel_list(found: Snapshot, name: str, gaps: Gaps) -> list[int]:
+def _kernel_list(found: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
     """CPUs that the kernel was told to keep apart; `(null)` is how some print that there are none."""
     text = found.text(f"{CPU}/{name}")
     if text is None or text.strip() == "(null)":
         if text is None and name == "nohz_full" and found.text(f"{CPU}/isolated") is not None:
-            gaps.lacks(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c
+            gaps.not_applicable(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c
         elif text is None:
             gaps.note(f"cpu.{name}", f"{CPU}/{name} is missing")
         return []

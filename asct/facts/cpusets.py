@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 
-from asct.facts.gaps import cpu_mask
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
+from asct.facts.unknown import cpu_mask
 from asct.values.cpulist import MAX_CPU, parse_cpulist
 
 Set = frozenset[int]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from asct.facts.gaps import whole
 from asct.facts.snapshot import Snapshot
+from asct.facts.unknown import whole
 
 _PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _FIELDS = 10
@@ -15,7 +15,7 @@ _DRIVER = "DRIVER="
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DeviceLocation:
     """`queues` of a block device, `receiving` and `sending` of an interface; None where there are none. `link` as in
     sdk.facts.BlockDevice. `driver` is that of the PCI function."""
 
@@ -35,10 +35,10 @@ class Place:
         return found[-1] if found else None
 
 
-def places(found: Snapshot) -> dict[str, Place]:
+def places(found: Snapshot) -> dict[str, DeviceLocation]:
     """By path (`/sys/block/nvme0n1`, `/sys/class/net/eth0`); empty when nobody looked, odd lines left out."""
-    made: dict[str, Place] = {}
-    for line in (found.said("devices") or "").split("\n"):
+    made: dict[str, DeviceLocation] = {}
+    for line in (found.command_output("devices") or "").split("\n"):
         cells = line.split("|")
         if len(cells) >= 4 and cells[0].startswith("/sys/") and cells[1].startswith("/sys/"):
             at, path, first, second, *pci = cells
@@ -46,9 +46,9 @@ def places(found: Snapshot) -> dict[str, Place]:
     return made
 
 
-def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) -> Place:
+def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) -> DeviceLocation:
     node, speed, width, speed_max, width_max, driver = pci
-    return Place(
+    return DeviceLocation(
         path=path,
         queues=None if interface else whole(first) or None,
         receiving=whole(first) or None if interface else None,

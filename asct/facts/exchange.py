@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from asct.facts.sources import COMMANDS, CPU, FILES, FOLDERS, LASTING, PROBES, TOOLS, TRIAL
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 from asct.facts.sources.storage import SECRET_OPTION
 
 LANES = 4
@@ -70,7 +70,7 @@ def bounds() -> str:
     return f"{_MOST}\n{_LIMITED % {'seconds': TOOL_S, 'bytes': TOOL_BYTES}}"
 
 
-def _giver(number: int, folders: Folders) -> str:
+def _giver(number: int, folders: FolderSet) -> str:
     """The shell function that prints the paths of the files of one folder."""
     paths = " ".join(f'"$1"/{name}' for name in folders.files)
     return f"give{number}() {{ printf '%s\\0' {paths}; }}"

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from asct.facts.cpusets import listed, told
-from asct.facts.gaps import Gaps, fields
 from asct.facts.snapshot import Snapshot
+from asct.facts.unknown import UnknownFacts, fields
 
 _ROOT = "/sys/fs/cgroup"
 _UNLIMITED = "922337203685477"
@@ -19,7 +19,7 @@ _CACHED = re.compile(r"^inactive_file ([0-9]{1,18})$", re.MULTILINE)
 _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
 
-def allowed(found: Snapshot, gaps: Gaps) -> list[int]:
+def allowed(found: Snapshot, gaps: UnknownFacts) -> list[int]:
     """The affinity mask of the account's process; in a dump without it the CPUs of its cpuset."""
     status = fields(found.text("/proc/self/status"))
     cpus = told(status, ("Cpus_allowed_list", "Cpus_allowed"))
@@ -31,12 +31,12 @@ def allowed(found: Snapshot, gaps: Gaps) -> list[int]:
     return sorted(cpus or ())
 
 
-def quota(found: Snapshot, gaps: Gaps) -> float | None:
+def quota(found: Snapshot, gaps: UnknownFacts) -> float | None:
     """CPUs worth of time that the account's groups allow, the tightest of them; None where nothing is limited.
 
     A host is asked by a command that goes from the group upwards; of a dump the same files are looked at.
     """
-    said = found.said("cpu-groups")
+    said = found.command_output("cpu-groups")
     if said is None and found.text("/proc/self/cgroup") is not None:
         said = "\n".join(_limits(found))
     if said is None:
@@ -45,10 +45,10 @@ def quota(found: Snapshot, gaps: Gaps) -> float | None:
     return min((time / period for time, period in rows if period and time), default=None)
 
 
-def memory(found: Snapshot, gaps: Gaps) -> str:
+def memory(found: Snapshot, gaps: UnknownFacts) -> str:
     """A line for each group of the account with a limit of memory, and those above: the limit, what is used, and of
     that the inactive file cache, in bytes. As the command of sources.memory prints them; of a dump from the files."""
-    said = found.said("memory-groups")
+    said = found.command_output("memory-groups")
     if said is None and found.text("/proc/self/cgroup") is not None:
         said = "\n".join(_memory_limits(found))
     if said is None:

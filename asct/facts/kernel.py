@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from asct.facts.gaps import Gaps, chosen, cpu_mask, present
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.kernel import CLOCKS, KERNEL_OPTIONS, SECURITY, VULNERABILITIES
+from asct.facts.unknown import UnknownFacts, chosen, cpu_mask, present
 
 MASK = "***"
 _SECRET = re.compile(
@@ -39,7 +39,7 @@ def masked(line: str) -> str:
     return " ".join(words)
 
 
-def kernel(found: Snapshot, container: str | None, gaps: Gaps) -> dict[str, Any]:
+def kernel(found: Snapshot, container: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """The fields of sdk.facts.System that are about the kernel."""
     return {
         "kernel_options": _options(found, gaps),
@@ -55,17 +55,17 @@ def kernel(found: Snapshot, container: str | None, gaps: Gaps) -> dict[str, Any]
     }
 
 
-def _command_line(found: Snapshot, gaps: Gaps) -> str | None:
-    line = found.said("command-line") or found.text("/proc/cmdline")
+def _command_line(found: Snapshot, gaps: UnknownFacts) -> str | None:
+    line = found.command_output("command-line") or found.text("/proc/cmdline")
     if not line:
         gaps.note("system.command_line", "/proc/cmdline does not say it")
     return masked(line) if line else None
 
 
-def _options(found: Snapshot, gaps: Gaps) -> dict[str, str]:
+def _options(found: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     """`CONFIG_HZ`: `250`; `n` for what is not set. Texts without their quotes."""
     made: dict[str, str] = {}
-    for line in (found.said("kernel-options") or "").split("\n"):
+    for line in (found.command_output("kernel-options") or "").split("\n"):
         if match := _OPTION.fullmatch(line.strip()):
             made[match[1]] = "n" if match[2] is None else match[2].strip('"')
     if not made:
@@ -73,33 +73,33 @@ def _options(found: Snapshot, gaps: Gaps) -> dict[str, str]:
     return dict(sorted(made.items()))
 
 
-def _clock_source(found: Snapshot, gaps: Gaps) -> str | None:
+def _clock_source(found: Snapshot, gaps: UnknownFacts) -> str | None:
     text = (found.text(f"{CLOCKS}/current_clocksource") or "").strip()
     if not text:
         gaps.note("system.clock_source", f"{CLOCKS} does not say it")
     return text or None
 
 
-def _security_modules(found: Snapshot, gaps: Gaps) -> list[str]:
+def _security_modules(found: Snapshot, gaps: UnknownFacts) -> list[str]:
     text = found.text(f"{SECURITY}/lsm")
     if text is None:
         gaps.note("system.security_modules", _SECURITYFS)
     return [name for name in (text or "").strip().split(",") if name]
 
 
-def _lockdown(found: Snapshot, gaps: Gaps) -> str | None:
+def _lockdown(found: Snapshot, gaps: UnknownFacts) -> str | None:
     """`none`, `integrity` or `confidentiality` (kernel_lockdown(7))."""
     mode = chosen(found.text(f"{SECURITY}/lockdown"))
     if mode is None:
         built = found.text(f"{SECURITY}/lsm") is not None
         if built:
-            gaps.lacks("system.lockdown", "the kernel has no lockdown")
+            gaps.not_applicable("system.lockdown", "the kernel has no lockdown")
         else:
             gaps.note("system.lockdown", _SECURITYFS)
     return mode
 
 
-def _mitigations(found: Snapshot, gaps: Gaps) -> dict[str, str]:
+def _mitigations(found: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     folder = f"{VULNERABILITIES}/"
     made = {path[len(folder) :]: text.strip() for path, text in found.files.items() if path.startswith(folder)}
     if not made:
@@ -107,7 +107,7 @@ def _mitigations(found: Snapshot, gaps: Gaps) -> dict[str, str]:
     return dict(sorted(made.items()))
 
 
-def _resctrl(found: Snapshot, gaps: Gaps) -> bool | None:
+def _resctrl(found: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Whether caches and memory bandwidth can be shared out: the kernel makes /sys/fs/resctrl where the CPU has it
     (Intel RDT, AMD PQoS, Arm MPAM; Documentation/filesystems/resctrl.rst)."""
     there = present(found)
@@ -117,7 +117,7 @@ def _resctrl(found: Snapshot, gaps: Gaps) -> bool | None:
     return "/sys/fs/resctrl" in there
 
 
-def _irq_affinity(found: Snapshot, gaps: Gaps) -> list[int]:
+def _irq_affinity(found: Snapshot, gaps: UnknownFacts) -> list[int]:
     """The CPUs that new interrupts go to (Documentation/core-api/irq/irq-affinity.rst)."""
     cpus = cpu_mask(found.text("/proc/irq/default_smp_affinity"))
     if cpus is None:
@@ -125,10 +125,10 @@ def _irq_affinity(found: Snapshot, gaps: Gaps) -> list[int]:
     return cpus or []
 
 
-def _irqbalance(found: Snapshot, container: str | None, gaps: Gaps) -> bool | None:
+def _irqbalance(found: Snapshot, container: str | None, gaps: UnknownFacts) -> bool | None:
     """By the control group of its service, its pid file or socket, or because nothing like it is installed. A container
     does not see the daemons of its host."""
-    answer = found.said("irqbalance")
+    answer = found.command_output("irqbalance")
     if answer == "running":
         return True
     if answer in ("stopped", "absent") and container == "none":

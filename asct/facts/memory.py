@@ -8,17 +8,17 @@ from contextlib import suppress
 from typing import Any
 
 from asct.facts import channels, groups, smbios
-from asct.facts.gaps import Gaps, chosen, fields, whole
-from asct.facts.smbios import Device
+from asct.facts.smbios import MemoryDevice
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import MM
+from asct.facts.unknown import UnknownFacts, chosen, fields, whole
 from asct.sdk.facts import HugePages, Memory, MemoryModule
 
 BANDWIDTH = "memory.theoretical_bandwidth"
 _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 
 
-def described(found: Snapshot, virtualization: str | None, gaps: Gaps) -> dict[str, Any]:
+def described(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """The fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes a second) of sdk.facts.Memory.
 
     A virtual machine has the modules that its hypervisor makes up; channels and bandwidth are then unknown.
@@ -36,7 +36,7 @@ def described(found: Snapshot, virtualization: str | None, gaps: Gaps) -> dict[s
     return {"modules": [_module(one, ram) for one in ram], "ecc": ecc, **_summed(devices, virtualization, gaps)}
 
 
-def _summed(devices: Sequence[Device], virtualization: str | None, gaps: Gaps) -> dict[str, Any]:
+def _summed(devices: Sequence[MemoryDevice], virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for field, of in (("channels", lambda: len(channels.channels_of(devices))),
                       ("theoretical_bandwidth", lambda: channels.peak_of(devices))):  # fmt: skip
@@ -49,7 +49,7 @@ def _summed(devices: Sequence[Device], virtualization: str | None, gaps: Gaps) -
     return made
 
 
-def _module(one: Device, devices: Sequence[Device]) -> MemoryModule:
+def _module(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> MemoryModule:
     channel = None
     if one.populated:
         with suppress(ValueError):  # why, stands at `channels`
@@ -88,14 +88,14 @@ _FROM_MEMINFO = {
 }
 
 
-def memory(found: Snapshot, virtualization: str | None, gaps: Gaps) -> Memory:
+def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
     """From /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root, what the firmware says of modules."""
     info = fields(found.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
         if value is None:
             gaps.note(f"memory.{field}", "/proc/meminfo does not say it")
-    page = _kib(fields(found.said("page-size")).get("KernelPageSize"))
+    page = _kib(fields(found.command_output("page-size")).get("KernelPageSize"))
     if page is None:
         gaps.note("memory.page_bytes", "/proc/self/smaps does not say it")
     limited = _groups(groups.memory(found, gaps))
@@ -145,14 +145,14 @@ def pools(files: dict[str, str]) -> list[HugePages]:
     ]
 
 
-def _sysctl(found: Snapshot, field: str, path: str, gaps: Gaps) -> int | None:
+def _sysctl(found: Snapshot, field: str, path: str, gaps: UnknownFacts) -> int | None:
     value = whole(found.text(path))
     if value is None:
         gaps.note(f"memory.{field}", f"there is no {path}")
     return value
 
 
-def _thp(found: Snapshot, field: str, file: str, gaps: Gaps) -> str | None:
+def _thp(found: Snapshot, field: str, file: str, gaps: UnknownFacts) -> str | None:
     text = found.text(f"{MM}/transparent_hugepage/{file}")
     mode = chosen(text)
     if mode is None:

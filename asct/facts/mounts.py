@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from asct.facts.gaps import LATE, Gaps, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.storage import SECRET_OPTION
+from asct.facts.unknown import LATE, UnknownFacts, whole
 from asct.sdk.facts import Mount
 
 _OF_THE_KERNEL = frozenset({
@@ -30,7 +30,7 @@ _DF = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MountLine:
     """A line of mountinfo. `device` is `major:minor`."""
 
     device: str
@@ -40,7 +40,7 @@ class Line:
     source: str
 
 
-def lines(found: Snapshot) -> list[Line]:
+def lines(found: Snapshot) -> list[MountLine]:
     """All mounts, in the order in which they were made; odd lines are left out."""
     text = veiled(found.text("/proc/self/mountinfo") or "")
     return [line for one in text.split("\n") if (line := _line(one))]
@@ -52,13 +52,13 @@ def veiled(text: str) -> str:
     return _SECRET.sub(r"\1=***", _LOGIN.sub("//***@", text))
 
 
-def _line(text: str) -> Line | None:
+def _line(text: str) -> MountLine | None:
     left, dash, right = text.partition(" - ")
     before, after = left.split(" "), right.split(" ")
     if not dash or len(before) < 6 or len(after) < 2:
         return None
     options = dict.fromkeys([*before[5].split(","), *(after[2].split(",") if len(after) > 2 else [])])
-    return Line(
+    return MountLine(
         device=before[2],
         target=_plain(before[4]),
         options=tuple(option for option in options if option),
@@ -72,7 +72,7 @@ def _plain(text: str) -> str:
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
 
 
-def mounts(found: Snapshot, gaps: Gaps) -> list[Mount]:
+def mounts(found: Snapshot, gaps: UnknownFacts) -> list[Mount]:
     """Those that hold files, of several at one place the one on top, in the order of the places. Sizes in bytes; those
     of the network are not asked for: one whose server is away would hold everything up. Addresses of
     servers are left out: they tell of other machines.

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asct.facts.devices import Place, places
-from asct.facts.gaps import NEEDS_ROOT, Gaps, folders, whole
+from asct.facts.devices import DeviceLocation, places
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.network import NET
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, folders, whole
 from asct.sdk.facts import Interface, Network
 
 _TYPES = {"772": "loopback", "32": "infiniband"}
@@ -50,15 +50,15 @@ class _Route:
     metric: int
 
 
-def network(found: Snapshot, arch: str | None, gaps: Gaps) -> Network:
+def network(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
     """The network that the account sees."""
     texts = folders(found, NET)
-    where, addresses = places(found), _addresses(found.said("addresses"))
+    where, addresses = places(found), _addresses(found.command_output("addresses"))
     if not texts:
         gaps.note("network.interfaces", f"{NET} lists none")
     if not addresses:
         gaps.note("network.addresses", "no program `ip` says them")
-    routes = sorted(_routes(found.said("routes"), arch), key=lambda route: route.metric)
+    routes = sorted(_routes(found.command_output("routes"), arch), key=lambda route: route.metric)
     made = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
     members: dict[str, list[str]] = {}
     for name, files in texts.items():
@@ -74,7 +74,7 @@ def network(found: Snapshot, arch: str | None, gaps: Gaps) -> Network:
 
 
 def _interface(
-    name: str, files: Mapping[str, str], place: Place | None, addresses: list[_Address], gaps: Gaps
+    name: str, files: Mapping[str, str], place: DeviceLocation | None, addresses: list[_Address], gaps: UnknownFacts
 ) -> Interface:
     hardware = place is not None or "device/uevent" in files
     speed = whole(files.get("speed"))
@@ -165,7 +165,9 @@ def _route6(words: list[str]) -> _Route | None:
     return _Route(6, words[9], str(ipaddress.IPv6Address(raw)) if flags & _GATEWAY else None, int(words[5], 16))
 
 
-def _own(version: int, routes: list[_Route], addresses: list[_Address], found: Snapshot, gaps: Gaps) -> str | None:
+def _own(
+    version: int, routes: list[_Route], addresses: list[_Address], found: Snapshot, gaps: UnknownFacts
+) -> str | None:
     """The first lasting address of the interface of the default route, without its prefix."""
     for route in routes:
         for one in addresses:
@@ -177,14 +179,14 @@ def _own(version: int, routes: list[_Route], addresses: list[_Address], found: S
     return None
 
 
-def _namespace(found: Snapshot, gaps: Gaps) -> str | None:
-    said = found.said("network-namespace")
-    pids = (found.said("namespaces") or "").split("\n")[0]
+def _namespace(found: Snapshot, gaps: UnknownFacts) -> str | None:
+    said = found.command_output("network-namespace")
+    pids = (found.command_output("namespaces") or "").split("\n")[0]
     if said == "own":
         return "own"
     if said == "first" and pids == _FIRST_PIDS:
         return "host"
-    if said == "unreadable" and whole(found.said("id")) != 0:
+    if said == "unreadable" and whole(found.command_output("id")) != 0:
         gaps.note("network.namespace", NEEDS_ROOT)
     else:
         gaps.note("network.namespace", "the network of the machine's first process cannot be seen from here")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from asct.facts.gaps import Gaps, cpu_mask, folders, whole
 from asct.facts.memory import pools
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import NODE
+from asct.facts.unknown import UnknownFacts, cpu_mask, folders, whole
 from asct.sdk.facts import Node, NodePerformance
 
 _LINE = re.compile(r"Node\s+\d+\s+([\w()]+):\s+(\d{1,18})\s*kB", re.ASCII)
@@ -15,7 +15,7 @@ _NAME = re.compile(r"node(\d{1,5})", re.ASCII)
 _KNOWN = ("cpulist", "cpumap", "distance", "meminfo")
 
 
-def nodes(found: Snapshot, gaps: Gaps) -> list[Node]:
+def nodes(found: Snapshot, gaps: UnknownFacts) -> list[Node]:
     """Online nodes by number. Empty and noted when the kernel was built without NUMA."""
     texts = {
         int(match[1]): files
@@ -30,7 +30,7 @@ def nodes(found: Snapshot, gaps: Gaps) -> list[Node]:
     return made
 
 
-def _cpus(number: int, texts: dict[str, str], gaps: Gaps) -> list[int]:
+def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
     """The CPUs of a node; from the mask where there is no list (some copies of /sys). A memory-only node has none."""
     mask = cpu_mask(texts.get("cpumap"))
     if "cpulist" not in texts and mask is not None:
@@ -38,7 +38,7 @@ def _cpus(number: int, texts: dict[str, str], gaps: Gaps) -> list[int]:
     return gaps.cpus(f"nodes.{number}.cpus", texts.get("cpulist"), f"{NODE}/node{number}/cpulist")
 
 
-def _node(number: int, texts: dict[str, str], gaps: Gaps) -> Node:
+def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> Node:
     memory = {name: int(kib) * 1024 for name, kib in _LINE.findall(texts.get("meminfo", ""))}
     distances = [whole(one) for one in texts.get("distance", "").split()]
     for field, known in (("memory_bytes", "MemTotal" in memory), ("distances", bool(distances))):

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from asct.facts.devices import Place
-from asct.facts.gaps import LATE, NEEDS_ROOT, folders, whole
+from asct.facts.devices import DeviceLocation
 from asct.facts.snapshot import KILLED, Snapshot
 from asct.facts.sources.storage import NVME
+from asct.facts.unknown import LATE, NEEDS_ROOT, folders, whole
 from asct.instruments.nvme import UNIT_BYTES
 from asct.sdk.facts import NvmeHealth
 
@@ -31,17 +31,17 @@ _FROM_LOG = {
 
 
 @dataclass(frozen=True, slots=True)
-class Controller:
+class NvmeController:
     """`nvme0`: what sysfs says of it, where it hangs, the health of its drive and why more of that is not known."""
 
     name: str
     texts: Mapping[str, str]
-    place: Place | None
+    place: DeviceLocation | None
     health: NvmeHealth | None
     reason: str | None
 
 
-def controllers(found: Snapshot, places: Mapping[str, Place]) -> list[Controller]:
+def controllers(found: Snapshot, places: Mapping[str, DeviceLocation]) -> list[NvmeController]:
     """All controllers by name."""
     logs, reasons, otherwise = _logs(found)
     celsius = temperatures(found, places)
@@ -53,7 +53,7 @@ def controllers(found: Snapshot, places: Mapping[str, Place]) -> list[Controller
             values["celsius"] = celsius.get(name)
         known = any(value is not None for value in values.values())
         made.append(
-            Controller(
+            NvmeController(
                 name=name,
                 texts=texts,
                 place=places.get(f"{NVME}/{name}"),
@@ -64,7 +64,7 @@ def controllers(found: Snapshot, places: Mapping[str, Place]) -> list[Controller
     return made
 
 
-def temperatures(found: Snapshot, places: Mapping[str, Place]) -> dict[str, float]:
+def temperatures(found: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[str, float]:
     """Degrees Celsius of controllers that have a sensor in hwmon (drivers/nvme/host/hwmon.c: temp1 is the composite
     temperature), which needs no root."""
     made: dict[str, float] = {}
@@ -79,7 +79,7 @@ def temperatures(found: Snapshot, places: Mapping[str, Place]) -> dict[str, floa
 def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
     """What `nvme smart-log -o json` said of each controller, and why it was not asked; the last is the reason of those
     that are not named."""
-    bodies, reasons, late = _bodies((found.said("nvme-health") or "").split("\n"))
+    bodies, reasons, late = _bodies((found.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
     waited_for = list(bodies)[-1:] if late else []
     for name, lines in bodies.items():

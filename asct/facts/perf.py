@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from asct.facts.gaps import NEEDS_ROOT, Gaps, cpu_mask, folders, present, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.perf import EVENTS
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, cpu_mask, folders, present, whole
 from asct.sdk.facts import Perf
 
 _SAMPLING = ("arm_spe", "ibs_")
@@ -23,7 +23,7 @@ _ARM = re.compile(r"enabled with \S+ PMU driver, (\d{1,3})(?: \(([0-9a-f,]+)\))?
 _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
-def perf(found: Snapshot, kernel_options: dict[str, str], gaps: Gaps) -> Perf:
+def perf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
     """What this account may observe: `kcore` and `devmem` tell whether it may read them."""
     pmus = sorted(folders(found, EVENTS))
     if not pmus:
@@ -48,7 +48,7 @@ def perf(found: Snapshot, kernel_options: dict[str, str], gaps: Gaps) -> Perf:
     )
 
 
-def _sysctl(found: Snapshot, name: str, field: str, gaps: Gaps) -> int | None:
+def _sysctl(found: Snapshot, name: str, field: str, gaps: UnknownFacts) -> int | None:
     text = (found.text(f"/proc/sys/kernel/{name}") or "").strip()
     if not _SIGNED.fullmatch(text):
         gaps.note(f"perf.{field}", f"there is no /proc/sys/kernel/{name}")
@@ -56,7 +56,7 @@ def _sysctl(found: Snapshot, name: str, field: str, gaps: Gaps) -> int | None:
     return int(text)
 
 
-def _user_access(found: Snapshot, gaps: Gaps) -> bool | None:
+def _user_access(found: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Whether programs may read counters without a call of the kernel: `rdpmc` of x86 (0: never), a sysctl of Arm."""
     texts = [text for path, text in sorted(found.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")]
     values = [whole(text) for text in (*texts, found.text("/proc/sys/kernel/perf_user_access"))]
@@ -67,23 +67,23 @@ def _user_access(found: Snapshot, gaps: Gaps) -> bool | None:
     return all(value > 0 for value in known)
 
 
-def counters(found: Snapshot, gaps: Gaps) -> int | None:
+def counters(found: Snapshot, gaps: UnknownFacts) -> int | None:
     """Counters of one CPU that can count any event; of the kind of CPU that has the fewest. The one of Arm that counts
     cycles alone is none of them."""
-    said = found.said("counters") or ""
+    said = found.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
     for total, mask in _ARM.findall(said):
         bits = cpu_mask(mask)
         numbers.append(int(total) - 1 if bits is None else sum(bit < _CYCLE_COUNTER for bit in bits))
     known = [number for number in numbers if number]
     if not known:
-        denied = "not permitted" in said and whole(found.said("id")) != 0
+        denied = "not permitted" in said and whole(found.command_output("id")) != 0
         reason = "no file says it, and the kernel's log does not (any more)"
         gaps.note("perf.counters", NEEDS_ROOT if denied else reason)
     return min(known, default=None)
 
 
-def _bpf(found: Snapshot, kernel_options: dict[str, str], gaps: Gaps) -> bool | None:
+def _bpf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> bool | None:
     """Whether the kernel has the system call bpf(2)."""
     if found.text("/proc/sys/kernel/unprivileged_bpf_disabled") is not None:
         return True

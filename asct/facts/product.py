@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from asct.facts.gaps import NEEDS_ROOT, Gaps, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.system import DMI
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, whole
 from asct.sdk.facts import Firmware, Product
 
 HIDDEN = "the container does not show it"
@@ -42,12 +42,12 @@ def dmi(found: Snapshot, name: str) -> str | None:
     return None if text.lower() in _UNTOLD else text
 
 
-def product(found: Snapshot, container: str | None, gaps: Gaps) -> Product:
+def product(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
     """What the firmware calls the machine."""
     if not _has_dmi(found):
         return _of_device_tree(found, container, gaps)
     values = {field: dmi(found, name) for field, name in _PRODUCT.items()}
-    root = whole(found.said("id")) == 0
+    root = whole(found.command_output("id")) == 0
     for field, name in _PRODUCT.items():
         if values[field] is None:
             hidden = field in _FOR_ROOT and not root and found.text(f"{DMI}/{name}") is None
@@ -65,14 +65,14 @@ def _has_dmi(found: Snapshot) -> bool:
 def device_tree(found: Snapshot) -> dict[str, str]:
     """`model`, `compatible` (parted by blanks) and `serial-number` of the root node; empty without a device tree."""
     made: dict[str, str] = {}
-    for line in (found.said("device-tree") or "").split("\n"):
+    for line in (found.command_output("device-tree") or "").split("\n"):
         name, equals, value = line.partition("=")
         if equals and value.strip():
             made.setdefault(name, value.strip())
     return made
 
 
-def _of_device_tree(found: Snapshot, container: str | None, gaps: Gaps) -> Product:
+def _of_device_tree(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
     tree = device_tree(found)
     maker, comma, _ = (tree.get("compatible") or "").split(" ")[0].partition(",")
     made = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
@@ -87,7 +87,7 @@ def _no_dmi(container: str | None) -> str:
     return _NO_DMI if container in (None, "none") else HIDDEN
 
 
-def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: Gaps) -> Firmware:
+def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: UnknownFacts) -> Firmware:
     """Vendor, version and date of the BIOS or UEFI, the BMC's version from the IPMI driver, how it was started."""
     values = {field: dmi(found, name) for field, name in _FIRMWARE.items()}
     for field, value in values.items():

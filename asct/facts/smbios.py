@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asct.facts.gaps import NEEDS_ROOT
 from asct.facts.snapshot import Snapshot
+from asct.facts.unknown import NEEDS_ROOT
 
 UNREADABLE = "unreadable"
 _ARRAY, _DEVICE = 16, 17
@@ -43,7 +43,7 @@ _UNTOLD = frozenset({"", "unknown", "not specified", "none", "no dimm", "undefin
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class MemoryDevice:
     """One memory device: its places as named on the board, and None (`kind`, `technology`: 0) for what the firmware
     does not tell. `size_bytes` is 0 when nothing is fitted. Speeds in megatransfers a second."""
 
@@ -74,7 +74,7 @@ class Device:
 
 def structures(found: Snapshot) -> list[bytes]:
     """Structures of types 16 and 17 with their strings. Raises ValueError with the reason why there are none."""
-    said = found.said("memory-devices")
+    said = found.command_output("memory-devices")
     if not said:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
     lines = said.split("\n")
@@ -83,7 +83,7 @@ def structures(found: Snapshot) -> list[bytes]:
     return [_raw(line) for line in lines]
 
 
-def devices(found: Snapshot) -> list[Device]:
+def devices(found: Snapshot) -> list[MemoryDevice]:
     """The memory devices. Raises ValueError with the reason when they cannot be read."""
     made = [device(raw) for raw in structures(found) if raw[:1] != bytes([_ARRAY])]
     if not made:
@@ -108,13 +108,13 @@ def _raw(line: str) -> bytes:
         raise ValueError(f"a memory device is not in hexadecimal: {line[:40]!r}") from None
 
 
-def device(raw: bytes) -> Device:
+def device(raw: bytes) -> MemoryDevice:
     """One structure with its strings behind it; raises ValueError for another one, or one that is cut short."""
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
         raise ValueError("a memory device (SMBIOS type 17) is cut short or of another type")
     body, strings = raw[:length], raw[length:].split(b"\0")
-    return Device(
+    return MemoryDevice(
         locator=_string(strings, body[0x10]),
         bank=_string(strings, body[0x11]),
         size_bytes=_size(body),

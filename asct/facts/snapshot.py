@@ -22,7 +22,7 @@ KILLED = 128 + 9
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommandOutput:
     """A command's exit status and what it printed (both outputs together)."""
 
     status: int
@@ -38,7 +38,7 @@ class Snapshot:
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
-    commands: Mapping[str, Said] = field(default_factory=dict)
+    commands: Mapping[str, CommandOutput] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     taken: datetime | None = None
@@ -47,7 +47,7 @@ class Snapshot:
         """A file's text; None when it was not there."""
         return self.files.get(path)
 
-    def said(self, name: str) -> str | None:
+    def command_output(self, name: str) -> str | None:
         """What a command printed, stripped; None when it failed or was not run."""
         answer = self.commands.get(name)
         return answer.text.strip() if answer is not None and answer.status == 0 else None
@@ -105,7 +105,7 @@ def from_output(text: str, token: str) -> Snapshot:
 
     An output cut short gives what is there; a command without its closing line counts as failed.
     """
-    reading = _Reading()
+    reading = _SnapshotReader()
     for line in text.split("\n"):
         if line.startswith(token + " "):
             _, kind, name, *rest = [*line.split(" ", 3), ""]
@@ -115,12 +115,12 @@ def from_output(text: str, token: str) -> Snapshot:
     return reading.snapshot()
 
 
-class _Reading:
+class _SnapshotReader:
     """An output while it is read."""
 
     def __init__(self) -> None:
         self._files: dict[str, list[str]] = {}
-        self._commands: dict[str, Said] = {}
+        self._commands: dict[str, CommandOutput] = {}
         self._left: dict[str, int] = {}
         self._kind, self._name = "", ""
         self._body: list[str] = []
@@ -134,7 +134,9 @@ class _Reading:
             self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
             return
         if kind == "end":
-            self._commands[name] = Said(int(rest) if rest.isdecimal() and len(rest) < 4 else 255, "\n".join(self._body))
+            self._commands[name] = CommandOutput(
+                int(rest) if rest.isdecimal() and len(rest) < 4 else 255, "\n".join(self._body)
+            )
         self._close()
         self._kind, self._name, self._body = kind, name, []
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from asct.facts.gaps import LATE, Gaps, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import TOOLS
+from asct.facts.unknown import LATE, UnknownFacts, whole
 from asct.sdk.facts import ToolFact
 
 _VERSION = re.compile(r"(?<![\w.])(?:\w+-)?(\d+(?:\.\d+)+(?:-rc\d+)?)(?![\w.]*/)")
@@ -16,7 +16,7 @@ _ENGINE = re.compile(r"[a-z][a-z0-9_-]*")
 _ASKED_MORE = {"fio-engines": "fio.features", "perf-features": "perf.features"}
 
 
-def tools(found: Snapshot, gaps: Gaps) -> dict[str, ToolFact]:
+def tools(found: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
     """Programs that were found; a version that is not printed is null."""
     known: dict[str, ToolFact] = {}
     for command, field in (*((f"tool-{name}", f"{name}.version") for name, _ in TOOLS), *_ASKED_MORE.items()):
@@ -30,10 +30,13 @@ def tools(found: Snapshot, gaps: Gaps) -> dict[str, ToolFact]:
             banner = text.strip().partition("\n")[0].strip() if ran else ""
             fact = ToolFact(path=path.strip(), version=version(text), banner=banner or None)
             if name == "fio":
-                listed = {"features": engines(found.said("fio-engines")), "options": options(found.said("fio-options"))}
+                listed = {
+                    "features": engines(found.command_output("fio-engines")),
+                    "options": options(found.command_output("fio-options")),
+                }
                 fact = fact.model_copy(update=listed)
             if name == "perf":
-                fact = fact.model_copy(update={"features": built_in(found.said("perf-features"))})
+                fact = fact.model_copy(update={"features": built_in(found.command_output("perf-features"))})
             known[name] = fact
     return known
 
@@ -70,28 +73,28 @@ def options(text: str | None) -> list[str]:
     return sorted(known)
 
 
-def io_uring(found: Snapshot, gaps: Gaps) -> bool | None:
+def io_uring(found: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Whether an io_uring can be made: tried with fio where it has the engine, else as the sysctl says."""
     probe = found.commands.get("io_uring")
     if found.late("io_uring"):
         gaps.note("io_uring", f"fio {LATE} when it was to make one")
         return None
-    if probe is not None and "io_uring" in engines(found.said("fio-engines")):
+    if probe is not None and "io_uring" in engines(found.command_output("fio-engines")):
         return probe.status == 0
     disabled = whole(found.text("/proc/sys/kernel/io_uring_disabled"))
     if disabled == 0:
         return True
     if disabled == 2:
         return False
-    if disabled == 1 and whole(found.said("id")) == 0:
+    if disabled == 1 and whole(found.command_output("id")) == 0:
         return True
     gaps.note("io_uring", "no fio with this engine to try it, and no sysctl that decides it")
     return None
 
 
-def work_folder(found: Snapshot, gaps: Gaps) -> tuple[int | None, str | None]:
+def work_folder(found: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | None]:
     """Free bytes for an account like this one, and the type of the file system, of the work folder."""
-    last = (found.said("df") or "").split("\n")[-1].split(None, 5)
+    last = (found.command_output("df") or "").split("\n")[-1].split(None, 5)
     free = whole(last[3]) if len(last) == 6 else None
     if free is None:
         why = f"df {LATE}" if found.late("df") else "df does not say it"

@@ -11,10 +11,10 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from asct.facts.gaps import Gaps, fields, real, whole
 from asct.facts.kernel import kernel as of_kernel
 from asct.facts.product import device_tree, dmi, firmware, product
 from asct.facts.snapshot import Snapshot
+from asct.facts.unknown import UnknownFacts, fields, real, whole
 from asct.sdk.facts import System
 
 _UNASKED = "only the metadata service of the cloud tells it, and the network is not asked"
@@ -60,7 +60,7 @@ _MARKS = (
 """In the order of their weight: clouds made of OpenStack have their own tags."""
 
 
-def cloud(found: Snapshot, gaps: Gaps) -> tuple[str | None, str | None]:
+def cloud(found: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
     """The provider and what it calls a machine of this kind (`aws`, `c7g.metal`)."""
     mark = next((one for one in _MARKS if (dmi(found, one.file) or "").startswith(one.text)), None)
     if mark is not None:
@@ -108,7 +108,7 @@ _VENDORS = {
 }
 
 
-def system(found: Snapshot, gaps: Gaps) -> System:
+def system(found: Snapshot, gaps: UnknownFacts) -> System:
     """From uname, os-release(5), the firmware and the kernel."""
     answer = found.commands.get("uname")  # not `said`: a dump may have no first line, and the others keep their places
     names = answer.text.split("\n") if answer is not None and answer.status == 0 else []
@@ -122,8 +122,8 @@ def system(found: Snapshot, gaps: Gaps) -> System:
         kernel=kernel,
         kernel_version=version,
         os=release.get("PRETTY_NAME") or release.get("NAME"),
-        libc=libc(found.said("libc"), gaps),
-        uid=whole(found.said("id")),
+        libc=libc(found.command_output("libc"), gaps),
+        uid=whole(found.command_output("id")),
         uptime_s=real((found.text("/proc/uptime") or "").partition(" ")[0]),
         virtualization=_virtualization(found, gaps),
         container=container,
@@ -139,7 +139,7 @@ def system(found: Snapshot, gaps: Gaps) -> System:
     return made
 
 
-def libc(said: str | None, gaps: Gaps) -> str | None:
+def libc(said: str | None, gaps: UnknownFacts) -> str | None:
     """`glibc 2.36` as getconf(1) prints it, or `musl 1.2.4` from musl's loader."""
     text = said or ""
     if match := re.match(r"glibc [\d.]{1,20}", text, re.ASCII):
@@ -164,7 +164,7 @@ def os_release(text: str | None) -> dict[str, str]:
     return found
 
 
-def _virtualization(found: Snapshot, gaps: Gaps) -> str | None:
+def _virtualization(found: Snapshot, gaps: UnknownFacts) -> str | None:
     """The hypervisor as systemd-detect-virt names it; without it from /sys and the CPU's flag (`vm`: of some kind)."""
     detected = _detected(found, "hypervisor")
     if detected is not None:
@@ -185,14 +185,14 @@ def _virtualization(found: Snapshot, gaps: Gaps) -> str | None:
     return "vm" if "hypervisor" in flags.split() else "none"
 
 
-def _container(found: Snapshot, gaps: Gaps) -> str | None:
+def _container(found: Snapshot, gaps: UnknownFacts) -> str | None:
     """The container as systemd-detect-virt names it, or as its manager says in /run/systemd/container.
 
     A file such as /.dockerenv stays behind when an image is booted as a machine of its own, so a name counts only where
     the process has namespaces of its own.
     """
     named = _detected(found, "container") or found.text("/run/systemd/container")
-    spaces = (found.said("namespaces") or "").split()
+    spaces = (found.command_output("namespaces") or "").split()
     inside = None if len(spaces) != len(_FIRST_NAMESPACES) else set(spaces) != _FIRST_NAMESPACES
     if named == "none" or (named is None and inside is False):
         return "none"

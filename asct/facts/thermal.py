@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 
 from asct.facts.devices import places
-from asct.facts.gaps import Gaps, folders
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.perf import HWMON, ZONES
+from asct.facts.unknown import UnknownFacts, folders
 from asct.sdk.facts import Thermal
 
 _INPUT = re.compile(r"temp(\d{1,4})_input", re.ASCII)
@@ -23,7 +23,7 @@ _HIGHEST = 1000.0
 _LOWEST = -273.15
 
 
-def thermal(found: Snapshot, gaps: Gaps) -> list[Thermal]:
+def thermal(found: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
     """Sensors by name: `coretemp Core 0`, `nvme Composite`, `acpitz`. A zone that hwmon shows again counts once."""
     where = places(found)
     made = [_zone(files) for files in folders(found, ZONES).values() if files.get("type")]

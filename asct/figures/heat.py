@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.scale import Scaling, escape, even_ticks, rounded, scaling
+from asct.figures.scale import AxisScale, escape, even_ticks, rounded, scaling
 from asct.sdk.figure import Heatmap
 
 _TEXT_UP_TO: Final = 8
@@ -33,7 +33,7 @@ def square(figure: object) -> bool:
     return isinstance(figure, Heatmap) and len(figure.rows) == len(figure.columns)
 
 
-def _trace(figure: Heatmap, values: list[list[float | None]], scale: Scaling) -> dict[str, Any]:
+def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) -> dict[str, Any]:
     low, high, cut = _ends(values, None if figure.ceiling is None else figure.ceiling / scale.factor)
     gap = 1 if max(len(figure.rows), len(figure.columns)) <= _GAPS_UP_TO else 0
     unit = f" {escape(scale.unit)}" if scale.unit else ""

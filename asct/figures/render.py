@@ -14,7 +14,7 @@ from typing import Any
 
 from asct.figures import theme
 from asct.figures.heat import render_heatmap
-from asct.figures.scale import Scaling, decade_ticks, escape, power_ticks, scaling, six_digits, size_label
+from asct.figures.scale import AxisScale, decade_ticks, escape, power_ticks, scaling, six_digits, size_label
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from asct.sdk.record import Scalar
 
@@ -126,11 +126,11 @@ def _all_numbers(figure: Chart) -> bool:
     return all(isinstance(x, int | float) and not isinstance(x, bool) for series in figure.series for x in series.x)
 
 
-def _scaled(values: Sequence[float | None], scale: Scaling) -> list[float | None]:
+def _scaled(values: Sequence[float | None], scale: AxisScale) -> list[float | None]:
     return [None if value is None else six_digits(value / scale.factor) for value in values]
 
 
-def _line_traces(series: Series, xs: list[Any], scale: Scaling, style: _Style) -> list[dict[str, Any]]:
+def _line_traces(series: Series, xs: list[Any], scale: AxisScale, style: _Style) -> list[dict[str, Any]]:
     ys = _scaled(series.y, scale)
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -155,7 +155,7 @@ def _turns_back(xs: Sequence[Any]) -> bool:
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
-def _hover(scale: Scaling, xs: Sequence[Any]) -> str:
+def _hover(scale: AxisScale, xs: Sequence[Any]) -> str:
     unit = f" {escape(scale.unit)}" if scale.unit else ""
     place = "%{x}" if xs and isinstance(xs[0], str) else "%{x:,.6~g}"
     return f"{place}: <b>%{{y:.4~g}}{unit}</b>"
@@ -197,7 +197,7 @@ def _band(
     }
 
 
-def _bar_trace(series: Series, xs: list[Any], scale: Scaling, style: _Style, stacked: bool) -> dict[str, Any]:
+def _bar_trace(series: Series, xs: list[Any], scale: AxisScale, style: _Style, stacked: bool) -> dict[str, Any]:
     ys = _scaled(series.y, scale)
     trace: dict[str, Any] = {
         "type": "bar",
@@ -221,7 +221,7 @@ def _bar_trace(series: Series, xs: list[Any], scale: Scaling, style: _Style, sta
     return trace
 
 
-def _layout(figure: Chart, y_scale: Scaling, styles: Sequence[_Style]) -> dict[str, Any]:
+def _layout(figure: Chart, y_scale: AxisScale, styles: Sequence[_Style]) -> dict[str, Any]:
     ys = [value / y_scale.factor for series in figure.series for value in series.y if value is not None]
     layout: dict[str, Any] = {
         "xaxis": _x_axis(figure),
@@ -249,7 +249,7 @@ def _layout(figure: Chart, y_scale: Scaling, styles: Sequence[_Style]) -> dict[s
     return layout
 
 
-def _y_axis(axis: Axis, scale: Scaling, values: Sequence[float]) -> dict[str, Any]:
+def _y_axis(axis: Axis, scale: AxisScale, values: Sequence[float]) -> dict[str, Any]:
     title = escape(f"{axis.title} ({scale.unit})" if scale.unit else axis.title)
     positive = [value for value in values if value > 0]
     if axis.scale in ("log2", "log10") and positive:

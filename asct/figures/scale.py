@@ -30,22 +30,22 @@ _MOST_TICKS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
+class AxisScale:
     """`value / factor` is what the axis shows, in `unit`."""
 
     factor: float
     unit: str
 
 
-def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False) -> Scaling:
+def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False) -> AxisScale:
     """The prefix for an axis: by the largest magnitude, or by the middle one when the axis is logarithmic."""
     steps = _PREFIXED.get(unit)
     sizes = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
     if steps is None or not sizes:
-        return Scaling(1.0, "" if unit == "1" else unit)
+        return AxisScale(1.0, "" if unit == "1" else unit)
     guide = sizes[len(sizes) // 2] if logarithmic else sizes[-1]
     factor, name = next((step for step in steps if guide >= step[0]), steps[-1])
-    return Scaling(factor, name)
+    return AxisScale(factor, name)
 
 
 def size_label(size: float) -> str:

@@ -1,5 +1,5 @@
 """Kernels on hosts: compiled there, or cross-compiled here and pushed; cached by the hash of all that goes in."""
 
-from asct.toolchain.provide import Built, provide
+from asct.toolchain.provide import BuiltKernel, provide
 
-__all__ = ["Built", "provide"]
+__all__ = ["BuiltKernel", "provide"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from asct.toolchain.compilers import Compiler, compile_error
 from asct.toolchain.hostcache import build_lock
-from asct.toolchain.sources import Sources
+from asct.toolchain.sources import KernelSources
 
 TIMEOUT_S = 120.0
 
@@ -23,7 +23,7 @@ def cache_folder() -> Path:
     return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "asct" / "cross"
 
 
-def build(tree: Sources, compiler: Compiler, log: Path) -> tuple[Path, str]:
+def build(tree: KernelSources, compiler: Compiler, log: Path) -> tuple[Path, str]:
     """The binary here and its SHA-256; from the cache when it is there and whole. Raises BuildFailed."""
     kept = cache_folder() / f"{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}"
     with build_lock(str(kept)):
@@ -34,7 +34,7 @@ def build(tree: Sources, compiler: Compiler, log: Path) -> tuple[Path, str]:
     return kept, sha256
 
 
-def _built(tree: Sources, compiler: Compiler, kept: Path, log: Path) -> str:
+def _built(tree: KernelSources, compiler: Compiler, kept: Path, log: Path) -> str:
     """Compile into the cache; the SHA-256 of the binary."""
     _make_private(kept.parent)
     with tempfile.TemporaryDirectory(prefix="asct-cross-") as name:
@@ -53,7 +53,7 @@ def _make_private(folder: Path) -> None:
         place.mkdir(parents=True, mode=0o700, exist_ok=True)
 
 
-def _compile(tree: Sources, compiler: Compiler, folder: Path, log: Path) -> None:
+def _compile(tree: KernelSources, compiler: Compiler, folder: Path, log: Path) -> None:
     command = tree.command(compiler.path, "kernel.out")
     _append(log, f"on this machine, {compiler.identity}\n$ {shlex.join(command)}\n")
     environment = {**os.environ, "LC_ALL": "C"}

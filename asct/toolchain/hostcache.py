@@ -17,7 +17,7 @@ from tempfile import NamedTemporaryFile, TemporaryDirectory
 from asct.diagnostics.model import Diagnostic
 from asct.hosts.base import Host, Process, Task
 from asct.toolchain.compilers import BuildFailed, Compiler, compile_error
-from asct.toolchain.sources import Sources
+from asct.toolchain.sources import KernelSources
 
 _GUARD = threading.Lock()
 _ENDED: dict[str, threading.Event] = {}
@@ -55,7 +55,7 @@ _INSTALL = (
 _SUM = re.compile(r"[0-9a-f]{64}")
 
 
-def place(host: Host, tree: Sources, compiler: Compiler) -> str:
+def place(host: Host, tree: KernelSources, compiler: Compiler) -> str:
     """Where a build of these sources by this compiler stands on the host."""
     return f"{host.cache}/kernels/{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}/{tree.kernel}"
 
@@ -111,7 +111,7 @@ def _note_sum(host: Host, path: str, sha256: str) -> None:
 TIMEOUT_S = 120.0
 
 
-def build(host: Host, tree: Sources, compiler: Compiler, target: str, log: Path) -> str:
+def build(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> str:
     """Compile on the host, as one task, into its cache at `target`; the SHA-256 of the binary.
 
     Raises BuildFailed, HostError.

@@ -14,11 +14,11 @@ from asct.sdk.facts import HostFacts
 from asct.toolchain import compilers, cross, hostcache, sources
 from asct.toolchain.compilers import BuildFailed, Compiler, no_compiler
 from asct.toolchain.hostcache import build_lock
-from asct.toolchain.sources import Sources
+from asct.toolchain.sources import KernelSources
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltKernel:
     """A kernel on a host. `path` is absolute there, `log` is here; `key` identifies sources, flags and compiler."""
 
     path: str
@@ -33,7 +33,7 @@ class Built:
     elapsed_s: float
 
 
-def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kernels: Path | None = None) -> Built:
+def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kernels: Path | None = None) -> BuiltKernel:
     """The kernel `kernel`, ready to run on an open `host`; <kernel>.json and <kernel>.log go into `build_folder`.
 
     Tries each compiler of the host, then one of this machine for the host's architecture. A binary from a cache is
@@ -51,7 +51,7 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
     path, compiler, where, cached, sha256 = found
     key = tree.key(compiler.identity)
     elapsed = time.monotonic() - began
-    built = Built(path, compiler.identity, tuple(tree.flags()), key, cached, log, sha256, where, elapsed)
+    built = BuiltKernel(path, compiler.identity, tuple(tree.flags()), key, cached, log, sha256, where, elapsed)
     document = {**asdict(built), "log": log.name, "kernel": kernel, "arch": tree.arch}
     (build_folder / f"{kernel}.json").write_text(json.dumps(document, indent=1) + "\n")
     return built
@@ -60,7 +60,7 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 _Found = tuple[str, Compiler, str, bool, str]
 
 
-def _from_host_compilers(host: Host, tree: Sources, known: Iterable[Compiler], log: Path) -> _Found | None:
+def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
     """Built on the host; None when no compiler there makes it (a host without the static C library, for instance).
 
     When this machine has no compiler to fall back on, the host's own failure is raised.
@@ -83,7 +83,7 @@ def _from_host_compilers(host: Host, tree: Sources, known: Iterable[Compiler], l
     return None
 
 
-def _built_there(host: Host, tree: Sources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
+def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
     """The SHA-256 of a kernel that was not in the host's cache, and whether another host brought it there meanwhile."""
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
@@ -93,7 +93,7 @@ def _built_there(host: Host, tree: Sources, compiler: Compiler, target: str, log
         return hostcache.build(host, tree, compiler, target, log), False
 
 
-def _from_here(host: Host, tree: Sources, log: Path) -> _Found:
+def _from_here(host: Host, tree: KernelSources, log: Path) -> _Found:
     compiler = compilers.here(tree.arch)
     if compiler is None:
         raise NotMeasured(no_compiler(host.name, tree.arch, compilers.PACKAGES[tree.arch]))

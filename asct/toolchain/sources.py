@@ -20,7 +20,7 @@ _ONE_READS = Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class KernelSources:
     """A kernel's files by path relative to kernels/: its own folder and the folders that kernels share."""
 
     kernel: str
@@ -53,18 +53,18 @@ class Sources:
         return digest.hexdigest()[:KEY_DIGITS]
 
 
-def own(kernel: str, arch: str | None) -> Sources:
+def own(kernel: str, arch: str | None) -> KernelSources:
     """A kernel of asct, as `load`; read once, so that all hosts of a run get the same."""
     with _ONE_READS:  # the hosts of a run ask together: the others take what the first one read
         return _own(kernel, arch)
 
 
 @cache
-def _own(kernel: str, arch: str | None) -> Sources:
+def _own(kernel: str, arch: str | None) -> KernelSources:
     return load(resources.folder("kernels"), kernel, arch)
 
 
-def load(folder: Path, kernel: str, arch: str | None) -> Sources:
+def load(folder: Path, kernel: str, arch: str | None) -> KernelSources:
     """Read the sources of `kernel` for `arch` below `folder` (kernels/); raises NotMeasured when there are none."""
     if arch not in ARCHES:
         hint = f"kernels are written for {' and '.join(ARCHES)}"
@@ -77,4 +77,4 @@ def load(folder: Path, kernel: str, arch: str | None) -> Sources:
     places = [own, folder / "kit", folder / "arch" / arch]
     paths = [path for place in places if place.is_dir() for path in sorted(place.rglob("*.[chS]"))]
     files = {path.relative_to(folder).as_posix(): path.read_text("utf-8", "surrogateescape") for path in paths}
-    return Sources(kernel, arch, files)
+    return KernelSources(kernel, arch, files)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.expectations import counts_against, fact_value, judge, same
+from asct.analysis.expectations import fact_value, is_blocking, judge, same
 from asct.diagnostics.model import Span
 from asct.engine.run import exit_code
 from asct.planner.model import Check
@@ -206,7 +206,7 @@ def test_what_counts_against_a_run_is_what_changes_its_exit_code(
     verdict = Verdict.model_validate(
         {"outcome": outcome, "severity": severity, "if_missing": if_missing, "host": None, "id": "x", "metric": "m"}
     )
-    assert counts_against(verdict) is against
+    assert is_blocking(verdict) is against
     assert (exit_code([], [verdict]) != 0) is against
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from asct.analysis.grid import (
     cell,
+    coordinates_text,
     distinct,
     from_table,
-    place_text,
     plain,
     shown,
     size_text,
@@ -59,7 +59,7 @@ def test_a_column_to_be_kept_stays_when_it_is_empty() -> None:
 
 def test_settings_are_shown_on_one_line() -> None:
     assert shown([1, 2.5, True, None]) == "1, 2.5, true, –"
-    assert place_text({"level": "L1", "threads": 4}) == "level L1, threads 4"
+    assert coordinates_text({"level": "L1", "threads": 4}) == "level L1, threads 4"
 
 
 def test_control_and_direction_marks_are_replaced() -> None:
@@ -75,7 +75,8 @@ def test_slugs_are_safe_and_distinct(first: str, second: str) -> None:
 
 
 def test_a_place_tells_sizes_as_they_are_written() -> None:
-    assert place_text({"block_size": 65536, "iodepth": 4096}, {"block_size"}) == "block_size 64K, iodepth 4096"
+    assert coordinates_text({"block_size": 65536, "iodepth": 4096}, {"block_size"}) == "block_size 64K, iodepth 4096"
     assert (
-        place_text({"block_size": "auto", "direct": True}, {"block_size", "direct"}) == "block_size auto, direct true"
+        coordinates_text({"block_size": "auto", "direct": True}, {"block_size", "direct"})
+        == "block_size auto, direct true"
     )

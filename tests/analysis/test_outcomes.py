@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.outcomes import Outcome, matrix, outcome, outcome_grid, short_names
+from asct.analysis.outcomes import JobOutcome, matrix, outcome, outcome_grid, short_names
 from asct.plan.names import expand_range
 from asct.store.model import HostEntry, JobEntry, Run
 
@@ -30,15 +30,15 @@ def run(*jobs: JobEntry, **states: str) -> Run:
 @pytest.mark.parametrize(
     ("entry", "found", "text"),
     [
-        (job("a", "x", ok=3), Outcome("ok", 3, 3), "ok"),
-        (job("a", "x", ok=2, noisy=1), Outcome("noisy", 1, 3), "noisy 1/3"),
-        (job("a", "x", ok=2, noisy=1, failed=2), Outcome("failed", 2, 5), "failed 2/5"),
-        (job("a", "x", skipped=4), Outcome("skipped", 4, 4), "skipped"),
-        (job("a", "x", refused=True, skipped=4), Outcome("refused", 1, 1), "refused"),
-        (job("a", "x"), Outcome("skipped", 0, 0), "skipped"),
+        (job("a", "x", ok=3), JobOutcome("ok", 3, 3), "ok"),
+        (job("a", "x", ok=2, noisy=1), JobOutcome("noisy", 1, 3), "noisy 1/3"),
+        (job("a", "x", ok=2, noisy=1, failed=2), JobOutcome("failed", 2, 5), "failed 2/5"),
+        (job("a", "x", skipped=4), JobOutcome("skipped", 4, 4), "skipped"),
+        (job("a", "x", refused=True, skipped=4), JobOutcome("refused", 1, 1), "refused"),
+        (job("a", "x"), JobOutcome("skipped", 0, 0), "skipped"),
     ],
 )
-def test_the_worst_of_a_job(entry: JobEntry, found: Outcome, text: str) -> None:
+def test_the_worst_of_a_job(entry: JobEntry, found: JobOutcome, text: str) -> None:
     assert outcome(entry) == found
     assert found.text == text
 

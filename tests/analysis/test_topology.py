@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from asct.analysis.topology import Part, drawing, lines, machine
+from asct.analysis.topology import Box, drawing, lines, machine
 from asct.sdk.facts import (
     BlockDevice,
     CacheLevel,
@@ -54,7 +54,7 @@ def threaded(nodes: int = 2, cores: int = 4) -> HostFacts:
     )  # fmt: skip
 
 
-def each(part: Part) -> Iterator[Part]:
+def each(part: Box) -> Iterator[Box]:
     yield part
     for one in part.parts:
         yield from each(one)

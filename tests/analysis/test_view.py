@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from asct.analysis.dataframe import compact, tidy_columns, tidy_rows, to_frame
 from asct.analysis.report import Caution, build, duration_text, together
-from asct.analysis.tidy import compact, tidy_columns, tidy_rows, to_frame
 from asct.analysis.view import open_view
 from asct.errors import StoreError
 from tests.export.fakes import Fakes

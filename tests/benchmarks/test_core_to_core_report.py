@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from asct.analysis.overlay import figure_grid
+from asct.analysis.combined import figure_grid
 from asct.benchmarks.core_to_core_latency import BENCHMARK
 from asct.benchmarks.core_to_core_latency.pairs import FLAGS, SIBLINGS, Order
 from asct.sdk.figure import Bars, Heatmap

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from asct.facts.cmn.discover import REGISTERS
-from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
-from asct.facts.snapshot import Said
+from asct.facts.snapshot import CommandOutput
 from asct.store.schemas import validator
 from tests.cli.conftest import Asct
 from tests.doctor.mesh_stub import cat, meshy, sample, show, text_of
@@ -73,7 +73,7 @@ def test_a_snapshot_of_two_sockets(asct: Asct, tmp_path: Path) -> None:
 
 def test_a_snapshot_with_registers(asct: Asct, tmp_path: Path) -> None:
     dump = HARDWARE.printed(register_list(mesh_of_dump(HARDWARE.printed(register_list()))), 0x40000000)
-    laid(machine(pmu(identifier="43c03"), commands={f"{REGISTERS}0": Said(0, dump)}), tmp_path / "dump")
+    laid(machine(pmu(identifier="43c03"), commands={f"{REGISTERS}0": CommandOutput(0, dump)}), tmp_path / "dump")
     ended = asct("cmn", "--from", "dump", "--verbose")
     assert ended.code == 0 and narrow(ended.out)
     assert "read from       configuration registers" in ended.out and "base address    0x40000000" in ended.out
@@ -143,7 +143,9 @@ def test_registers_that_are_refused_leave_the_map(asct: Asct, monkeypatch: pytes
 
 
 def test_another_account_is_told_what_root_would_see(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot = machine(pmu(), {"/proc/iomem": "00000000-00000000 : ARMHC600:00"}, commands={"id": Said(0, "1000")})
+    snapshot = machine(
+        pmu(), {"/proc/iomem": "00000000-00000000 : ARMHC600:00"}, commands={"id": CommandOutput(0, "1000")}
+    )
     show(monkeypatch, snapshot, {})
     ended = asct("cmn")
     assert ended.code == 0 and ended.out.startswith("CMN-600 r1p3\n  read from       the PMU")
@@ -154,7 +156,9 @@ def test_sudo_shows_what_only_root_may_read(asct: Asct, monkeypatch: pytest.Monk
     lines = [{"t": "sample", "path": path, "text": text} for path, whole in (mesh_map() | IOMEM_ONE).items()
              for text in whole.split("\n")]  # fmt: skip
     kernels = {"cmnwatch": cat(text_of(lines)), "cmn": cat(HARDWARE.printed(register_list(), 0x40000000))}
-    snapshot = machine(pmu(), {"/proc/iomem": "00000000-00000000 : ARMHC700:00"}, commands={"id": Said(0, "1000")})
+    snapshot = machine(
+        pmu(), {"/proc/iomem": "00000000-00000000 : ARMHC700:00"}, commands={"id": CommandOutput(0, "1000")}
+    )
     show(monkeypatch, snapshot, kernels)
     ended = asct("cmn", "--sudo")
     assert ended.code == 0 and ended.err == ""
@@ -171,7 +175,7 @@ def test_cpus_are_detected_kept_and_shown_again(asct: Asct, monkeypatch: pytest.
     assert ["1", "()", "(4-5)", "(6-7)", "()"] in grid and ["0", "()", "(0-1)", "(2-3)", "()"] in grid
     (kept,) = (own_cache / "asct").glob("cmn-cpus-*.json")
     assert kept.name == "cmn-cpus-meshy.json"
-    again = meshy(commands={"cmn-cpus": Said(0, kept.read_text())})
+    again = meshy(commands={"cmn-cpus": CommandOutput(0, kept.read_text())})
     show(monkeypatch, again, {})
     later = asct("cmn")
     assert later.out == ended.out, "and nothing had to be run for it"

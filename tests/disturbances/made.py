@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asct.disturbances import Sample
+from asct.disturbances import ActivitySample
 from asct.sdk.facts import (
     BlockDevice,
     Cpu,
@@ -124,7 +124,7 @@ def disturbed() -> HostFacts:
     )
 
 
-SAMPLE = Sample(
+SAMPLE = ActivitySample(
     busy={**dict.fromkeys(CPUS, 0.0), 1: 0.9},
     steal=dict.fromkeys(CPUS, 0.05),
     interrupts={3: 12_000.0, 4: 3.0},

@@ -10,8 +10,8 @@ import pytest
 
 from asct.disturbances import assess
 from asct.disturbances.script import script
-from asct.facts.batch import facts_of
-from asct.facts.dump import load
+from asct.facts.files_snapshot import load
+from asct.facts.reading import facts_of
 from asct.sdk.disturbance import Disturbances
 
 DUMPS = sorted((Path(__file__).parents[1] / "facts" / "data").glob("*.tar.*"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.disturbances import Sample, Wanted, assess
+from asct.disturbances import ActivitySample, MeasuredScope, assess
 from asct.disturbances.interrupts import mask
 from asct.registry import installed
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, subjects
@@ -29,22 +29,22 @@ from tests.disturbances.made import (
 )
 
 
-def names(facts: HostFacts, sample: Sample | None = None, wanted: Wanted | None = None) -> list[str]:
+def names(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> list[str]:
     return [item.name for item in assess(facts, sample, wanted).findings]
 
 
-def one(facts: HostFacts, sample: Sample | None = None, wanted: Wanted | None = None) -> Disturbance:
+def one(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbance:
     (found,) = assess(facts, sample, wanted).findings
     return found
 
 
 def test_a_quiet_host_has_no_findings() -> None:
-    found = assess(quiet(), Sample(busy=dict.fromkeys(CPUS, 0.01), steal=dict.fromkeys(CPUS, 0.0), throttled=0))
+    found = assess(quiet(), ActivitySample(busy=dict.fromkeys(CPUS, 0.01), steal=dict.fromkeys(CPUS, 0.0), throttled=0))
     assert (found.findings, found.unseen) == ([], [])
 
 
 def test_everything_at_once() -> None:
-    wanted = Wanted(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"}, ("fio", "mpstat"))
+    wanted = MeasuredScope(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"}, ("fio", "mpstat"))
     facts = disturbed()
     facts = facts.model_copy(update={"block_devices": [one.model_copy(update={"mounted_at": ["/"]})
                                                        for one in facts.block_devices]})  # fmt: skip
@@ -64,7 +64,7 @@ def test_everything_at_once() -> None:
 def test_nothing_is_known_and_nothing_is_guessed() -> None:
     bare = HostFacts(host="h", collected_at="now")
     assert names(bare) == ["no-fio", "no-mpstat"], "programs are looked for, so that a missing one is known"
-    assert assess(bare, wanted=Wanted()).findings == []
+    assert assess(bare, wanted=MeasuredScope()).findings == []
 
 
 def test_what_could_not_be_judged_says_why() -> None:
@@ -173,7 +173,7 @@ def test_a_busy_host(load: dict[str, float], told: tuple[str, str] | None) -> No
 
 
 def test_a_sample_shows_busy_cpus_and_their_siblings() -> None:
-    sample = Sample(busy={**dict.fromkeys(CPUS, 0.05), 1: 0.45, 2: 0.3, 6: 0.9}, running=3)
+    sample = ActivitySample(busy={**dict.fromkeys(CPUS, 0.05), 1: 0.45, 2: 0.3, 6: 0.9}, running=3)
     busy, siblings = assess(quiet(), sample).findings
     assert (busy.name, siblings.name) == ("busy", "smt-siblings")
     assert busy.seen == "within a second CPU 1-2,6 had other work, up to 90 %; 3 tasks could run besides"
@@ -184,10 +184,10 @@ def test_a_sample_shows_busy_cpus_and_their_siblings() -> None:
 
 
 def test_steal_interrupts_and_throttling_need_two_looks() -> None:
-    assert names(quiet(), Sample(steal={0: 0.0, 1: 0.019})) == []
-    assert one(quiet(), Sample(steal={0: 0.0, 1: 0.04})).title == "2 % of the CPU time stolen"
-    assert one(quiet(), Sample(interrupts={3: 12_000.0, 4: 999.0})).seen.startswith("CPU 3: up to 12,000 ")
-    assert one(quiet(), Sample(throttled=2)).sure == "certain"
+    assert names(quiet(), ActivitySample(steal={0: 0.0, 1: 0.019})) == []
+    assert one(quiet(), ActivitySample(steal={0: 0.0, 1: 0.04})).title == "2 % of the CPU time stolen"
+    assert one(quiet(), ActivitySample(interrupts={3: 12_000.0, 4: 999.0})).seen.startswith("CPU 3: up to 12,000 ")
+    assert one(quiet(), ActivitySample(throttled=2)).sure == "certain"
 
 
 def test_heat_and_pressure() -> None:
@@ -195,7 +195,7 @@ def test_heat_and_pressure() -> None:
     assert (near.name, near.sure, near.seen) == ("heat", "likely", "nvme 76 °C of 84 °C")
     assert names(quiet(load=Load(load1=0, io_pressure_avg10=12.0, memory_pressure_avg10=0.5))) == ["io-pressure"]
     assert names(quiet(load=Load(load1=0, memory_pressure_avg10=1.5))) == ["memory-pressure"]
-    assert names(quiet(), Sample(pressure={"io": 0.2})) == ["io-pressure"]
+    assert names(quiet(), ActivitySample(pressure={"io": 0.2})) == ["io-pressure"]
 
 
 @pytest.mark.parametrize(
@@ -290,23 +290,23 @@ def test_only_the_drives_below_what_is_wanted_count() -> None:
     ]
     facts = quiet(block_devices=devices, mounts=MOUNTS)
     assert one(facts).seen == "nvme0n1: bfq, sdb: bfq"
-    assert one(facts, wanted=Wanted(("/srv/x/file",))).seen == "sdb: bfq", "through LVM and md to its disks"
-    assert one(facts, wanted=Wanted(("/var/tmp/asct",))).seen == "nvme0n1: bfq"
-    assert names(facts, wanted=Wanted(("/dev/sdc",), {"/dev/sdc": "sdc"})) == []
-    assert names(facts, wanted=Wanted(("/tmp/file",))) == ["memory-file-system"]
-    mounted, scheduler = assess(facts, wanted=Wanted(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"})).findings
+    assert one(facts, wanted=MeasuredScope(("/srv/x/file",))).seen == "sdb: bfq", "through LVM and md to its disks"
+    assert one(facts, wanted=MeasuredScope(("/var/tmp/asct",))).seen == "nvme0n1: bfq"
+    assert names(facts, wanted=MeasuredScope(("/dev/sdc",), {"/dev/sdc": "sdc"})) == []
+    assert names(facts, wanted=MeasuredScope(("/tmp/file",))) == ["memory-file-system"]
+    mounted, scheduler = assess(facts, wanted=MeasuredScope(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"})).findings
     assert (mounted.name, mounted.seen) == ("mounted-target", "/dev/nvme0n1 (nvme0n1) carries /")
     assert scheduler.name == "io-scheduler"
 
 
 def test_devices_that_hold_one_another_end() -> None:
     ring = [BlockDevice(name=a, kind="dm", holders=[b]) for a, b in (("dm-0", "dm-1"), ("dm-1", "dm-0"))]
-    assert names(quiet(block_devices=ring), wanted=Wanted(("/dev/dm-0",), {"/dev/dm-0": "dm-0"})) == []
+    assert names(quiet(block_devices=ring), wanted=MeasuredScope(("/dev/dm-0",), {"/dev/dm-0": "dm-0"})) == []
 
 
 def test_tools_that_are_wanted() -> None:
-    assert names(quiet(tools={}), wanted=Wanted()) == []
-    assert one(quiet(tools={}), wanted=Wanted(tools=("mpstat", "sh"))).fix == ["apt-get install sysstat"]
+    assert names(quiet(tools={}), wanted=MeasuredScope()) == []
+    assert one(quiet(tools={}), wanted=MeasuredScope(tools=("mpstat", "sh"))).fix == ["apt-get install sysstat"]
 
 
 def test_subjects_of_the_benchmarks() -> None:
@@ -335,5 +335,5 @@ def test_a_mount_point_of_a_host_is_one_word_of_the_command() -> None:
     """Accounts without privileges name mount points of FUSE as they like, and the command may be copied by root."""
     place = "/mnt/a; touch pwned $(id)"
     facts = quiet(block_devices=[BlockDevice(name="sda", kind="disk", mounted_at=[place, "/srv"])])
-    [found] = assess(facts, wanted=Wanted(("/dev/sda",), {"/dev/sda": "sda"})).findings
+    [found] = assess(facts, wanted=MeasuredScope(("/dev/sda",), {"/dev/sda": "sda"})).findings
     assert found.advice.startswith(f"umount '{place}' /srv, ")

@@ -66,5 +66,5 @@ def meshy(*more: Mapping[str, str], **fields: Any) -> Snapshot:
 
 def show(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, kernels: Kernels) -> None:
     """Let `asct cmn` find this machine instead of the one that it runs on."""
-    monkeypatch.setattr("asct.doctor.meshes.glance", lambda _host, _base: snapshot)
+    monkeypatch.setattr("asct.doctor.meshes.probe", lambda _host, _base: snapshot)
     monkeypatch.setattr("asct.engine.services.default_services", lambda: ports(kernels))

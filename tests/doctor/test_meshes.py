@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from asct.doctor.meshes import Asked, Seen, look
+from asct.doctor.meshes import MeshQuery, MeshReading, read_meshes
 from asct.engine.services import Services, default_services
 from asct.engine.stop import StopRequest
 from asct.errors import HostLocked, Interrupted, NotMeasured
-from asct.facts.batch import glance
 from asct.facts.cmn.cpumap import file_name
-from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.reading import probe
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.hosts.base import Host, Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
@@ -50,7 +50,7 @@ def seen_as(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Snapsh
 
     def put(found: Snapshot | Glance) -> None:
         glanced = (lambda _host, _base: found) if isinstance(found, Snapshot) else found
-        monkeypatch.setattr("asct.doctor.meshes.glance", glanced)
+        monkeypatch.setattr("asct.doctor.meshes.probe", glanced)
 
     return put
 
@@ -61,13 +61,13 @@ def here(folder: Path) -> HostSpec:
 
 def looked(
     spec: HostSpec, chosen: Services, folder: Path, stop: StopRequest | None = None, *, detect: bool = True
-) -> Seen:
-    return look(spec, chosen, folder, Asked(detect=detect), lambda *_: None, stop or StopRequest())
+) -> MeshReading:
+    return read_meshes(spec, chosen, folder, MeshQuery(detect=detect), lambda *_: None, stop or StopRequest())
 
 
 def account(snapshot: Snapshot) -> Snapshot:
     """As one that is not root."""
-    return replace(snapshot, commands={**snapshot.commands, "id": Said(0, "1000")})
+    return replace(snapshot, commands={**snapshot.commands, "id": CommandOutput(0, "1000")})
 
 
 @pytest.mark.ssh
@@ -110,7 +110,7 @@ def test_a_detection_over_ssh_is_stopped_with_what_is_known(
 
     stopper = threading.Thread(target=end)
     stopper.start()
-    seen = look(sshd.spec(), ports({"cmnwatch": body}), tmp_path, Asked(detect=True), progress, stop)
+    seen = read_meshes(sshd.spec(), ports({"cmnwatch": body}), tmp_path, MeshQuery(detect=True), progress, stop)
     stopper.join()
     assert heard.is_set()
     assert seen.detection is not None and (seen.detection.found, seen.detection.stopped) == (3, True)
@@ -153,11 +153,11 @@ def test_what_a_host_keeps_is_read_with_its_facts(monkeypatch: pytest.MonkeyPatc
     (tmp_path / "cache/asct").mkdir(parents=True, mode=0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     host = make_host(here(tmp_path))
-    found = glance(host, str(tmp_path))
-    assert (found.said("cmn-cpus"), found.said("cmn-links")) == ("", "")
+    found = probe(host, str(tmp_path))
+    assert (found.command_output("cmn-cpus"), found.command_output("cmn-links")) == ("", "")
     kept = tmp_path / "cache/asct" / file_name(found)
     kept.write_text("what was found\n")
-    assert glance(host, str(tmp_path)).said("cmn-cpus") == "what was found"
+    assert probe(host, str(tmp_path)).command_output("cmn-cpus") == "what was found"
 
 
 FAULTS = {name: f"config{1 if name == 'wp_val' else 2}:0-63" for name in FORMATS} | {"bynodeid": "config:1"}
@@ -169,7 +169,7 @@ def software(**changed: str | None) -> Snapshot:
     """A mesh whose PMU is the kernel's own for software events."""
     fields: dict[str, Any] = {"type": "1", "cpumask": str(CPUS[0]), **changed}
     numbers = {"/sys/devices/system/cpu/online": ",".join(map(str, CPUS[:2]))}
-    names = Said(0, f"{platform.machine()}\nmeshy\n6.12.0\n#1")
+    names = CommandOutput(0, f"{platform.machine()}\nmeshy\n6.12.0\n#1")
     return machine(pmu(**fields), mesh_map(), numbers, commands={"uname": names})
 
 
@@ -179,11 +179,11 @@ def test_the_real_kernel_counts_what_it_is_given(seen_as: Callable[..., None], t
     """Page faults follow no load, so no CPU is found, and each says why: that they were counted is what is tested."""
     seen_as(software(**{f"format/{name}": text for name, text in FAULTS.items()}))
     progress: list[tuple[int, int, int]] = []
-    seen = look(
+    seen = read_meshes(
         here(tmp_path),
         default_services(),
         tmp_path,
-        Asked(detect=True),
+        MeshQuery(detect=True),
         lambda *one: progress.append(one),
         StopRequest(),
     )
@@ -238,11 +238,11 @@ BASE = 0x40000000
 SEEN_AS = """
 import sys
 from asct.cli.app import run
-from asct.facts.snapshot import Snapshot, Said
+from asct.facts.snapshot import Snapshot, CommandOutput
 import asct.doctor.meshes
 files = {"/proc/iomem": "40000000-4fffffff : ARMHC700:00"}
-said = {"uname": Said(0, sys.argv[1] + "\\nmeshy\\n6.12.0\\n#1"), "id": Said(0, "0")}
-asct.doctor.meshes.glance = lambda host, base: Snapshot(files, said)
+said = {"uname": CommandOutput(0, sys.argv[1] + "\\nmeshy\\n6.12.0\\n#1"), "id": CommandOutput(0, "0")}
+asct.doctor.meshes.probe = lambda host, base: Snapshot(files, said)
 sys.exit(run(["cmn", "--json"]))
 """
 OTHER_MEM = """

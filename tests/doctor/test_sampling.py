@@ -10,7 +10,7 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor import examine
-from asct.doctor.examine import take
+from asct.doctor.examine import read_activity
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Answer
 from asct.hosts.opening import make_host
@@ -32,7 +32,7 @@ class Speaking:
 def test_a_real_host(tmp_path: Path) -> None:
     with closing(make_host(HostSpec("here", workdir=str(tmp_path)), folder=tmp_path)) as host:
         host.open()
-        sample, missed = take(host)
+        sample, missed = read_activity(host)
     assert missed == ()
     assert sample is not None and sample.busy and sample.steal_share is not None and sample.running is not None
 
@@ -45,17 +45,17 @@ def test_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "sh: awk: not found", "look 1\nlook 2\n"])
 def test_what_is_not_given_is_told(text: str) -> None:
-    sample, (missed,) = take(Speaking(text))  # type: ignore[arg-type]
+    sample, (missed,) = read_activity(Speaking(text))  # type: ignore[arg-type]
     assert sample is None and "no two looks" in missed.why
 
 
 def test_looks_without_cpus() -> None:
-    sample, (missed,) = take(Speaking("look 1\nuptime:1.00\nlook 2\nuptime:2.00\n"))  # type: ignore[arg-type]
+    sample, (missed,) = read_activity(Speaking("look 1\nuptime:1.00\nlook 2\nuptime:2.00\n"))  # type: ignore[arg-type]
     assert sample is not None and "does not list" in missed.why
 
 
 def test_a_host_that_fails_and_one_that_is_gone() -> None:
     failed: Any = Speaking(HostError("h", Diagnostic("E328", "h: it printed too much")))
-    assert take(failed)[1][0].why == "h: it printed too much"
+    assert read_activity(failed)[1][0].why == "h: it printed too much"
     with pytest.raises(HostLost):
-        take(Speaking(HostLost("h", Diagnostic("E320", "gone"))))  # type: ignore[arg-type]
+        read_activity(Speaking(HostLost("h", Diagnostic("E320", "gone"))))  # type: ignore[arg-type]

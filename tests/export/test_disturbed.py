@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from asct.analysis.disturbed import findings_of
+from asct.analysis.disturbances import findings_of
 from asct.analysis.report import build
 from asct.analysis.view import open_view
 from asct.export import render

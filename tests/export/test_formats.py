@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import asct.export
-from asct.analysis.grid import Cell, Grid, Head
+from asct.analysis.grid import ColumnHead, TableCell, TextTable
 from asct.errors import UsageError
 from asct.export import formats, get, markdown, render, text, write, write_all
 from asct.sdk.figure import Column, Table
@@ -259,18 +259,20 @@ def test_text_fits_a_terminal(view: Viewer) -> None:
 
 
 def test_wide_tables_go_on_below(view: Viewer) -> None:
-    heads = (Head("IODepth", "right"), *(Head(f"Column {n} (us)", "right") for n in range(20)))
-    rows = tuple((Cell(str(d), d), *(Cell(f"{d * n:.1f}") for n in range(20))) for d in (1, 128))
-    lines = text.table(Grid("g", "Grid", heads, rows)).splitlines()
+    heads = (ColumnHead("IODepth", "right"), *(ColumnHead(f"Column {n} (us)", "right") for n in range(20)))
+    rows = tuple((TableCell(str(d), d), *(TableCell(f"{d * n:.1f}") for n in range(20))) for d in (1, 128))
+    lines = text.table(TextTable("g", "Grid", heads, rows)).splitlines()
     assert max(len(line) for line in lines) <= 80
     assert sum(line.split()[:1] == ["128"] for line in lines) >= 2
     assert "2432.0" in lines[-1]
 
 
 def test_words_of_texts_are_not_broken() -> None:
-    heads = (Head("Level"), *(Head(f"Column {n} (us)", "right") for n in range(7)), Head("Flags"))
-    flags = Cell("disturbed-pressure, disturbed-frequency")
-    lines = text.table(Grid("g", "Grid", heads, ((Cell("L1"), *[Cell("1234.5")] * 7, flags),))).splitlines()
+    heads = (ColumnHead("Level"), *(ColumnHead(f"Column {n} (us)", "right") for n in range(7)), ColumnHead("Flags"))
+    flags = TableCell("disturbed-pressure, disturbed-frequency")
+    lines = text.table(
+        TextTable("g", "Grid", heads, ((TableCell("L1"), *[TableCell("1234.5")] * 7, flags),))
+    ).splitlines()
     assert max(len(line) for line in lines) <= 80
     assert {"disturbed-pressure,", "disturbed-frequency"} <= {word for line in lines for word in line.split()}
 
@@ -280,9 +282,9 @@ CELLS = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=30)
 
 @given(st.lists(st.tuples(CELLS, CELLS, st.floats(-1e6, 1e6)), min_size=1, max_size=6))
 def test_text_columns_line_up(rows: list[tuple[str, str, float]]) -> None:
-    heads = (Head("First"), Head("Second"), Head("Number", "right"))
-    cells = tuple((Cell(a), Cell(b), Cell(f"{c:.1f}", c)) for a, b, c in rows)
-    lines = text.table(Grid("g", "Grid", heads, cells)).splitlines()
+    heads = (ColumnHead("First"), ColumnHead("Second"), ColumnHead("Number", "right"))
+    cells = tuple((TableCell(a), TableCell(b), TableCell(f"{c:.1f}", c)) for a, b, c in rows)
+    lines = text.table(TextTable("g", "Grid", heads, cells)).splitlines()
     assert all(text.display_width(line) <= 80 for line in lines)
     numbers = [line for line in lines if re.search(r"-?\d+\.\d$", line)]
     assert len({text.display_width(line) for line in numbers}) == 1 or not numbers

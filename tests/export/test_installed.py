@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from asct.analysis.combined import combined_figures, figure_grid
 from asct.analysis.grid import from_table
 from asct.analysis.headline import headlines
-from asct.analysis.overlay import figure_grid, overlaid
 from asct.analysis.view import JobView
 from asct.figures.render import render_figure
 from asct.registry import installed
@@ -57,7 +57,7 @@ def test_recorded_outputs_can_be_shown(path: Path) -> None:
     assert all(flag in benchmark.flags for table in job.tables for flag in table.flags)
     assert all(item.value for item in headlines(job))
     assert bool(headlines(job)) or not benchmark.highlights
-    figures = overlaid({host: tuple(benchmark.figures(own)) for host, own in records.items()})
+    figures = combined_figures({host: tuple(benchmark.figures(own)) for host, own in records.items()})
     for figure in figures:
         grid = figure_grid(figure)
         assert grid is not None and grid.rows

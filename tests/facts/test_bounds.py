@@ -13,11 +13,11 @@ import pytest
 
 from asct.facts import archive
 from asct.facts.archive import XzReader
-from asct.facts.batch import facts_of
 from asct.facts.bounds import LONGEST, bounded
-from asct.facts.dump import load
-from asct.facts.gaps import Gaps
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.files_snapshot import load
+from asct.facts.reading import facts_of
+from asct.facts.snapshot import CommandOutput, Snapshot
+from asct.facts.unknown import UnknownFacts
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 DICTIONARY = (
@@ -43,7 +43,7 @@ def test_long_texts_are_cut_and_named() -> None:
 
 
 def test_long_reasons_are_cut() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     gaps.note("x", "w" * 5000)
     assert len(gaps.reasons["x"]) < 1100 and "4000 more characters" in gaps.reasons["x"]
 
@@ -115,8 +115,8 @@ def test_clocks_of_all_policies() -> None:
         for name, text in (("scaling_governor", "schedutil"), ("affected_cpus", "0 1" if number < 2 else "2 3"))
     }
     said = "".join(f"{cpu}/cpufreq/policy{number}/scaling_cur_freq:{number + 1}00000\n" for number in (0, 2, 7))
-    arm = facts_of(Snapshot(files, {"clocks": Said(0, said)}), "h", WHEN)
+    arm = facts_of(Snapshot(files, {"clocks": CommandOutput(0, said)}), "h", WHEN)
     assert [one.current_hz for one in arm.cpu.policies] == [1e8, 3e8]
     info = "".join(f"processor : {number}\ncpu MHz : {1000 + number * 10}.5\n\n" for number in range(3))
-    x86 = facts_of(Snapshot({**files, "/proc/cpuinfo": info}, {"clocks": Said(0, "")}), "h", WHEN)
+    x86 = facts_of(Snapshot({**files, "/proc/cpuinfo": info}, {"clocks": CommandOutput(0, "")}), "h", WHEN)
     assert [one.current_hz for one in x86.cpu.policies] == [1.0055e9, 1.0205e9]

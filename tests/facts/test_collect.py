@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from asct.facts import collect
-from asct.facts.batch import facts_of
-from asct.facts.dump import load
+from asct.facts.files_snapshot import load
+from asct.facts.reading import facts_of
 from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec
 from tests.facts.test_parsers import WHEN

@@ -8,21 +8,21 @@ from asct.facts.caches import cache_size
 from asct.facts.cores import cpuinfo
 from asct.facts.cpu import Processors, processors
 from asct.facts.cpusets import agreed, listed
-from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
+from asct.facts.unknown import UnknownFacts
 from asct.sdk.facts import Cpu
 from tests.facts import shapes
 from tests.facts.lscpu import members
 from tests.facts.made import snapshot
 
 
-def cpu(files: dict[str, str], gaps: Gaps | None = None) -> Cpu:
-    return processors(Snapshot(files), gaps or Gaps()).cpu
+def cpu(files: dict[str, str], gaps: UnknownFacts | None = None) -> Cpu:
+    return processors(Snapshot(files), gaps or UnknownFacts()).cpu
 
 
 def made(shape: str) -> Processors:
-    return processors(snapshot(shapes.SHAPES[shape]()), Gaps())
+    return processors(snapshot(shapes.SHAPES[shape]()), UnknownFacts())
 
 
 def test_offline_cpus_count_as_lscpu_counts_them() -> None:
@@ -54,7 +54,7 @@ def test_without_sysfs_cpuinfo_tells_where_they_are() -> None:
 
 
 def test_nothing_is_known_of_nothing() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     found = cpu({}, gaps)
     assert found == Cpu()
     reasons = {name.removeprefix("cpu.") for name in gaps.reasons}
@@ -71,7 +71,7 @@ def test_numbers_that_stand_for_none(absent: str) -> None:
         at = f"{CPU}/cpu{number}/topology"
         files |= {f"{at}/physical_package_id": "0", f"{at}/die_id": absent, f"{at}/cluster_id": absent}
         files |= {f"{at}/core_cpus_list": str(number), f"{at}/core_id": absent}
-    gaps = Gaps()
+    gaps = UnknownFacts()
     found = cpu(files, gaps)
     assert (found.sockets, found.dies, found.clusters, found.cores) == (1, None, None, 2)
     assert {"cpu.dies", "cpu.clusters"} <= set(gaps.reasons)
@@ -108,7 +108,7 @@ def test_cpu0_may_be_offline() -> None:
     files = {f"{CPU}/online": "4-7"}
     for name, value in (("level", "2"), ("type", "Unified"), ("size", "1024K")):
         files[f"{CPU}/cpu4/cache/index2/{name}"] = value
-    found = processors(Snapshot(files), Gaps())
+    found = processors(Snapshot(files), UnknownFacts())
     assert [one.size_bytes for one in found.caches] == [1 << 20]
     assert found.cache_levels[0].instances == []
 
@@ -123,7 +123,7 @@ def test_cache_size(text: str, size: int | None) -> None:
 
 
 def test_caches_without_sizes_are_noted() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     files = {f"{CPU}/online": "0", f"{CPU}/cpu0/cache/index0/level": "1", f"{CPU}/cpu0/cache/index0/type": "Data"}
     found = processors(Snapshot(files), gaps)
     assert found.caches == []
@@ -154,7 +154,7 @@ def test_kinds_of_a_hybrid() -> None:
 
 
 def test_caches_that_only_cpuinfo_of_s390_has() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     found = processors(snapshot(shapes.s390()), gaps)
     shared = [(one.level, one.type, one.size_bytes, one.ways) for one in found.cache_levels if not one.instances]
     assert shared == [(3, "Unified", 128 << 20, 32), (4, "Unified", 672 << 20, 42)]
@@ -219,7 +219,7 @@ def test_what_old_kernels_print_once_holds_for_all() -> None:
 
 
 def test_the_revision_of_microcode_where_the_kernel_prints_it() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert cpu({"/proc/cpuinfo": "model name : X\nmicrocode : 0x2b000571\n"}, gaps).microcode == "0x2b000571"
     assert "cpu.microcode" not in gaps.reasons
     assert cpu({"/proc/cpuinfo": "CPU part : 0xd0c\n"}, gaps).microcode is None
@@ -270,7 +270,7 @@ def test_a_policy_is_one_whichever_way_it_is_reached() -> None:
     ],
 )  # fmt: skip
 def test_boost(files: dict[str, str], expected: bool | None) -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     at = {f"{CPU}/{name}": text for name, text in files.items()} | {f"{CPU}/online": "0"}
     assert cpu(at, gaps).boost is expected
     assert ("cpu.boost" in gaps.reasons) == (expected is None)
@@ -293,7 +293,7 @@ def test_idle_states() -> None:
 
 
 def test_no_idle_driver() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert cpu({f"{CPU}/cpuidle/current_driver": "none"}, gaps).idle_driver is None
     assert gaps.absent["cpu.idle_driver"] == "the kernel has none"
 
@@ -303,7 +303,7 @@ def test_no_idle_driver() -> None:
     [("fp sve", "64", 512), ("fp sve", "16", 128), ("fp sve", None, None), ("fp", "64", None), ("fp sve", "x", None)],
 )
 def test_sve(flags: str, length: str | None, expected: int | None) -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     files = {"/proc/cpuinfo": f"processor : 0\nFeatures : {flags}\nCPU implementer : 0x46\nCPU part : 0x001\n"}
     if length is not None:
         files["/proc/sys/abi/sve_default_vector_length"] = length
@@ -314,7 +314,7 @@ def test_sve(flags: str, length: str | None, expected: int | None) -> None:
 
 def test_what_the_kernel_was_told_to_keep_apart() -> None:
     files = {f"{CPU}/isolated": "2-3", f"{CPU}/nohz_full": "  (null)", f"{CPU}/smt/control": "off"}
-    gaps = Gaps()
+    gaps = UnknownFacts()
     found = cpu({**files, f"{CPU}/smt/active": "0"}, gaps)
     assert (found.isolated, found.nohz_full, found.smt, found.smt_active) == ([2, 3], [], "off", False)
     assert not {"cpu.isolated", "cpu.nohz_full", "cpu.smt"} & set(gaps.reasons)

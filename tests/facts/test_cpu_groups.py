@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from asct.facts import groups
-from asct.facts.dump import load
-from asct.facts.gaps import Gaps
+from asct.facts.files_snapshot import load
 from asct.facts.memory import memory
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import COMMANDS
+from asct.facts.unknown import UnknownFacts
 from tests.facts.made import written
 from tests.facts.shells import SHELLS
 
@@ -25,8 +25,8 @@ ROOT = "/sys/fs/cgroup"
      ("-1 100000\n50000 100000\n200000 100000", 0.5), ("5 0\nx y\n", None)],
 )  # fmt: skip
 def test_quota(said: str, expected: float | None) -> None:
-    gaps = Gaps()
-    assert groups.quota(Snapshot({}, {"cpu-groups": Said(0, said)}), gaps) == expected
+    gaps = UnknownFacts()
+    assert groups.quota(Snapshot({}, {"cpu-groups": CommandOutput(0, said)}), gaps) == expected
     assert "cpu.quota" not in gaps.reasons
 
 
@@ -71,7 +71,7 @@ def test_the_groups_of_the_account_are_read(
     ],
 )  # fmt: skip
 def test_the_quota_of_a_dump(files: dict[str, str], expected: float | None, tmp_path: Path) -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert groups.quota(load(written(files | {"/sys/x": ""}, tmp_path)), gaps) == expected
     assert gaps.reasons == {}
 
@@ -89,7 +89,7 @@ def test_the_quota_of_a_dump(files: dict[str, str], expected: float | None, tmp_
     ],
 )  # fmt: skip
 def test_the_cpus_of_the_account(files: dict[str, str], expected: list[int], tmp_path: Path) -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert groups.allowed(load(written(files | {"/sys/x": ""}, tmp_path)), gaps) == expected
     assert gaps.reasons == {}
 
@@ -97,8 +97,8 @@ def test_the_cpus_of_the_account(files: dict[str, str], expected: list[int], tmp
 @pytest.mark.parametrize("text", ["", "::", "0::", "0::../../x", "x:y", "1:cpu", ":::::", "0::" + "/a" * 3000])
 def test_odd_groups_allow_everything(text: str) -> None:
     found = Snapshot({"/proc/self/cgroup": text, "/proc/self/cpuset": text})
-    assert groups.quota(found, Gaps()) is None
-    assert groups.allowed(found, Gaps()) == []
+    assert groups.quota(found, UnknownFacts()) is None
+    assert groups.allowed(found, UnknownFacts()) == []
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_limit_of_memory_in_a_dump(names: str, root: str, limit: str, used: st
         f"{above}/memory.{used}": "1500000000",
         f"{above}/memory.stat": "anon 7\ninactive_file 500000000\nother 8",
     }
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = memory(Snapshot(files), "none", gaps)
     assert (made.limit_bytes, made.available_bytes) == (4_000_000_000, 3_000_000_000)
     assert "memory.limit_bytes" not in gaps.reasons

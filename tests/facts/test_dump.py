@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from asct.errors import UsageError
-from asct.facts import archive, dump, trees
-from asct.facts.batch import facts_of
-from asct.facts.dump import load
+from asct.facts import archive, files_snapshot, filetree
+from asct.facts.files_snapshot import load
+from asct.facts.reading import facts_of
 from asct.facts.sources import CPU
-from asct.facts.sources.model import Folders
+from asct.facts.sources.model import FolderSet
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 SUFFIXES = {"tar": "w", "tar.gz": "w:gz", "tar.bz2": "w:bz2", "tar.xz": "w:xz"}
@@ -27,9 +27,9 @@ SUFFIXES = {"tar": "w", "tar.gz": "w:gz", "tar.bz2": "w:bz2", "tar.xz": "w:xz"}
 def lists(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few patterns, so that the tests know what is wanted."""
     files = ("/proc/loadavg", "/proc/cpuinfo", f"{CPU}/online", "/sys/class/dmi/id/sys_vendor", "/sys/loop/file")
-    folders = Folders("network.interfaces", ("/sys/class/net/*",), ("mtu", "device/uev*"), 4)
-    monkeypatch.setattr(dump, "FILES", files)
-    monkeypatch.setattr(dump, "FOLDERS", (folders,))
+    folders = FolderSet("network.interfaces", ("/sys/class/net/*",), ("mtu", "device/uev*"), 4)
+    monkeypatch.setattr(files_snapshot, "FILES", files)
+    monkeypatch.setattr(files_snapshot, "FOLDERS", (folders,))
 
 
 def machine(top: Path) -> Path:
@@ -77,8 +77,12 @@ def check(place: Path) -> None:
         "/sys/class/net/eth0/mtu": "1500",
         "/sys/class/net/eth0/device/uevent": "DRIVER=e1000e\nPCI_SLOT_NAME=0000:00:1f.6",
     }
-    assert (found.said("id"), found.commands["df"].status, found.commands["df"].text) == ("0", 1, "df: no\nsuch")
-    assert (found.said("none"), found.said("plain")) == ("", None)
+    assert (found.command_output("id"), found.commands["df"].status, found.commands["df"].text) == (
+        "0",
+        1,
+        "df: no\nsuch",
+    )
+    assert (found.command_output("none"), found.command_output("plain")) == ("", None)
     assert found.notes == ()
 
 
@@ -270,8 +274,8 @@ SAME_FILE = {f"{CPU[1:]}/cpu{number}/online": "/one" for number in range(200)}
 def test_links_that_lead_to_the_same_again_and_again(
     links: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "MOST_LOOKS", 100_000)
-    monkeypatch.setattr(trees, "MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(filetree, "MOST_LOOKS", 100_000)
+    monkeypatch.setattr(filetree, "MOST_TEXT", 1 << 20)
     found = load(linked(tmp_path, links, b"1\n" * (64 << 10)))
     assert sum(map(len, found.files.values())) <= 1 << 20
     assert [note.partition(":")[0] for note in found.notes] == ["not all of it was read"]

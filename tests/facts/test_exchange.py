@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from asct.facts import exchange
-from asct.facts.batch import facts_of, reasons
 from asct.facts.exchange import script
 from asct.facts.mounts import veiled
+from asct.facts.reading import facts_of, reasons
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.sources import CPU
-from asct.facts.sources.model import Folders
+from asct.facts.sources.model import FolderSet
 from tests.facts.shells import SHELLS
 
 TOKEN = "asct-0123456789abcdef"
@@ -118,7 +118,7 @@ def test_thousands_of_devices(shell: list[str], tmp_path: Path, monkeypatch: pyt
     for name in ("a b", "sda", "zz"):
         (block / name / "device").mkdir(parents=True)
         (block / name / "size").write_text("9\n")
-    folders = Folders("block_devices", (f"{block}/*",), ("size", "device/m*"), 100)
+    folders = FolderSet("block_devices", (f"{block}/*",), ("size", "device/m*"), 100)
     monkeypatch.setattr(exchange, "FOLDERS", (folders,))
     found, _ = look(shell, script(), tmp_path)
     sizes = {path.split("/")[-2]: text for path, text in found.files.items() if path.startswith(f"{block}/")}
@@ -181,7 +181,7 @@ def test_long_answers_of_programs_are_cut_and_counted(shell: list[str], tmp_path
         (tools / name).chmod(0o755)
     found, _ = look(shell, script(), tmp_path, f"{tools}:/usr/sbin:/usr/bin:/sbin:/bin")
     assert (found.left["network.addresses"], found.left["mounts.size_bytes"]) == (500, 200)
-    assert len((found.said("addresses") or "").split("\n")) == 1000
+    assert len((found.command_output("addresses") or "").split("\n")) == 1000
     unknown = facts_of(found, "h", datetime.now(UTC)).unknown
     assert unknown["network.addresses"] == "500 more were left out: there are too many"
     assert unknown["mounts.size_bytes"] == "200 more were left out: there are too many"
@@ -194,7 +194,7 @@ def test_many_routes(shell: list[str], tmp_path: Path) -> None:
     (tmp_path / "route").write_text("Iface\tDestination\n" + rows)
     found, _ = look(shell, script().replace("/proc/net/route", f"{tmp_path}/route"), tmp_path)
     assert found.left["network.gateways"] >= 15
-    assert len((found.said("routes") or "").split("\n")) == 40
+    assert len((found.command_output("routes") or "").split("\n")) == 40
 
 
 def test_what_is_left_out_of_files_is_told_of_their_fact() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asct.facts import archive
-from asct.facts.dump import load
+from asct.facts.files_snapshot import load
 
 
 def member(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE) -> bytes:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from asct.facts import exchange
-from asct.facts.batch import facts_of
-from asct.facts.gaps import LATE, Gaps
+from asct.facts.reading import facts_of
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.software import io_uring, tools, work_folder
+from asct.facts.unknown import LATE, UnknownFacts
 from tests.facts.shells import SHELLS
 
 ENDLESS = "exec sleep 300.25"
@@ -68,8 +68,8 @@ def test_one_program_does_not_spoil_what_others_say(
     found, path = look(shell, tmp_path, "numactl", body)
     said = found.commands["tool-numactl"]
     assert said.status == status and len(said.text) <= len(path) + exchange.TOOL_BYTES + 100
-    assert tools(found, Gaps())["numactl"].path == path
-    assert tools(found, Gaps())["cc"].version and tools(found, Gaps())["taskset"].version
+    assert tools(found, UnknownFacts())["numactl"].path == path
+    assert tools(found, UnknownFacts())["cc"].version and tools(found, UnknownFacts())["taskset"].version
     assert found.files["/proc/loadavg"].count(" ") == 4
     assert bool(list((tmp_path / "cache").iterdir())) == (status != 137), "what may pass is asked again"
     assert left(tmp_path) == []
@@ -78,7 +78,7 @@ def test_one_program_does_not_spoil_what_others_say(
 def test_an_fio_that_never_ends_is_known_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "TOOL_S", 1)
     found, path = look("dash", tmp_path, "fio", f"case $1 in --name=*) exit 1 ;; esac; {ENDLESS}")
-    gaps = Gaps()
+    gaps = UnknownFacts()
     fio = tools(found, gaps)["fio"]
     assert (fio.path, fio.version, fio.features) == (path, None, [])
     assert gaps.reasons["tools.fio.version"] == gaps.reasons["tools.fio.features"] == f"fio {LATE}"
@@ -92,7 +92,7 @@ def test_an_io_uring_that_is_never_made_is_not_known(
     monkeypatch.setattr(exchange, "TOOL_S", 3)
     known = f"case $1 in --name=*) {ENDLESS} ;; --enghelp) echo io_uring ;; *) echo fio-3.33 ;; esac"
     found, _ = look(shell, tmp_path, "fio", known)
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert (io_uring(found, gaps), found.commands["io_uring"].status) == (None, 137)
     assert gaps.reasons["io_uring"] == f"fio {LATE} when it was to make one"
     assert left(tmp_path) == []
@@ -102,7 +102,7 @@ def test_an_io_uring_that_is_never_made_is_not_known(
 def test_a_file_system_that_does_not_answer(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "TOOL_S", 3)
     found, _ = look(shell, tmp_path, "df", ENDLESS)
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert work_folder(found, gaps) == (None, None)
     assert gaps.reasons == {name: f"df {LATE}" for name in ("work_free_bytes", "work_filesystem")}
     whole = facts_of(found, "h", datetime(2026, 1, 1, tzinfo=UTC))

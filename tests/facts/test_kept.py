@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from asct.facts.exchange import script
-from asct.facts.gaps import Gaps
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.software import tools
 from asct.facts.sources import COMMANDS
+from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
 
 FIO = """\
@@ -79,7 +79,7 @@ def lasting(found: Snapshot) -> dict[str, str]:
 def test_programs_are_asked_once(machine: Machine) -> None:
     first = machine.look()
     assert machine.asked() > 3
-    assert tools(first, Gaps())["fio"].version == "9.9.1"
+    assert tools(first, UnknownFacts())["fio"].version == "9.9.1"
     [kept] = machine.kept
     assert kept.stat().st_mode & 0o777 == 0o600
     again = machine.look()
@@ -92,7 +92,7 @@ def test_another_file_is_asked_anew(machine: Machine) -> None:
     machine.look()
     machine.asked()
     machine.install(FIO.replace("9.9.1", "9.10.0"))
-    assert tools(machine.look(), Gaps())["fio"].version == "9.10.0"
+    assert tools(machine.look(), UnknownFacts())["fio"].version == "9.10.0"
     assert machine.asked() > 3
 
 
@@ -133,7 +133,7 @@ def test_a_file_put_there_meanwhile_is_not_mixed_in(machine: Machine) -> None:
 def test_a_cache_that_cannot_be_written_does_no_harm(machine: Machine) -> None:
     cache = machine._folder / "cache"
     cache.rmdir()
-    assert tools(machine.look(), Gaps())["fio"].version == "9.9.1"
+    assert tools(machine.look(), UnknownFacts())["fio"].version == "9.9.1"
     assert not cache.exists()
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.facts.gaps import Gaps
 from asct.facts.kernel import kernel, masked
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import COMMANDS
 from asct.facts.sources.kernel import CLOCKS, SECURITY, VULNERABILITIES
+from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
 
 SECRETS = [
@@ -82,8 +82,8 @@ CONFIG_HZ
 def made_of(
     files: dict[str, str], container: str | None = "none", **said: str
 ) -> tuple[dict[str, object], dict[str, str]]:
-    gaps = Gaps()
-    commands = {name.replace("_", "-"): Said(0, text) for name, text in said.items()}
+    gaps = UnknownFacts()
+    commands = {name.replace("_", "-"): CommandOutput(0, text) for name, text in said.items()}
     return kernel(Snapshot(files, commands), container, gaps), gaps.reasons | gaps.absent
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts.batch import facts_of
 from asct.facts.cpu import Processors, processors
 from asct.facts.describe import describe
-from asct.facts.dump import load
-from asct.facts.gaps import Gaps
+from asct.facts.files_snapshot import load
 from asct.facts.nodes import nodes
+from asct.facts.reading import facts_of
 from asct.facts.snapshot import Snapshot
+from asct.facts.unknown import UnknownFacts
 from asct.sdk.facts import HostFacts, Node
 from tests.facts import lscpu, shapes
 from tests.facts.made import snapshot, written
@@ -28,7 +28,7 @@ WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def parsed(found: Snapshot) -> tuple[Processors, list[Node]]:
-    return processors(found, Gaps()), nodes(found, Gaps())
+    return processors(found, UnknownFacts()), nodes(found, UnknownFacts())
 
 
 def machine(name: str) -> HostFacts:

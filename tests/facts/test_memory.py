@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from asct.facts import memory, nodes
-from asct.facts.gaps import Gaps, cpu_mask
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import COMMANDS, MM, NODE
+from asct.facts.unknown import UnknownFacts, cpu_mask
 from asct.sdk.facts import HugePages, NodePerformance
 
 MEMINFO = """\
@@ -34,8 +34,8 @@ Hugepagesize:       2048 kB
     ],
 )
 def test_available_memory_is_what_control_groups_allow(groups: str, available: int) -> None:
-    found = Snapshot({"/proc/meminfo": f"MemAvailable: {8 << 20} kB"}, {"memory-groups": Said(0, groups)})
-    assert memory.memory(found, None, Gaps()).available_bytes == available
+    found = Snapshot({"/proc/meminfo": f"MemAvailable: {8 << 20} kB"}, {"memory-groups": CommandOutput(0, groups)})
+    assert memory.memory(found, None, UnknownFacts()).available_bytes == available
 
 
 def test_the_limits_of_a_group_and_those_above_it_are_read(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_sparse_and_memory_only_nodes() -> None:
         f"{NODE}/node8/distance": "40 10",
         f"{NODE}/node8/meminfo": meminfo,
     }
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = nodes.nodes(Snapshot(files), gaps)
     assert [(node.id, node.cpus, node.distances) for node in made] == [(0, [0, 1, 2, 3], [10, 40]), (8, [], [40, 10])]
     assert (made[1].memory_bytes, made[1].free_bytes, made[1].available_bytes) == (64 << 30, 1 << 20, 3 << 19)
@@ -78,8 +78,8 @@ def test_memory() -> None:
         f"{MM}/hugepages/hugepages-2048kB/free_hugepages": "3",
         f"{MM}/hugepages/hugepages-1048576kB/nr_hugepages": "1",
     }
-    page = {"page-size": Said(0, "KernelPageSize:       64 kB")}
-    made = memory.memory(Snapshot(files, page), None, Gaps())
+    page = {"page-size": CommandOutput(0, "KernelPageSize:       64 kB")}
+    made = memory.memory(Snapshot(files, page), None, UnknownFacts())
     assert (made.total_bytes, made.available_bytes, made.page_bytes, made.thp) == (1024000, 512000, 65536, "madvise")
     assert [(one.page_bytes, one.total, one.free) for one in made.huge_pages] == [(2 << 20, 5, 3)]
 
@@ -92,8 +92,8 @@ def test_how_memory_is_managed() -> None:
         "/proc/sys/vm/zone_reclaim_mode": "0",
         f"{MM}/transparent_hugepage/defrag": "always defer defer+madvise [madvise] never",
     }
-    groups = {"memory-groups": Said(0, "9223372036854771712 5 0\n1073741824 536870912 0\n")}
-    gaps = Gaps()
+    groups = {"memory-groups": CommandOutput(0, "9223372036854771712 5 0\n1073741824 536870912 0\n")}
+    gaps = UnknownFacts()
     made = memory.memory(Snapshot(files, groups), None, gaps)
     assert (made.default_huge_page_bytes, made.dirty_bytes) == (2 << 20, 512 << 10)
     assert (made.swap_total_bytes, made.swap_free_bytes) == (2097148 << 10, 2097000 << 10)
@@ -104,7 +104,7 @@ def test_how_memory_is_managed() -> None:
 
 
 def test_what_the_kernel_lacks_is_noted() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = memory.memory(Snapshot(), None, gaps)
     noted = {name.removeprefix("memory.") for name in gaps.reasons}
     null = {name for name, value in made.model_dump().items() if value is None}
@@ -125,7 +125,7 @@ def test_pools_and_performance_of_nodes() -> None:
         f"{NODE}/nodes/cpulist": "7",
         f"{NODE}/node2/power/control": "auto",
     }
-    gaps = Gaps()
+    gaps = UnknownFacts()
     first, second = nodes.nodes(Snapshot(files), gaps)
     assert first.cpus == [0, 31, 32]
     assert first.huge_pages == [HugePages(page_bytes=2 << 20, total=8, free=7)]

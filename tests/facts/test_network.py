@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from asct.facts.gaps import NEEDS_ROOT, Gaps
 from asct.facts.network import network
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import Interface, Network
 
 ADDRESSES = """\
@@ -57,13 +57,17 @@ FILES = {
     **interface("gre0", type="778"),
     "/sys/class/net/bonding_masters": "bond0",
 }  # fmt: skip
-COMMANDS = {"addresses": Said(0, ADDRESSES), "routes": Said(0, ROUTES), "devices": Said(0, DEVICES)}
+COMMANDS = {
+    "addresses": CommandOutput(0, ADDRESSES),
+    "routes": CommandOutput(0, ROUTES),
+    "devices": CommandOutput(0, DEVICES),
+}
 
 
 def made_of(
-    files: dict[str, str], commands: dict[str, Said], arch: str = "x86_64"
+    files: dict[str, str], commands: dict[str, CommandOutput], arch: str = "x86_64"
 ) -> tuple[Network, dict[str, Interface], dict[str, str]]:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = network(Snapshot(files, commands), arch, gaps)
     return made, {one.name: one for one in made.interfaces}, gaps.reasons
 
@@ -95,7 +99,7 @@ def test_the_address_of_the_best_default_route() -> None:
 
 def test_numbers_are_in_the_order_of_the_machine() -> None:
     route = "/proc/net/route:enc1000\t00000000\tC0000201\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
-    assert made_of({}, {"routes": Said(0, route)}, "s390x")[0].gateways == ["192.0.2.1"]
+    assert made_of({}, {"routes": CommandOutput(0, route)}, "s390x")[0].gateways == ["192.0.2.1"]
 
 
 def test_no_network_at_all() -> None:
@@ -116,6 +120,6 @@ def test_no_network_at_all() -> None:
 )
 def test_namespaces(said: str, pids: str, uid: str, namespace: str | None, reason: str) -> None:
     texts = {"network-namespace": said, "namespaces": f"{pids}\nuts:[1]", "id": uid}
-    made, _, unknown = made_of({}, {name: Said(0, text) for name, text in texts.items()})
+    made, _, unknown = made_of({}, {name: CommandOutput(0, text) for name, text in texts.items()})
     assert made.namespace == namespace
     assert reason in unknown.get("network.namespace", "")

@@ -7,8 +7,8 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asct.facts.batch import facts_of
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.reading import facts_of
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources.kernel import CLOCKS, SECURITY, VULNERABILITIES
 from asct.facts.sources.memory import MM, NODE
 from asct.facts.sources.perf import EVENTS, HWMON, ZONES
@@ -100,7 +100,7 @@ ODD = st.sampled_from(
 
 
 def test_the_machine_is_known_when_nothing_is_odd() -> None:
-    facts = facts_of(Snapshot(FILES, {name: Said(0, text) for name, text in SAID.items()}), "h", WHEN)
+    facts = facts_of(Snapshot(FILES, {name: CommandOutput(0, text) for name, text in SAID.items()}), "h", WHEN)
     assert facts.system.product.serial == "GPG1A2712A0001"
     assert facts.memory.channels == 2
     assert facts.block_devices[0].name == "dm-0"
@@ -119,11 +119,11 @@ def mutated(text: str, data: st.DataObject) -> str:
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_parser_raises(data: st.DataObject) -> None:
-    files, said = dict(FILES), {name: Said(0, text) for name, text in SAID.items()}
+    files, said = dict(FILES), {name: CommandOutput(0, text) for name, text in SAID.items()}
     for path in data.draw(st.lists(st.sampled_from(sorted(files)), max_size=15)):
         files[path] = mutated(files[path], data)
     for name in data.draw(st.lists(st.sampled_from(sorted(said)), max_size=6)):
-        said[name] = Said(data.draw(st.sampled_from([0, 0, 1])), mutated(said[name].text, data))
+        said[name] = CommandOutput(data.draw(st.sampled_from([0, 0, 1])), mutated(said[name].text, data))
     for path in data.draw(st.sets(st.sampled_from(sorted(files)), max_size=5)):
         del files[path]
     facts = facts_of(Snapshot(files, said), "h", WHEN)

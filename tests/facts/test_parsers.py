@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.facts.batch import facts_of
 from asct.facts.cpu import processors
-from asct.facts.dump import load
-from asct.facts.gaps import Gaps
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.files_snapshot import load
+from asct.facts.reading import facts_of
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import COMMANDS, LASTING, PROBES, TOOLS, TRIAL
+from asct.facts.unknown import UnknownFacts
 from asct.sdk.facts import HostFacts
 from tests.facts.made import snapshot
 from tests.facts.shapes import SHAPES
@@ -70,7 +70,7 @@ def test_odd_texts_never_raise(data: st.DataObject) -> None:
         files[path] = data.draw(mutated(base.files[path]))
     for path in data.draw(st.lists(st.sampled_from(sorted(files)), max_size=40)):
         files.pop(path, None)
-    said = st.builds(Said, st.integers(0, 255), st.sampled_from(ODD) | st.text(max_size=60))
+    said = st.builds(CommandOutput, st.integers(0, 255), st.sampled_from(ODD) | st.text(max_size=60))
     commands = data.draw(st.dictionaries(st.sampled_from(SAID), said))
     valid(facts_of(Snapshot(files, commands), "h", WHEN))
 
@@ -85,8 +85,8 @@ def test_every_kind_of_file_may_hold_anything(name: str) -> None:
     for paths in kinds.values():
         for number, odd in enumerate(ODD):
             changed = paths[-1:] if number % 2 else paths
-            processors(Snapshot({**base.files, **dict.fromkeys(changed, odd)}), Gaps())
-        processors(Snapshot({path: text for path, text in base.files.items() if path not in paths}), Gaps())
+            processors(Snapshot({**base.files, **dict.fromkeys(changed, odd)}), UnknownFacts())
+        processors(Snapshot({path: text for path, text in base.files.items() if path not in paths}), UnknownFacts())
 
 
 @pytest.mark.parametrize("name", [*DUMPS, *SHAPES])
@@ -97,4 +97,4 @@ def test_a_part_of_the_files_is_enough(name: str) -> None:
     for part in range(10):
         chosen = set(paths[part::10])
         valid(facts_of(Snapshot({path: text for path, text in base.files.items() if path in chosen}), "h", WHEN))
-        processors(Snapshot({path: text for path, text in base.files.items() if path not in chosen}), Gaps())
+        processors(Snapshot({path: text for path, text in base.files.items() if path not in chosen}), UnknownFacts())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from asct.facts.batch import interconnects
-from asct.facts.gaps import NEEDS_ROOT, Gaps
 from asct.facts.perf import counters, perf
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.reading import interconnects
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources.perf import EVENTS, HWMON, ZONES
 from asct.facts.thermal import thermal
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import Interconnect, Thermal
 
 
@@ -24,8 +24,8 @@ def test_an_arm_server() -> None:
         "/proc/sys/kernel/kptr_restrict": "1",
         "/proc/sys/kernel/perf_user_access": "0",
     }
-    said = {"present": Said(0, "there /proc/kcore\nreadable /dev/mem\nreadable /sys/kernel/btf/vmlinux\n")}
-    gaps = Gaps()
+    said = {"present": CommandOutput(0, "there /proc/kcore\nreadable /dev/mem\nreadable /sys/kernel/btf/vmlinux\n")}
+    gaps = UnknownFacts()
     made = perf(Snapshot(files, said), {"CONFIG_BPF_SYSCALL": "y"}, gaps)
     assert (made.paranoid, made.kptr_restrict, made.user_access) == (-1, 1, False)
     assert made.pmus == ["arm_cmn_0", "arm_cmn_1", "arm_spe_0", "armv8_pmuv3_0", "cs_etm", "software"]
@@ -36,15 +36,15 @@ def test_an_arm_server() -> None:
 
 def test_an_x86_server() -> None:
     files = {**pmus("cpu", "ibs_op", "ibs_fetch", "intel_pt"), f"{EVENTS}/cpu/rdpmc": "1"}
-    made = perf(Snapshot(files), {"CONFIG_BPF_SYSCALL": "n"}, Gaps())
+    made = perf(Snapshot(files), {"CONFIG_BPF_SYSCALL": "n"}, UnknownFacts())
     assert (made.user_access, made.sampling, made.trace) == (True, ["ibs_fetch", "ibs_op"], ["intel_pt"])
     assert (made.bpf, made.kcore) == (False, None)
     hybrid = {f"{EVENTS}/cpu_core/rdpmc": "1", f"{EVENTS}/cpu_atom/rdpmc": "0"}
-    assert perf(Snapshot(hybrid), {}, Gaps()).user_access is False
+    assert perf(Snapshot(hybrid), {}, UnknownFacts()).user_access is False
 
 
 def test_nothing_to_observe() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = perf(Snapshot(), {}, gaps)
     null = {f"perf.{name}" for name, value in made.model_dump().items() if value is None}
     assert set(gaps.reasons) == null | {"perf.pmus"}
@@ -64,16 +64,16 @@ def test_nothing_to_observe() -> None:
     ],
 )
 def test_counters_from_the_log(log: str, expected: int | None) -> None:
-    gaps = Gaps()
-    assert counters(Snapshot({}, {"counters": Said(0, log)}), gaps) == expected
+    gaps = UnknownFacts()
+    assert counters(Snapshot({}, {"counters": CommandOutput(0, log)}), gaps) == expected
     assert ("perf.counters" in gaps.reasons) == (expected is None)
 
 
 def test_the_log_may_be_for_root() -> None:
-    denied = Said(0, "dmesg: read kernel buffer failed: Operation not permitted\n")
+    denied = CommandOutput(0, "dmesg: read kernel buffer failed: Operation not permitted\n")
     for uid, reason in (("1000", NEEDS_ROOT), ("0", "no file says it, and the kernel's log does not (any more)")):
-        gaps = Gaps()
-        assert counters(Snapshot({}, {"counters": denied, "id": Said(0, uid)}), gaps) is None
+        gaps = UnknownFacts()
+        assert counters(Snapshot({}, {"counters": denied, "id": CommandOutput(0, uid)}), gaps) is None
         assert gaps.reasons["perf.counters"] == reason
 
 
@@ -100,7 +100,7 @@ def test_sensors() -> None:
         f"{ZONES}/cooling_device0/cur_state": "0",
     }
     devices = "/sys/class/hwmon/hwmon0|/sys/devices/virtual/thermal/thermal_zone0/hwmon0||\n"
-    made = thermal(Snapshot(files, {"devices": Said(0, devices)}), Gaps())
+    made = thermal(Snapshot(files, {"devices": CommandOutput(0, devices)}), UnknownFacts())
     assert made == [
         Thermal(name="acpitz", celsius=27.8, critical_celsius=105.0),
         Thermal(name="coretemp Package id 0", celsius=45.0, critical_celsius=100.0),
@@ -109,7 +109,7 @@ def test_sensors() -> None:
         Thermal(name="hwmon temp2"),
         Thermal(name="nvme temp1"),
     ]
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert thermal(Snapshot(), gaps) == []
     assert "thermal" in gaps.reasons
 
@@ -123,7 +123,7 @@ IOMEM = """\
 
 
 def test_meshes() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = interconnects(Snapshot({"/proc/iomem": IOMEM, **pmus("arm_cmn_0")}), "aarch64", gaps)
     assert made == [Interconnect(name="CMN-600", count=2, source="devices of the firmware")]
     files = {**pmus("arm_cmn_0", "arm_cmn_1", "arm_cmn_2"), f"{EVENTS}/arm_cmn_0/identifier": "43c02"}

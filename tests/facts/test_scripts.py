@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts import dump, exchange
-from asct.facts.devices import Place, places
-from asct.facts.dump import load
+from asct.facts import exchange, files_snapshot
+from asct.facts.devices import DeviceLocation, places
 from asct.facts.exchange import bounds
-from asct.facts.gaps import Gaps
+from asct.facts.files_snapshot import load
+from asct.facts.filetree import FolderTree
 from asct.facts.kernel import kernel
 from asct.facts.nvme import controllers
 from asct.facts.product import device_tree
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import COMMANDS, LASTING
-from asct.facts.trees import FolderTree
+from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
 
 PCI = "sys/devices/pci0000:00"
@@ -78,18 +78,18 @@ def ask(name: str, shell: str, top: Path, *, paths: str = "") -> str:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_where_devices_hang(shell: str, machine: Path) -> None:
-    found = places(Snapshot({}, {"devices": Said(0, ask("devices", shell, machine))}))
+    found = places(Snapshot({}, {"devices": CommandOutput(0, ask("devices", shell, machine))}))
     assert set(found) == {f"/sys/{at}" for at in DEVICES}
     drive = f"/{DEVICES['block/nvme0n1']}"
-    assert found["/sys/block/nvme0n1"] == Place(
+    assert found["/sys/block/nvme0n1"] == DeviceLocation(
         drive, queues=2, node=1, link="16.0 GT/s PCIe x4", link_max="16.0 GT/s PCIe x4", driver="nvme"
     )
-    assert found["/sys/class/net/eth0"] == Place(
+    assert found["/sys/class/net/eth0"] == DeviceLocation(
         f"/{DEVICES['class/net/eth0']}", receiving=2, sending=1, driver="virtio-pci"
     )
-    assert found["/sys/block/sda"] == Place(f"/{DEVICES['block/sda']}")
+    assert found["/sys/block/sda"] == DeviceLocation(f"/{DEVICES['block/sda']}")
     assert found["/sys/class/net/eth1"].pci_address is None
-    assert places(Snapshot({}, dump.said(FolderTree(machine), {}))) == found
+    assert places(Snapshot({}, files_snapshot.emulated(FolderTree(machine), {}))) == found
 
 
 def test_a_dump_tells_as_much_as_its_files(machine: Path) -> None:
@@ -101,8 +101,8 @@ def test_a_dump_tells_as_much_as_its_files(machine: Path) -> None:
         (machine / "proc" / name).parent.mkdir(parents=True, exist_ok=True)
         (machine / "proc" / name).write_text(f"{text}\n")
     found = load(machine)
-    assert found.said("uname") == "h9\n6.1.0-9\n#1 SMP Debian 6.1.27-1"
-    assert found.said("command-line") == "ro password=***"
+    assert found.command_output("uname") == "h9\n6.1.0-9\n#1 SMP Debian 6.1.27-1"
+    assert found.command_output("command-line") == "ro password=***"
     assert "/proc/cmdline" not in found.files
 
 
@@ -119,7 +119,7 @@ def test_health_of_drives(shell: str, tmp_path: Path) -> None:
     tool.chmod(0o755)
     said = ask("nvme-health", shell, tmp_path, paths=str(tmp_path / "bin"))
     files = {f"/sys/class/nvme/{name}/model": "M" for name in ("nvme0", "nvme11")}
-    first, second = controllers(Snapshot(files, {"nvme-health": Said(0, said)}), {})
+    first, second = controllers(Snapshot(files, {"nvme-health": CommandOutput(0, said)}), {})
     assert first.health is not None
     assert (first.health.celsius, first.reason) == (27.0, None)
     assert (second.health, second.reason) == (None, "the drive did not tell its health log")
@@ -154,7 +154,7 @@ def test_a_dead_drive_holds_nobody_up(case: str, shell: str, tmp_path: Path, mon
         end(tmp_path / "pid")
     assert time.monotonic() - began < 200, "nobody waits for the drive"
     files = {f"/sys/class/nvme/{name}/model": "M" for name in ("nvme0", "nvme1", "nvme2")}
-    made = controllers(Snapshot(files, {"nvme-health": Said(0, said)}), {})
+    made = controllers(Snapshot(files, {"nvme-health": CommandOutput(0, said)}), {})
     assert made[0].health is not None and made[0].health.celsius == 27.0
     assert [one.reason for one in made] == [
         None, "nvme took too long and was ended", "nvme took too long and was ended before this drive was asked",
@@ -174,7 +174,7 @@ def test_options_of_the_kernel(shell: str, tmp_path: Path) -> None:
     config.write_text("CONFIG_HZ=100\nCONFIG_HZ_100=y\n# CONFIG_NUMA is not set\nCONFIG_SOUND=y\n")
     said = ask("kernel-options", shell, tmp_path)
     assert said == "CONFIG_HZ=100\n# CONFIG_NUMA is not set\n"
-    made = kernel(Snapshot({}, {"kernel-options": Said(0, said)}), "none", Gaps())
+    made = kernel(Snapshot({}, {"kernel-options": CommandOutput(0, said)}), "none", UnknownFacts())
     assert made["kernel_options"] == {"CONFIG_HZ": "100", "CONFIG_NUMA": "n"}
     (tmp_path / "proc").mkdir()
     subprocess.run(["sh", "-c", f"echo CONFIG_HZ=1000 | gzip >{tmp_path}/proc/config.gz"], check=True)
@@ -189,7 +189,7 @@ def test_device_trees(shell: str, tmp_path: Path) -> None:
     (root / "model").write_bytes(b"Some Board\0")
     (root / "compatible").write_bytes(b"maker,board\0maker,soc\0")
     said = ask("device-tree", shell, tmp_path)
-    assert device_tree(Snapshot({}, {"device-tree": Said(0, said)})) == {
+    assert device_tree(Snapshot({}, {"device-tree": CommandOutput(0, said)})) == {
         "model": "Some Board",
         "compatible": "maker,board maker,soc",
     }

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.facts.batch import facts_of
 from asct.facts.channels import channels_of, peak_of
-from asct.facts.gaps import NEEDS_ROOT, Gaps
 from asct.facts.memory import BANDWIDTH, described
-from asct.facts.smbios import UNREADABLE, Device, device
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.reading import facts_of
+from asct.facts.smbios import UNREADABLE, MemoryDevice, device
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import LASTING
 from asct.facts.sources.memory import DMI
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import MemoryModule
 from tests.facts.shells import SHELLS
 from tests.facts.test_parsers import WHEN
@@ -55,11 +55,11 @@ def peak(*names: tuple[str, str], **fields: int) -> float:
 
 
 def asked(*structures: bytes) -> Snapshot:
-    return Snapshot({}, {"memory-devices": Said(0, "".join(one.hex() + "\n" for one in structures))})
+    return Snapshot({}, {"memory-devices": CommandOutput(0, "".join(one.hex() + "\n" for one in structures))})
 
 
 def test_a_structure() -> None:
-    assert device(raw("DIMM 0", "P0 CHANNEL A")) == Device(
+    assert device(raw("DIMM 0", "P0 CHANNEL A")) == MemoryDevice(
         locator="DIMM 0",
         bank="P0 CHANNEL A",
         size_bytes=16 << 30,
@@ -155,27 +155,27 @@ def test_modules_of_several_types_are_not_added_up() -> None:
     [
         (asked(raw()), "kvm", "virtual machine"),
         (Snapshot(), "none", "describes no memory devices"),
-        (Snapshot({}, {"memory-devices": Said(0, f"{UNREADABLE}\n")}), "none", NEEDS_ROOT),
+        (Snapshot({}, {"memory-devices": CommandOutput(0, f"{UNREADABLE}\n")}), "none", NEEDS_ROOT),
         (asked(array()), "none", "describes no memory devices"),
-        (Snapshot({}, {"memory-devices": Said(0, "no such\n")}), None, "not in hexadecimal"),
+        (Snapshot({}, {"memory-devices": CommandOutput(0, "no such\n")}), None, "not in hexadecimal"),
     ],
 )
 def test_what_cannot_be_read_is_noted(found: Snapshot, virtualization: str | None, reason: str) -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert described(found, virtualization, gaps).get("theoretical_bandwidth") is None
     assert reason in gaps.reasons[BANDWIDTH]
     assert reason in gaps.reasons["memory.channels"]
 
 
 def test_the_facts_have_it() -> None:
-    commands = {**asked(raw("DIMM_A1"), raw("DIMM_B1")).commands, "hypervisor": Said(1, "none")}
+    commands = {**asked(raw("DIMM_A1"), raw("DIMM_B1")).commands, "hypervisor": CommandOutput(1, "none")}
     facts = facts_of(Snapshot({}, commands), "h", WHEN)
     assert facts.memory.theoretical_bandwidth == 2 * 4800e6 * 8
     assert BANDWIDTH not in facts.unknown
 
 
 def test_modules() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     slots = [
         raw("P0 DIMM_A1", "P0 CHANNEL A"), raw("P0 DIMM_A2", "P0 CHANNEL A", size=0, maker="NO DIMM", part="NO DIMM"),
         raw("P0 DIMM_B1", "P0 CHANNEL B", size=0xFFFF), raw("BIOS", "", kind=9),
@@ -193,7 +193,7 @@ def test_modules() -> None:
 
 
 def test_modules_of_a_virtual_machine_are_those_that_it_was_given() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = described(asked(raw("DIMM 0", "", speed=0)), "kvm", gaps)
     assert [one.slot for one in made["modules"]] == ["DIMM 0"]
     assert set(gaps.reasons) == {"memory.ecc", "memory.channels", BANDWIDTH}
@@ -213,7 +213,7 @@ def test_modules_of_a_virtual_machine_are_those_that_it_was_given() -> None:
     ],
 )
 def test_error_correction(arrays: list[bytes], expected: str | None) -> None:
-    assert described(asked(*arrays, raw("DIMM_A1")), "none", Gaps())["ecc"] == expected
+    assert described(asked(*arrays, raw("DIMM_A1")), "none", UnknownFacts())["ecc"] == expected
 
 
 @settings(max_examples=200)
@@ -221,8 +221,8 @@ def test_error_correction(arrays: list[bytes], expected: str | None) -> None:
 def test_odd_structures_never_raise(structures: list[bytes], data: st.DataObject) -> None:
     text = "\n".join(one.hex() for one in structures)
     cut = data.draw(st.integers(0, len(text)))
-    found = Snapshot({}, {"memory-devices": Said(0, data.draw(st.sampled_from([text, text[:cut]])))})
-    gaps = Gaps()
+    found = Snapshot({}, {"memory-devices": CommandOutput(0, data.draw(st.sampled_from([text, text[:cut]])))})
+    gaps = UnknownFacts()
     made = described(found, "none", gaps)
     assert made.get("theoretical_bandwidth") is not None or BANDWIDTH in gaps.reasons
 
@@ -254,10 +254,10 @@ def test_the_script_prints_memory_and_nothing_else(tmp_path: Path, shell: str, a
     assert run() == ""
     table.write_bytes(whole_table(*structures))
     assert run().split("\n") == [*(one.hex() for one in structures), ""]
-    made = described(Snapshot({}, {"memory-devices": Said(0, run())}), "none", Gaps())
+    made = described(Snapshot({}, {"memory-devices": CommandOutput(0, run())}), "none", UnknownFacts())
     assert (len(made["modules"]), made["channels"], made["ecc"]) == (2, 2, "multi-bit ECC")
     for cut in (0, 5, 30, 61, 200):
         table.write_bytes(whole_table(*structures)[:cut])
-        described(Snapshot({}, {"memory-devices": Said(0, run())}), "none", Gaps())
+        described(Snapshot({}, {"memory-devices": CommandOutput(0, run())}), "none", UnknownFacts())
     table.write_bytes(b"\0" * 300)
     assert run() == ""

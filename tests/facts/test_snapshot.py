@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.facts.batch import facts_of
+from asct.facts.reading import facts_of
 from asct.facts.snapshot import Snapshot, from_output, kept
 from asct.facts.sources import CPU
 
@@ -45,7 +45,7 @@ def test_the_parts_of_an_output() -> None:
     found = from_output(OUTPUT, TOKEN)
     assert found.text("/proc/loadavg") == "1 2 3"
     assert found.text("/etc/os-release") == "NAME=x\n\nID=a:b"
-    assert found.said("id") == "0"
+    assert found.command_output("id") == "0"
     assert found.left == {"block_devices": 12, "/proc/self/mounts": 7}
     assert kept(OUTPUT) == found
     assert kept(OUTPUT[1:]) is None
@@ -89,7 +89,7 @@ def test_an_output_that_is_not_of_the_script_costs_little(line: str, kind: str) 
 
 
 def test_a_command_without_its_end_has_failed() -> None:
-    assert from_output("T command id\n0\n", "T").said("id") is None
+    assert from_output("T command id\n0\n", "T").command_output("id") is None
 
 
 @pytest.mark.parametrize(

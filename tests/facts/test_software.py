@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from asct.facts import software
-from asct.facts.gaps import Gaps
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
+from asct.facts.unknown import UnknownFacts
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ def test_versions(text: str, expected: str | None) -> None:
 
 def test_tools() -> None:
     commands = {
-        "tool-fio": Said(0, "/usr/bin/fio\nfio-3.33\n"),
-        "fio-engines": Said(0, "Available IO engines:\n\tlibaio\n\tpsync\n"),
-        "fio-options": Said(
+        "tool-fio": CommandOutput(0, "/usr/bin/fio\nfio-3.33\n"),
+        "fio-engines": CommandOutput(0, "Available IO engines:\n\tlibaio\n\tpsync\n"),
+        "fio-options": CommandOutput(
             0, "rw                      : IO direction\n  bs  : Block size unit\nengine mmap\nthp : Pages\n"
         ),
-        "tool-gcc": Said(0, "/usr/bin/gcc\ngcc (GCC) 12.2.0\n"),
-        "tool-numactl": Said(1, "/usr/bin/numactl\nusage: ...\n"),
-        "tool-cc": Said(0, "cc\n"),
+        "tool-gcc": CommandOutput(0, "/usr/bin/gcc\ngcc (GCC) 12.2.0\n"),
+        "tool-numactl": CommandOutput(1, "/usr/bin/numactl\nusage: ...\n"),
+        "tool-cc": CommandOutput(0, "cc\n"),
     }
-    made = software.tools(Snapshot({}, commands), Gaps())
+    made = software.tools(Snapshot({}, commands), UnknownFacts())
     assert set(made) == {"fio", "gcc", "numactl"}
     assert (made["fio"].version, made["fio"].features) == ("3.33", ["libaio", "psync"])
     assert made["fio"].options == ["bs", "mmap.thp", "rw"]
@@ -52,10 +52,10 @@ def test_tools() -> None:
 )  # fmt: skip
 def test_io_uring(sysctl: str | None, uid: str, probe: int | None, expected: bool | None) -> None:
     files = {} if sysctl is None else {"/proc/sys/kernel/io_uring_disabled": sysctl}
-    commands = {"id": Said(0, uid)}
+    commands = {"id": CommandOutput(0, uid)}
     if probe is not None:
-        commands |= {"io_uring": Said(probe, ""), "fio-engines": Said(0, "\tio_uring\n")}
-    gaps = Gaps()
+        commands |= {"io_uring": CommandOutput(probe, ""), "fio-engines": CommandOutput(0, "\tio_uring\n")}
+    gaps = UnknownFacts()
     assert software.io_uring(Snapshot(files, commands), gaps) is expected
     assert ("io_uring" in gaps.reasons) == (expected is None)
 
@@ -63,9 +63,9 @@ def test_io_uring(sysctl: str | None, uid: str, probe: int | None, expected: boo
 def test_work_folder() -> None:
     df = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 100 60 40 60% /mnt/my disk"
     mounts = "/dev/sda1 / ext4 rw 0 0\nx /mnt/my\\040disk tmpfs rw 0 0\ny /mnt/my\\040disk xfs rw 0 0"
-    found = Snapshot({"/proc/self/mounts": mounts}, {"df": Said(0, df)})
-    assert software.work_folder(found, Gaps()) == (40960, "xfs")
-    gaps = Gaps()
+    found = Snapshot({"/proc/self/mounts": mounts}, {"df": CommandOutput(0, df)})
+    assert software.work_folder(found, UnknownFacts()) == (40960, "xfs")
+    gaps = UnknownFacts()
     assert software.work_folder(Snapshot(), gaps) == (None, None)
     assert set(gaps.reasons) == {"work_free_bytes", "work_filesystem"}
 
@@ -74,5 +74,8 @@ def test_what_perf_was_built_with() -> None:
     built = "perf version 6.8.12\n                   dwarf: [ on  ]  # HAVE_DWARF_SUPPORT\n"
     built += "              libopencsd: [ OFF ]  # HAVE_CSTRACE_SUPPORT\n"
     built += "                 libnuma: [ on  ]  # HAVE_LIBNUMA_SUPPORT\nodd [ on ]\n"
-    commands = {"tool-perf": Said(0, "/usr/bin/perf\nperf version 6.8.12\n"), "perf-features": Said(0, built)}
-    assert software.tools(Snapshot({}, commands), Gaps())["perf"].features == ["dwarf", "libnuma"]
+    commands = {
+        "tool-perf": CommandOutput(0, "/usr/bin/perf\nperf version 6.8.12\n"),
+        "perf-features": CommandOutput(0, built),
+    }
+    assert software.tools(Snapshot({}, commands), UnknownFacts())["perf"].features == ["dwarf", "libnuma"]

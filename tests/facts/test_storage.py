@@ -7,11 +7,11 @@ import json
 import pytest
 
 from asct.facts.blocks import block_devices
-from asct.facts.devices import Place, places
-from asct.facts.gaps import NEEDS_ROOT, Gaps
+from asct.facts.devices import DeviceLocation, places
 from asct.facts.mounts import mounts
 from asct.facts.nvme import NEEDS_NVME_CLI
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import BlockDevice, NvmeHealth
 
 MOUNTINFO = """\
@@ -98,15 +98,17 @@ FILES = {
 }  # fmt: skip
 HEALTH = f"/dev/nvme0\n{json.dumps(LOG, indent=2)}\n/dev/nvme1 needs root\n"
 COMMANDS = {
-    "devices": Said(0, DEVICES),
-    "udev": Said(0, UDEV),
-    "space": Said(0, SPACE),
-    "nvme-health": Said(0, HEALTH),
+    "devices": CommandOutput(0, DEVICES),
+    "udev": CommandOutput(0, UDEV),
+    "space": CommandOutput(0, SPACE),
+    "nvme-health": CommandOutput(0, HEALTH),
 }
 
 
-def devices_of(files: dict[str, str], commands: dict[str, Said]) -> tuple[dict[str, BlockDevice], dict[str, str]]:
-    gaps = Gaps()
+def devices_of(
+    files: dict[str, str], commands: dict[str, CommandOutput]
+) -> tuple[dict[str, BlockDevice], dict[str, str]]:
+    gaps = UnknownFacts()
     return {one.name: one for one in block_devices(Snapshot(files, commands), gaps)}, gaps.reasons
 
 
@@ -177,7 +179,7 @@ def test_devices_made_of_others() -> None:
 
 def test_without_root_the_sensor_still_tells_the_temperature() -> None:
     for line, reason in (("needs root", NEEDS_ROOT), ("needs nvme-cli", NEEDS_NVME_CLI)):
-        commands = {**COMMANDS, "nvme-health": Said(0, f"/dev/nvme0 {line}\n")}
+        commands = {**COMMANDS, "nvme-health": CommandOutput(0, f"/dev/nvme0 {line}\n")}
         made, unknown = devices_of(FILES, commands)
         assert made["nvme0n1"].nvme == NvmeHealth(celsius=38.85)
         assert unknown["block_devices.nvme0n1.nvme"] == reason
@@ -187,14 +189,14 @@ def test_without_root_the_sensor_still_tells_the_temperature() -> None:
     "log", ["", "{", "[1]", '{"temperature": "hot", "critical_warning": {"value": -1}}', "[" * 9999]
 )
 def test_odd_health_logs(log: str) -> None:
-    made, unknown = devices_of(FILES, {**COMMANDS, "nvme-health": Said(0, f"/dev/nvme0\n{log}\n")})
+    made, unknown = devices_of(FILES, {**COMMANDS, "nvme-health": CommandOutput(0, f"/dev/nvme0\n{log}\n")})
     assert made["nvme0n1"].nvme == NvmeHealth(celsius=38.85)
     assert ("block_devices.nvme0n1.nvme" in unknown) == (not log.startswith('{"'))
 
 
 def test_newer_logs_give_flags_with_their_meaning() -> None:
     log = json.dumps({"critical_warning": {"value": 4, "reliability_degraded": 1}, "temperature": 300})
-    made, _ = devices_of(FILES, {**COMMANDS, "nvme-health": Said(0, f"/dev/nvme0\n{log}\n")})
+    made, _ = devices_of(FILES, {**COMMANDS, "nvme-health": CommandOutput(0, f"/dev/nvme0\n{log}\n")})
     assert made["nvme0n1"].nvme == NvmeHealth(celsius=27.0, critical_warning=4)
 
 
@@ -202,25 +204,25 @@ def test_a_copy_of_sysfs_alone() -> None:
     made, _ = devices_of({path: text for path, text in FILES.items() if path.startswith("/sys/block")}, {})
     assert (made["nvme0n1"].transport, made["nvme0n1"].pci_address) == ("nvme", None)
     assert (made["vda"].transport, made["vda"].driver) == ("virtio", "virtio_blk")
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert block_devices(Snapshot(), gaps) == []
     assert "block_devices" in gaps.reasons
 
 
 def test_places() -> None:
-    found = places(Snapshot({}, {"devices": Said(0, DEVICES)}))
+    found = places(Snapshot({}, {"devices": CommandOutput(0, DEVICES)}))
     assert len(found) == 8
     net = "/sys/class/net/eth0|/sys/devices/pci0000:00/0000:00:03.0/virtio1/net/eth0|4|2|-1|||||DRIVER=virtio-pci"
-    [place] = places(Snapshot({}, {"devices": Said(0, net)})).values()
-    assert place == Place(
+    [place] = places(Snapshot({}, {"devices": CommandOutput(0, net)})).values()
+    assert place == DeviceLocation(
         "/sys/devices/pci0000:00/0000:00:03.0/virtio1/net/eth0", receiving=4, sending=2, driver="virtio-pci"
     )
     assert place.pci_address == "0000:00:03.0"
-    assert Place("/sys/devices/platform/10000000:00:00.0x/net/eth0").pci_address is None
+    assert DeviceLocation("/sys/devices/platform/10000000:00:00.0x/net/eth0").pci_address is None
 
 
 def test_mounts() -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     made = {one.target: one for one in mounts(Snapshot(FILES, COMMANDS), gaps)}
     assert list(made) == ["/", "/home", "/mnt/my disk", "/nfs"]
     assert (made["/"].size_bytes, made["/"].free_bytes) == (959786032 << 10, 787500000 << 10)
@@ -229,14 +231,14 @@ def test_mounts() -> None:
     assert (made["/nfs"].type, made["/nfs"].size_bytes) == ("nfs4", None)
     assert (made["/nfs"].source, made["/nfs"].options) == ("***:/export", ["rw", "vers=4.2"])
     assert list(gaps.reasons) == ["mounts./nfs.size_bytes"]
-    empty = Gaps()
+    empty = UnknownFacts()
     assert mounts(Snapshot(), empty) == []
     assert "mounts" in empty.reasons
 
 
 def test_of_several_mounts_at_one_place_the_last_is_seen() -> None:
     lines = "1 0 8:1 / /a rw - ext4 /dev/sda1 rw\n2 1 8:2 / /a rw - xfs /dev/sda2 rw"
-    [made] = mounts(Snapshot({"/proc/self/mountinfo": lines}), Gaps())
+    [made] = mounts(Snapshot({"/proc/self/mountinfo": lines}), UnknownFacts())
     assert made.source == "/dev/sda2"
 
 
@@ -254,13 +256,13 @@ def test_of_several_mounts_at_one_place_the_last_is_seen() -> None:
     ],
 )
 def test_addresses_of_servers_are_left_out(source: str, shown: str) -> None:
-    [made] = mounts(Snapshot({"/proc/self/mountinfo": f"1 0 0:9 / /a rw - nfs {source} rw"}), Gaps())
+    [made] = mounts(Snapshot({"/proc/self/mountinfo": f"1 0 0:9 / /a rw - nfs {source} rw"}), UnknownFacts())
     assert made.source == shown
 
 
 def test_a_data_base_of_udev_that_was_cut_is_the_reason() -> None:
     files = {"/sys/block/sdz/size": "8"}
-    gaps, cut = Gaps(), Gaps()
+    gaps, cut = UnknownFacts(), UnknownFacts()
     block_devices(Snapshot(files), gaps)
     block_devices(Snapshot(files, left={"block_devices.udev": 3}), cut)
     assert gaps.reasons["block_devices.sdz.serial"] == "neither the kernel nor udev says it"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from asct.facts import batch, system
-from asct.facts.gaps import NEEDS_ROOT, Gaps
+from asct.facts import reading, system
 from asct.facts.product import HIDDEN
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources.system import DMI
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import Firmware, Product, System
 
 UNAME = "{arch}\nh1\n6.8.0-45-generic\n#45-Ubuntu SMP\n"
@@ -33,10 +33,10 @@ def dmi(**texts: str) -> dict[str, str]:
 
 
 def made_of(
-    files: dict[str, str], *, arch: str = "aarch64", uid: str = "0", commands: dict[str, Said] | None = None
+    files: dict[str, str], *, arch: str = "aarch64", uid: str = "0", commands: dict[str, CommandOutput] | None = None
 ) -> tuple[System, dict[str, str]]:
-    gaps = Gaps()
-    said = {"uname": Said(0, UNAME.format(arch=arch)), "id": Said(0, uid), **(commands or {})}
+    gaps = UnknownFacts()
+    said = {"uname": CommandOutput(0, UNAME.format(arch=arch)), "id": CommandOutput(0, uid), **(commands or {})}
     return system.system(Snapshot(files, said), gaps), gaps.reasons
 
 
@@ -54,18 +54,18 @@ OWN = "pid:[4026532201]\nuts:[4026532198]\nipc:[4026532199]\n"
 @pytest.mark.parametrize(
     ("files", "commands", "expected"),
     [
-        ({}, {"hypervisor": Said(0, "kvm\n")}, "kvm"),
-        ({}, {"hypervisor": Said(1, "none\n")}, "none"),
-        ({}, {"hypervisor": Said(0, "kvm\n"), "container": Said(0, "docker\n")}, "kvm"),
-        ({"/proc/cpuinfo": "flags : fpu hypervisor"}, {"hypervisor": Said(127, "sh: 1: not found: x")}, "vm"),
+        ({}, {"hypervisor": CommandOutput(0, "kvm\n")}, "kvm"),
+        ({}, {"hypervisor": CommandOutput(1, "none\n")}, "none"),
+        ({}, {"hypervisor": CommandOutput(0, "kvm\n"), "container": CommandOutput(0, "docker\n")}, "kvm"),
+        ({"/proc/cpuinfo": "flags : fpu hypervisor"}, {"hypervisor": CommandOutput(127, "sh: 1: not found: x")}, "vm"),
         ({"/proc/cpuinfo": "flags : fpu"}, {}, "none"),
         ({"/sys/hypervisor/type": "xen"}, {}, "xen"),
         ({"/sys/class/dmi/id/sys_vendor": "QEMU"}, {}, "qemu"),
         ({"/proc/cpuinfo": "Features : fp"}, {}, None),
     ],
 )
-def test_virtualization(files: dict[str, str], commands: dict[str, Said], expected: str | None) -> None:
-    gaps = Gaps()
+def test_virtualization(files: dict[str, str], commands: dict[str, CommandOutput], expected: str | None) -> None:
+    gaps = UnknownFacts()
     assert system.system(Snapshot(files, commands), gaps).virtualization == expected
     assert ("system.virtualization" in gaps.reasons) == (expected is None)
 
@@ -73,20 +73,20 @@ def test_virtualization(files: dict[str, str], commands: dict[str, Said], expect
 @pytest.mark.parametrize(
     ("manager", "detected", "namespaces", "expected"),
     [
-        (None, Said(0, "docker\n"), OWN, "docker"),
-        (None, Said(0, "docker\n"), OWN.replace("pid:[4026532201]", "pid:[4026531836]"), "docker"),
-        (None, Said(0, "docker\n"), FIRST, None),
-        (None, Said(1, "none\n"), FIRST, "none"),
-        ("podman", Said(127, "sh: 1: not found: x"), OWN, "podman"),
-        (None, Said(127, "sh: 1: not found: x"), FIRST, "none"),
-        (None, Said(127, "sh: 1: not found: x"), OWN, None),
-        (None, Said(127, "sh: 1: not found: x"), "", None),
+        (None, CommandOutput(0, "docker\n"), OWN, "docker"),
+        (None, CommandOutput(0, "docker\n"), OWN.replace("pid:[4026532201]", "pid:[4026531836]"), "docker"),
+        (None, CommandOutput(0, "docker\n"), FIRST, None),
+        (None, CommandOutput(1, "none\n"), FIRST, "none"),
+        ("podman", CommandOutput(127, "sh: 1: not found: x"), OWN, "podman"),
+        (None, CommandOutput(127, "sh: 1: not found: x"), FIRST, "none"),
+        (None, CommandOutput(127, "sh: 1: not found: x"), OWN, None),
+        (None, CommandOutput(127, "sh: 1: not found: x"), "", None),
     ],
 )
-def test_container(manager: str | None, detected: Said, namespaces: str, expected: str | None) -> None:
-    gaps = Gaps()
+def test_container(manager: str | None, detected: CommandOutput, namespaces: str, expected: str | None) -> None:
+    gaps = UnknownFacts()
     files = {"/run/systemd/container": manager} if manager else {}
-    commands = {"container": detected, "namespaces": Said(0 if namespaces else 1, namespaces)}
+    commands = {"container": detected, "namespaces": CommandOutput(0 if namespaces else 1, namespaces)}
     assert system.system(Snapshot(files, commands), gaps).container == expected
     assert ("system.container" in gaps.reasons) == (expected is None)
 
@@ -96,7 +96,7 @@ def test_load() -> None:
         "/proc/loadavg": "0.52 0.58 0.59 1/200 99",
         "/proc/pressure/cpu": "some avg10=1.53 avg60=0.2 avg300=0 total=1\nfull avg10=0 ...",
     }
-    made = batch.load(Snapshot(files), Gaps())
+    made = reading.load(Snapshot(files), UnknownFacts())
     assert (made.load1, made.load5, made.load15, made.cpu_pressure_avg10) == (0.52, 0.58, 0.59, 1.53)
 
 
@@ -109,7 +109,7 @@ def test_a_server() -> None:
         "/sys/firmware/acpi/pm_profile": "4",
         "/sys/firmware/efi/fw_platform_size": "64",
     }
-    made, unknown = made_of(files, commands={"libc": Said(0, "glibc 2.39\n")})
+    made, unknown = made_of(files, commands={"libc": CommandOutput(0, "glibc 2.39\n")})
     assert made.product == Product(
         manufacturer="GIGABYTE", name="R152-P30-00", version="0100", family="Server", serial="GPG1A2712A0001",
         uuid="00000000-0000-4000-8000-b42e99000001", board="GIGABYTE MP32-AR2-00",
@@ -141,7 +141,7 @@ def test_a_machine_with_a_device_tree() -> None:
     tree = (
         "model=Raspberry Pi 5 Model B Rev 1.0 \ncompatible=raspberrypi,5-model-b brcm,bcm2712 \nserial-number=10a1 \n"
     )
-    made, unknown = made_of({}, commands={"device-tree": Said(0, tree)})
+    made, unknown = made_of({}, commands={"device-tree": CommandOutput(0, tree)})
     assert made.product == Product(manufacturer="raspberrypi", name="Raspberry Pi 5 Model B Rev 1.0", serial="10a1")
     assert (made.firmware.description, made.firmware.boot) == ("device-tree", "other")
     assert unknown["system.product.uuid"] == "the device tree does not say it"
@@ -151,24 +151,26 @@ def test_a_machine_with_a_device_tree() -> None:
     ("files", "arch", "commands", "boot"),
     [
         ({"/sys/firmware/efi/fw_platform_size": "64"}, "x86_64", {}, "uefi"),
-        (dmi(sys_vendor="Dell Inc."), "x86_64", {"container": Said(1, "none")}, "bios"),
-        (dmi(sys_vendor="Dell Inc."), "x86_64", {"container": Said(0, "docker")}, None),
+        (dmi(sys_vendor="Dell Inc."), "x86_64", {"container": CommandOutput(1, "none")}, "bios"),
+        (dmi(sys_vendor="Dell Inc."), "x86_64", {"container": CommandOutput(0, "docker")}, None),
         ({}, "x86_64", {}, None),
         ({}, "s390x", {}, "other"),
         ({}, "aarch64", {}, None),
     ],
 )
-def test_how_it_was_started(files: dict[str, str], arch: str, commands: dict[str, Said], boot: str | None) -> None:
+def test_how_it_was_started(
+    files: dict[str, str], arch: str, commands: dict[str, CommandOutput], boot: str | None
+) -> None:
     made, unknown = made_of(files, arch=arch, commands=commands)
     assert made.firmware.boot == boot
     assert ("system.firmware.boot" in unknown) == (boot is None)
 
 
 def test_a_container_without_smbios_says_so() -> None:
-    made, unknown = made_of({}, commands={"container": Said(0, "docker")})
+    made, unknown = made_of({}, commands={"container": CommandOutput(0, "docker")})
     assert made.product == Product()
     assert unknown["system.product.name"] == unknown["system.firmware.vendor"] == HIDDEN
-    _, unknown = made_of({}, commands={"container": Said(1, "none")})
+    _, unknown = made_of({}, commands={"container": CommandOutput(1, "none")})
     assert unknown["system.product.name"] == f"there is no SMBIOS ({DMI})"
 
 
@@ -232,7 +234,7 @@ def test_virtual_machines_by_their_makers(texts: dict[str, str], expected: str |
     ("compatible", "expected"), [("linux,dummy-virt", "qemu"), ("qemu,pseries", "qemu"), ("linux,dummy-virtual", None)]
 )
 def test_virtual_machines_by_their_device_tree(compatible: str, expected: str | None) -> None:
-    tree = {"device-tree": Said(0, f"model=x\ncompatible={compatible}\n")}
+    tree = {"device-tree": CommandOutput(0, f"model=x\ncompatible={compatible}\n")}
     assert made_of({}, commands=tree)[0].virtualization == expected
 
 
@@ -247,7 +249,7 @@ def test_virtual_machines_by_their_device_tree(compatible: str, expected: str | 
     ],
 )
 def test_libc(said: str | None, expected: str | None) -> None:
-    gaps = Gaps()
+    gaps = UnknownFacts()
     assert system.libc(said, gaps) == expected
     assert ("system.libc" in gaps.reasons) == (expected is None)
 
@@ -258,11 +260,11 @@ def test_pressure_and_running_tasks() -> None:
         "/proc/pressure/memory": "some avg10=0.10 avg60=0.2 avg300=0 total=1",
         "/proc/pressure/io": "full avg10=1.00\nsome avg10=2.50 avg60=0",
     }
-    gaps = Gaps()
-    made = batch.load(Snapshot(files), gaps)
+    gaps = UnknownFacts()
+    made = reading.load(Snapshot(files), gaps)
     assert (made.running, made.memory_pressure_avg10, made.io_pressure_avg10) == (3, 0.1, 2.5)
     assert set(gaps.reasons) == {"load.cpu_pressure_avg10"}
-    assert batch.load(Snapshot({"/proc/loadavg": "0.5 x"}), Gaps()).running is None
+    assert reading.load(Snapshot({"/proc/loadavg": "0.5 x"}), UnknownFacts()).running is None
 
 
 LIMITS = """\
@@ -275,18 +277,18 @@ Max locked memory         unlimited            unlimited            bytes
 
 
 def test_limits() -> None:
-    gaps = Gaps()
-    assert batch.limits(Snapshot({"/proc/self/limits": LIMITS}), gaps) == {
+    gaps = UnknownFacts()
+    assert reading.limits(Snapshot({"/proc/self/limits": LIMITS}), gaps) == {
         "memlock": None,
         "nofile": 1024,
         "nproc": 96365,
     }
     assert gaps.reasons == {}
-    assert batch.limits(Snapshot({"/proc/self/limits": LIMITS[:200]}), gaps) == {}
+    assert reading.limits(Snapshot({"/proc/self/limits": LIMITS[:200]}), gaps) == {}
     assert set(gaps.reasons) == {"limits.memlock", "limits.nofile", "limits.nproc"}
 
 
 def test_a_dump_without_the_architecture_keeps_the_other_names_in_their_places() -> None:
-    found = Snapshot({}, {"uname": Said(0, "\n\n6.1.0-9\n#1 SMP Debian")})
-    made = system.system(found, Gaps())
+    found = Snapshot({}, {"uname": CommandOutput(0, "\n\n6.1.0-9\n#1 SMP Debian")})
+    made = system.system(found, UnknownFacts())
     assert (made.arch, made.hostname, made.kernel, made.kernel_version) == (None, None, "6.1.0-9", "#1 SMP Debian")

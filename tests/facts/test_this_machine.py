@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from asct.facts.batch import facts_of
 from asct.facts.exchange import script
 from asct.facts.mounts import _OF_THE_KERNEL
+from asct.facts.reading import facts_of
 from asct.facts.snapshot import from_output
 from asct.sdk.facts import HostFacts
 from tests.facts.test_parsers import WHEN

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.overlay import figure_grid, overlaid
+from asct.analysis.combined import combined_figures, figure_grid
 from asct.figures import theme
 from asct.figures.heat import square
 from asct.figures.render import render_figure
@@ -121,15 +121,15 @@ def test_a_large_map_is_small_and_the_same_each_time() -> None:
 
 
 def test_every_host_has_a_map_of_its_own() -> None:
-    one = overlaid({"a": (cores(8), nodes())})
+    one = combined_figures({"a": (cores(8), nodes())})
     assert [figure.slug for figure in one] == ["cores-8", "nodes"]
-    two = overlaid({"a": (cores(8), nodes()), "b": (cores(8),)})
+    two = combined_figures({"a": (cores(8), nodes()), "b": (cores(8),)})
     assert [(figure.slug, figure.title) for figure in two] == [
         ("cores-8-a", "Core to core, 8 CPUs, a"), ("cores-8-b", "Core to core, 8 CPUs, b"),
         ("nodes-a", "Bandwidth between nodes, a"),
     ]  # fmt: skip
     assert [figure.host for figure in two if isinstance(figure, Heatmap)] == ["a", "b", "a"]
-    mixed = overlaid({"a": (curve(), nodes()), "b": (nodes(), curve())})
+    mixed = combined_figures({"a": (curve(), nodes()), "b": (nodes(), curve())})
     assert [figure.slug for figure in mixed] == ["curve", "nodes-a", "nodes-b"]
 
 

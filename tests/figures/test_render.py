@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.overlay import figure_grid
+from asct.analysis.combined import figure_grid
 from asct.figures import theme
 from asct.figures.render import plotly_javascript, render_figure
 from asct.figures.scale import decade_ticks, power_ticks, scaling, six_digits, size_label

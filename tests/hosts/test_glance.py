@@ -11,7 +11,7 @@ import paramiko
 import pytest
 
 from asct.errors import ConnectError, HostError, HostLost, HostTimeout
-from asct.facts.batch import glance
+from asct.facts.reading import probe
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
@@ -83,8 +83,8 @@ def test_the_facts_take_one_connection_and_one_exchange(sshd: Sshd, monkeypatch:
     before = sshd.log.read_text().count("Accepted publickey")
     spec = sshd.spec()
     there = set(Path(spec.workdir).iterdir()) if Path(spec.workdir).exists() else set()
-    found = glance(make_host(spec), spec.workdir)
-    assert found.said("id") and found.text("/proc/cpuinfo")
+    found = probe(make_host(spec), spec.workdir)
+    assert found.command_output("id") and found.text("/proc/cpuinfo")
     assert opened == ["session"]
     assert sshd.log.read_text().count("Accepted publickey") == before + 1
     assert (set(Path(spec.workdir).iterdir()) if Path(spec.workdir).exists() else set()) == there
@@ -98,7 +98,7 @@ def test_a_shell_that_says_something_else(sshd: Sshd) -> None:
     keys.write_text(f'command="echo only backups" {before}')
     try:
         with pytest.raises(HostError, match="only backups") as error:
-            glance(make_host(sshd.spec()), "/var/tmp/asct")
+            probe(make_host(sshd.spec()), "/var/tmp/asct")
     finally:
         keys.write_text(before)
     assert error.value.diagnostics[0].code == "E327"
@@ -107,19 +107,19 @@ def test_a_shell_that_says_something_else(sshd: Sshd) -> None:
 @pytest.mark.ssh
 def test_nobody_there(sshd: Sshd) -> None:
     with pytest.raises(ConnectError):
-        glance(make_host(sshd.spec(port=1)), "/var/tmp/asct")
+        probe(make_host(sshd.spec(port=1)), "/var/tmp/asct")
 
 
 def test_a_work_folder_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Free space is that of the folder above; the answers of tools go into the account's cache, if it can be made."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     host = make_host(HostSpec("here", "local"))
-    found = glance(host, str(tmp_path / "not" / "there"))
-    assert found.said("df")
+    found = probe(host, str(tmp_path / "not" / "there"))
+    assert found.command_output("df")
     assert [path.name.startswith("facts-") for path in (tmp_path / "c" / "asct").iterdir()] == [True]
     assert (tmp_path / "c" / "asct").stat().st_mode & 0o777 == 0o700
     assert not (tmp_path / "not").exists()
     for name in set(os.environ) - {"PATH"}:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
-    assert glance(host, "relative").said("df")
+    assert probe(host, "relative").command_output("df")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
 from tests.facts.cmn import generator as hw
 from tests.facts.cmn.generator import Hardware, Model, Plug, build

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from asct.facts import exchange
-from asct.facts.batch import facts_of
+from asct.facts.reading import facts_of
 from asct.facts.snapshot import from_output
 from asct.sdk.facts import HostFacts
 from tests.machines.guest import WORK, Guest

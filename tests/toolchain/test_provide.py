@@ -16,7 +16,7 @@ from asct.facts import collect
 from asct.hosts.base import Host, Session
 from asct.hosts.opening import make_host
 from asct.sdk.facts import HostFacts
-from asct.toolchain import Built, compilers, provide
+from asct.toolchain import BuiltKernel, compilers, provide
 from tests.sshd import Sshd
 from tests.toolchain.conftest import with_compiler, without_compiler
 
@@ -214,7 +214,7 @@ def test_the_kernels_of_asct(local: Host, facts: HostFacts, tmp_path: Path) -> N
     folder = resources.folder("kernels")
     names = sorted(path.stem for path in folder.glob("*/*.c") if path.stem == path.parent.name)
     assert "noop" in names
-    built: list[Built] = [provide(local, name, facts, tmp_path / "build") for name in names]
+    built: list[BuiltKernel] = [provide(local, name, facts, tmp_path / "build") for name in names]
     assert all(local.answer([one.path, "--describe"]).status == 0 for one in built)
 
 

@@ -12,18 +12,18 @@ import pytest
 from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
-from asct.toolchain import Built, hostcache, provide
+from asct.toolchain import BuiltKernel, hostcache, provide
 from asct.toolchain.hostcache import build_lock
 from tests.toolchain.conftest import without_compiler
 
 HOSTS = 6
 
 
-def side_by_side(kernels: Path, facts: HostFacts, folder: Path) -> list[Built]:
+def side_by_side(kernels: Path, facts: HostFacts, folder: Path) -> list[BuiltKernel]:
     """`tiny` on as many hosts at once, each with a work folder and a build folder of its own."""
     everyone = threading.Barrier(HOSTS)
 
-    def one(number: int) -> Built:
+    def one(number: int) -> BuiltKernel:
         host = open_host(HostSpec(f"h{number}", "local", workdir=str(folder / f"work{number}")))
         try:
             everyone.wait(30)

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 
 from asct.analysis.grid import plain
 from asct.analysis.machine import devices, memory, processor, system
-from asct.analysis.machine.rows import Row, Section, listed, size
+from asct.analysis.machine.rows import MachineSection, Row, listed, size
 from asct.sdk.facts import HostFacts
 from asct.store.model import HostEntry
 
-__all__ = ["Row", "Section", "host_rows", "network_sections", "one_line", "sections", "unknown", "unknown_lines"]
+__all__ = ["MachineSection", "Row", "host_rows", "network_sections", "one_line", "sections", "unknown", "unknown_lines"]
 
 _MOST_FIELDS = 8
 
 
-def sections(facts: HostFacts) -> list[Section]:
+def sections(facts: HostFacts) -> list[MachineSection]:
     """All that is known, by subject; subjects of which nothing is known are left out."""
     found = [
         *system.whole(facts),
@@ -31,14 +31,14 @@ def sections(facts: HostFacts) -> list[Section]:
     return _clean(found)
 
 
-def network_sections(facts: HostFacts) -> list[Section]:
+def network_sections(facts: HostFacts) -> list[MachineSection]:
     """The network alone."""
     return _clean([devices.network(facts)])
 
 
-def _clean(found: Iterable[Section]) -> list[Section]:
+def _clean(found: Iterable[MachineSection]) -> list[MachineSection]:
     cleaned = (
-        Section(
+        MachineSection(
             one.title, *(tuple((plain(label), plain(text)) for label, text in part) for part in (one.rows, one.details))
         )
         for one in found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asct.analysis.machine.rows import Section, counted, decimal_size, listed, section, size, yes
+from asct.analysis.machine.rows import MachineSection, counted, decimal_size, listed, section, size, yes
 from asct.sdk.facts import BlockDevice, HostFacts, Interface, Mount, NvmeHealth
 
 
-def sections(facts: HostFacts) -> Iterator[Section]:
+def sections(facts: HostFacts) -> Iterator[MachineSection]:
     """Storage, file systems and network."""
     free = f"{size(facts.work_free_bytes)} free" if facts.work_free_bytes is not None else ""
     rows = [
@@ -79,7 +79,7 @@ def _mount(mount: Mount) -> str:
     return listed(f"{mount.type} on {mount.source}", sizes, *mount.options)
 
 
-def network(facts: HostFacts) -> Section:
+def network(facts: HostFacts) -> MachineSection:
     """Addresses and interfaces."""
     found = facts.network
     rows = [

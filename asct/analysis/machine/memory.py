@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from asct.analysis.grid import size_text
-from asct.analysis.machine.rows import Row, Section, counted, cpus, listed, section, size, yes
+from asct.analysis.machine.rows import MachineSection, Row, counted, cpus, listed, section, size, yes
 from asct.sdk.facts import HostFacts, HugePages, Memory, MemoryModule, Node
 from asct.values.quantity import format_quantity
 
 
-def sections(facts: HostFacts) -> Iterator[Section]:
+def sections(facts: HostFacts) -> Iterator[MachineSection]:
     """Memory and NUMA."""
     yield section("Memory", _memory(facts.memory), _modules(facts.memory))
     yield section("NUMA", _nodes(facts), _node_details(facts))

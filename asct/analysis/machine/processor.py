@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from asct.analysis.grid import size_text
-from asct.analysis.machine.rows import Row, Section, clock, counted, cpus, listed, section, yes
+from asct.analysis.machine.rows import MachineSection, Row, clock, counted, cpus, listed, section, yes
 from asct.sdk.facts import CacheLevel, CoreKind, Cpu, FrequencyPolicy, HostFacts
 from asct.values.cpulist import format_cpulist
 
@@ -16,7 +16,7 @@ _WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemen
 _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
-def sections(facts: HostFacts) -> Iterator[Section]:
+def sections(facts: HostFacts) -> Iterator[MachineSection]:
     """CPU and caches."""
     yield section("CPU", _cpu(facts.cpu), _cpu_details(facts.cpu))
     yield section("Caches", _caches(facts), ((_label(level), _level(level)) for level in facts.cache_levels))

@@ -15,7 +15,7 @@ _LONGEST: Final = 8000
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MachineSection:
     """`rows` say what bears on measurements and stand in every report; `details` only where the machine is the subject,
     a row each for a module, a drive, an interface."""
 
@@ -24,9 +24,11 @@ class Section:
     details: tuple[Row, ...] = ()
 
 
-def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> Section:
+def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> MachineSection:
     """The section without the rows that have nothing to say, and with the beginning of values that never end."""
-    return Section(title, *(tuple((label, _begun(text)) for label, text in part if text) for part in (rows, details)))
+    return MachineSection(
+        title, *(tuple((label, _begun(text)) for label, text in part if text) for part in (rows, details))
+    )
 
 
 def _begun(text: str) -> str:

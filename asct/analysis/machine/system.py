@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asct.analysis.machine.rows import Row, Section, cpus, listed, section, size, yes
+from asct.analysis.machine.rows import MachineSection, Row, cpus, listed, section, size, yes
 from asct.sdk.facts import HostFacts, System
 
 
@@ -15,7 +15,7 @@ def virtualization(facts: HostFacts) -> str:
     return " on ".join(known) or below or ""
 
 
-def whole(facts: HostFacts) -> Iterator[Section]:
+def whole(facts: HostFacts) -> Iterator[MachineSection]:
     """System, firmware and kernel."""
     system = facts.system
     yield section("System", _system(facts), _names(facts))
@@ -79,7 +79,7 @@ def _options(system: System) -> Iterator[Row]:
     yield "Options not set", " ".join(name for name, value in known.items() if value == "n")
 
 
-def security(facts: HostFacts) -> Section:
+def security(facts: HostFacts) -> MachineSection:
     """Modules, lockdown, mitigations."""
     system = facts.system
     weak = [name for name, text in sorted(system.mitigations.items()) if text.startswith("Vulnerable")]
@@ -93,7 +93,7 @@ def security(facts: HostFacts) -> Section:
     return section("Security", rows, [*others, ("Not affected by", ", ".join(safe))])
 
 
-def observability(facts: HostFacts) -> Section:
+def observability(facts: HostFacts) -> MachineSection:
     """What may be counted, sampled and traced."""
     perf = facts.perf
     rows = [
@@ -114,7 +114,7 @@ def observability(facts: HostFacts) -> Section:
     return section("Observability", rows, details)
 
 
-def state(facts: HostFacts) -> Section:
+def state(facts: HostFacts) -> MachineSection:
     """What was going on when the facts were read."""
     load = facts.load
     averages = [value for value in (load.load1, load.load5, load.load15) if value is not None]
@@ -140,7 +140,7 @@ def _sensor(celsius: float | None, critical: float | None) -> str:
     return listed(now, "" if critical is None else f"critical at {critical:g} degC")
 
 
-def tools(facts: HostFacts) -> Section:
+def tools(facts: HostFacts) -> MachineSection:
     """Programs and what the account may use."""
     named = [f"{name} {tool.version}" if tool.version else name for name, tool in sorted(facts.tools.items())]
     limits = [f"{name} {'unlimited' if value is None else value}" for name, value in sorted(facts.limits.items())]

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from asct.analysis.topology.parts import Kind, Part, machine
+from asct.analysis.topology.boxes import Box, Kind, machine
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
 
@@ -55,15 +55,15 @@ def _style() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class _Rectangle:
     """A part that has its size; `inner` with their corners relative to this one's."""
 
-    part: Part
+    part: Box
     heading: tuple[tuple[str, str], ...]
     """Lines of text with their class."""
     width: float
     height: float
-    inner: tuple[tuple[float, float, _Box], ...] = ()
+    inner: tuple[tuple[float, float, _Rectangle], ...] = ()
 
 
 def drawing(facts: HostFacts) -> str:
@@ -89,7 +89,7 @@ def drawing(facts: HostFacts) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _boxed(part: Part, widest: float, told: bool = False) -> _Box:
+def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
     """Lay out from the inside: the inner boxes of a kind in rows that are not wider than `widest`.
 
     `told`: a box around this one says what the cores are.
@@ -103,24 +103,24 @@ def _boxed(part: Part, widest: float, told: bool = False) -> _Box:
     width = max(needed + 2 * _GAP, _least(part.kind))
     heading = _heading(part, [] if told else _cores_told(part, everywhere), width)
     y = _GAP + _LINE * len(heading)
-    placed: list[tuple[float, float, _Box]] = []
+    placed: list[tuple[float, float, _Rectangle]] = []
     for row in rows:
         x = _GAP
         for box in row:
             placed.append((x, y, box))
             x += box.width + _GAP
         y += max(box.height for box in row) + _GAP
-    return _Box(part, heading, width, y + (0 if rows else _GAP), tuple(placed))
+    return _Rectangle(part, heading, width, y + (0 if rows else _GAP), tuple(placed))
 
 
-def _designs(part: Part) -> set[str]:
+def _designs(part: Box) -> set[str]:
     """What the cores in a box are."""
     if part.kind == "core":
         return {part.detail}
     return {design for one in part.parts for design in _designs(one)}
 
 
-def _cores_told(part: Part, everywhere: set[str]) -> list[str]:
+def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
     """What is to be said of the cores in a box: of all of them, or of those that lie right in it by their design."""
     own: dict[str, list[int]] = {}
     for one in part.parts:
@@ -144,7 +144,7 @@ def _least(kind: Kind) -> float:
     )
 
 
-def _rows(inner: list[_Box], widest: float) -> list[list[_Box]]:
+def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
     """As many side by side as make the whole about twice as wide as high, and fit; rows of the same length if that can
     be had nearby."""
     width = max(box.width for box in inner) + _GAP
@@ -157,14 +157,14 @@ def _rows(inner: list[_Box], widest: float) -> list[list[_Box]]:
     return [inner[start : start + columns] for start in range(0, len(inner), columns)]
 
 
-def _core(part: Part) -> _Box:
+def _core(part: Box) -> _Rectangle:
     """A core shows the numbers of its CPUs; what it has inside stands in a box around it and in a tip."""
     text = format_cpulist(part.cpus).replace(",", " ")
     lines = textwrap.wrap(text, int((_CORE - 8) / _GLYPH)) or [""]
-    return _Box(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)
+    return _Rectangle(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)
 
 
-def _heading(part: Part, cores: Sequence[str], width: float) -> tuple[tuple[str, str], ...]:
+def _heading(part: Box, cores: Sequence[str], width: float) -> tuple[tuple[str, str], ...]:
     room = max(8, int((width - 2 * _GAP) / _GLYPH))
     title = part.detail if part.kind == "cache" else part.title
     details = [part.detail, *cores]
@@ -172,7 +172,7 @@ def _heading(part: Part, cores: Sequence[str], width: float) -> tuple[tuple[str,
     return tuple((line, kind) for text, kind in texts for line in textwrap.wrap(text, room))
 
 
-def _draw(parent: ET.Element, box: _Box, x: float, y: float) -> None:
+def _draw(parent: ET.Element, box: _Rectangle, x: float, y: float) -> None:
     group = ET.SubElement(parent, "g", {"transform": f"translate({x:g} {y:g})"})
     part = box.part
     tip = ", ".join(text for text in (part.title, part.detail, f"CPUs {format_cpulist(part.cpus)}") if text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from asct.analysis.topology.parts import Part, machine
+from asct.analysis.topology.boxes import Box, machine
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
 
@@ -29,7 +29,7 @@ def lines(facts: HostFacts, width: int = 80) -> list[str]:
     return [*drawn, *_distances(facts)]
 
 
-def _inside(parts: Sequence[Part], indent: str, width: int, each: bool = False) -> Iterator[str]:
+def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
     """The boxes in a box; with `each` in every one of several that are alike, whose CPUs have other numbers."""
     groups = [list(group) for _, group in groupby(parts, key=_alike)]
     for number, group in enumerate(groups):
@@ -39,12 +39,12 @@ def _inside(parts: Sequence[Part], indent: str, width: int, each: bool = False) 
         yield from _inside(group[0].parts, indent + below, width, each or len(group) > 1)
 
 
-def _alike(part: Part) -> object:
+def _alike(part: Box) -> object:
     """Equal for neighbours that are drawn as one line."""
     return (part.kind, part.title) if part.kind in _NEVER_FOLDED else part.shape
 
 
-def _line(group: Sequence[Part], each: bool) -> str:
+def _line(group: Sequence[Box], each: bool) -> str:
     first = group[0]
     title = first.title
     if first.kind not in _NEVER_FOLDED:
@@ -57,7 +57,7 @@ def _line(group: Sequence[Part], each: bool) -> str:
     return f"{head}  [{_cpus(group)}]" if first.cpus else head
 
 
-def _cpus(group: Sequence[Part]) -> str:
+def _cpus(group: Sequence[Box]) -> str:
     """`CPUs 0-3 | 4-7`; consecutive single CPUs as one range."""
     lists = [format_cpulist(part.cpus) for part in group]
     if all(len(part.cpus) == 1 for part in group):

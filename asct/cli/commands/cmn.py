@@ -15,8 +15,8 @@ from asct.cli.options import Settings, shared_options
 if TYPE_CHECKING:
     from asct.cli.console import Console
     from asct.diagnostics.model import Diagnostic
-    from asct.doctor.cpuwatch import Progress
-    from asct.doctor.meshes import Seen
+    from asct.doctor.cpu_detection import Progress
+    from asct.doctor.meshes import MeshReading
     from asct.engine.stop import StopRequest
     from asct.facts.cmn.model import CmnReport
 
@@ -56,29 +56,29 @@ def command(settings: Settings, asked: ReportAsked, standard: bool, detect: bool
     return _ended(settings, seen, stop)
 
 
-def _kept(origin: str) -> Seen:
+def _kept(origin: str) -> MeshReading:
     from asct.diagnostics.model import Diagnostic
-    from asct.doctor.meshes import Seen
+    from asct.doctor.meshes import MeshReading
     from asct.facts.cmn.discover import report
-    from asct.facts.dump import load
+    from asct.facts.files_snapshot import load
 
     snapshot = load(Path(origin))
     found = report(snapshot)
     odd = tuple(Diagnostic("E921", f"{origin}: {note}", severity="warning") for note in found.notes)
-    return Seen(snapshot, found, odd)
+    return MeshReading(snapshot, found, odd)
 
 
-def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> Seen:
+def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> MeshReading:
     from asct.cli.targets import host_of
-    from asct.doctor.meshes import Asked, look
+    from asct.doctor.meshes import MeshQuery, read_meshes
     from asct.engine.services import default_services
 
     spec = replace(host_of(host), sudo=sudo)
-    asked = Asked(every_register=settings.verbosity > 0 or settings.json, detect=detect)
+    asked = MeshQuery(every_register=settings.verbosity > 0 or settings.json, detect=detect)
     console = settings.console
     with tempfile.TemporaryDirectory(prefix="asct-cmn-") as raw:
         try:
-            return look(spec, default_services(), Path(raw), asked, _progress(console), stop)
+            return read_meshes(spec, default_services(), Path(raw), asked, _progress(console), stop)
         finally:
             if console.interactive:
                 console.over("")
@@ -110,7 +110,7 @@ def _show(settings: Settings, report: CmnReport, form: str, *, standard: bool) -
         _print(settings, report, standard=standard)
 
 
-def _ended(settings: Settings, seen: Seen, stop: StopRequest) -> int:
+def _ended(settings: Settings, seen: MeshReading, stop: StopRequest) -> int:
     """A detection that was stopped keeps what it had found, and ends as stopped."""
     detection = seen.detection
     if detection is not None:

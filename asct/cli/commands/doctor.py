@@ -21,7 +21,7 @@ from asct.engine.options import FORKS
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
-    from asct.doctor import Disk, HostReport, Objection
+    from asct.doctor import Disk, FailedCheck, HostReport
     from asct.engine.services import Services
     from asct.plan.model import Destroys, HostSpec
     from asct.planner.model import Job
@@ -185,7 +185,7 @@ def _lines(disk: Disk, width: int) -> list[str]:
     return lines
 
 
-def _why(item: Objection) -> str:
+def _why(item: FailedCheck) -> str:
     why = item.detail or "did not pass"
     return f"{item.check}: could not be seen: {why}" if item.ok is None else f"{item.check}: {why}"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
-from asct.facts.gaps import real, whole
+from asct.facts.unknown import real, whole
 from asct.hosts.base import Reading
 from asct.store.model import Moment
 

@@ -15,14 +15,14 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from asct.facts.cmn.model import CpuPlace, Mesh
+from asct.facts.cmn.model import CpuPort, Mesh
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.cpu import CPU
 from asct.sdk.facts.base import Fact
 from asct.values.cpulist import MAX_CPU
 
 
-class KeptPlaces(Fact):
+class CachedCpuMap(Fact):
     """What was detected, and what it holds for; `places` by instance of a mesh."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
@@ -31,7 +31,7 @@ class KeptPlaces(Fact):
     detected_at: str
     holds_for: list[str]
     """As `holds_for` says."""
-    places: dict[int, dict[Annotated[int, Field(ge=0, le=MAX_CPU)], CpuPlace | None]]
+    places: dict[int, dict[Annotated[int, Field(ge=0, le=MAX_CPU)], CpuPort | None]]
     unknown: dict[str, str] = Field(default_factory=dict)
 
 
@@ -53,25 +53,25 @@ def _shape(mesh: Mesh) -> str:
 
 def file_name(found: Snapshot) -> str:
     """How the file in the cache is called: by the name of the host, for homes that several hosts share."""
-    lines = (found.said("uname") or "").split("\n")
+    lines = (found.command_output("uname") or "").split("\n")
     name = lines[1].strip() if len(lines) > 1 else ""
     return f"cmn-cpus-{re.sub('[^A-Za-z0-9._-]', '_', name)}.json"
 
 
-def kept_text(places: KeptPlaces) -> str:
+def cached_text(places: CachedCpuMap) -> str:
     """The content of the file."""
     return places.model_dump_json(by_alias=True) + "\n"
 
 
-def with_kept(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
+def with_cached(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
     """The meshes with their CPUs, from what the host keeps; those it does not fit have none and say why."""
-    text = (found.said("cmn-cpus") or "").strip()
+    text = (found.command_output("cmn-cpus") or "").strip()
     why = "where CPUs are was not detected yet; `asct cmn --detect` does"
     kept = None
     if text:
         why = "what was detected once cannot be read any more; `asct cmn --detect` does it anew"
         with suppress(ValidationError):
-            kept = KeptPlaces.model_validate_json(text)
+            kept = CachedCpuMap.model_validate_json(text)
     if kept is not None and kept.holds_for != holds_for(found, meshes):
         kept = None
         why = "what was detected is of other meshes, CPUs or firmware; `asct cmn --detect` does it anew"
@@ -80,13 +80,13 @@ def with_kept(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
     return [_placed(mesh, kept) for mesh in meshes]
 
 
-def _inside(mesh: Mesh, cpus: Mapping[int, CpuPlace | None]) -> bool:
+def _inside(mesh: Mesh, cpus: Mapping[int, CpuPort | None]) -> bool:
     """Whether all places are crosspoints of the mesh."""
     there = {(xp.x, xp.y) for xp in mesh.crosspoints}
     return all(place is None or (place.x, place.y) in there for place in cpus.values())
 
 
-def _placed(mesh: Mesh, kept: KeptPlaces) -> Mesh:
+def _placed(mesh: Mesh, kept: CachedCpuMap) -> Mesh:
     update = {"cpus": kept.places.get(mesh.instance, {}), "detected_at": kept.detected_at}
     return noted(mesh.model_copy(update=update), kept.unknown)
 

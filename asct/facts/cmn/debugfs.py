@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from asct.facts.cmn.layouts import devices
-from asct.facts.cmn.model import Crosspoint, Mesh, Node, Port
-from asct.facts.gaps import Gaps
+from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port
+from asct.facts.unknown import UnknownFacts
 
 MOST: Final = 16
 """Crosspoints along one axis: CMN S3 has room for 16 in its node ids, the others for fewer."""
@@ -36,7 +36,7 @@ _ID: Final = re.compile(r"#(\d{1,5})")
 
 
 @dataclass(slots=True)
-class _Place:
+class _CrosspointRow:
     """A crosspoint while its rows are read: device names and ids by port."""
 
     logical_id: int
@@ -46,16 +46,16 @@ class _Place:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _MapReader:
     """Where the reader stands; `places` by (x, y)."""
 
     width: int
-    places: dict[tuple[int, int], _Place] = field(default_factory=dict)
+    places: dict[tuple[int, int], _CrosspointRow] = field(default_factory=dict)
     y: int | None = None
     port: int | None = None
     odd: int = 0
 
-    def row(self, cells: list[str]) -> Iterator[tuple[_Place, str]]:
+    def row(self, cells: list[str]) -> Iterator[tuple[_CrosspointRow, str]]:
         """The crosspoints of the row that is read, each with its cell; a row of another length is counted as odd."""
         self.odd += len(cells) != self.width
         for x, cell in enumerate(cells):
@@ -71,12 +71,12 @@ def mesh_of_map(text: str, instance: int) -> Mesh | None:
     width = len(head[1].split()) if head else 0
     if not 0 < width <= MOST:
         return None
-    reading = _Reading(width)
+    reading = _MapReader(width)
     for line in lines[1:]:
         _read(reading, line)
     if not reading.places:
         return None
-    gaps = Gaps()
+    gaps = UnknownFacts()
     height = max(y for _, y in reading.places) + 1
     missing = width * height - len(reading.places)
     if missing or reading.odd:
@@ -94,12 +94,12 @@ def mesh_of_map(text: str, instance: int) -> Mesh | None:
     )
 
 
-def _by_row(item: tuple[tuple[int, int], _Place]) -> tuple[int, int]:
+def _by_row(item: tuple[tuple[int, int], _CrosspointRow]) -> tuple[int, int]:
     (x, y), _ = item
     return y, x
 
 
-def _read(reading: _Reading, line: str) -> None:
+def _read(reading: _MapReader, line: str) -> None:
     """One line; what stands behind the last bar is cut off or nothing."""
     head, bar, rest = line.partition("|")
     cells = rest.split("|")[:-1]
@@ -120,24 +120,24 @@ def _read(reading: _Reading, line: str) -> None:
         _read_ids(reading, reading.port, int(head), cells)
 
 
-def _read_ids(reading: _Reading, port: int, device: int, cells: list[str]) -> None:
+def _read_ids(reading: _MapReader, port: int, device: int, cells: list[str]) -> None:
     for place, cell in reading.row(cells):
         found = _ID.search(cell)
         if found:
             place.ids.setdefault(port, {})[device] = int(found[1])
 
 
-def _begin_row(reading: _Reading, label: str, cells: list[str]) -> None:
+def _begin_row(reading: _MapReader, label: str, cells: list[str]) -> None:
     reading.port = None
     reading.y = int(label) if re.fullmatch(r"\d{1,2}", label) and int(label) < MOST else None
     for x, cell in enumerate(cells[: reading.width]):
         found = _XP.search(cell)
         if found and reading.y is not None:
-            reading.places[x, reading.y] = _Place(int(found[1]))
+            reading.places[x, reading.y] = _CrosspointRow(int(found[1]))
     reading.odd += len(cells) != reading.width or reading.y is None
 
 
-def _crosspoint(at: tuple[int, int], place: _Place) -> Crosspoint:
+def _crosspoint(at: tuple[int, int], place: _CrosspointRow) -> Crosspoint:
     ports = [_port(port, name, place.ids.get(port, {})) for port, name in sorted(place.names.items())]
     return Crosspoint(logical_id=place.logical_id, x=at[0], y=at[1], dtc=place.dtc, ports=ports)
 
@@ -150,11 +150,11 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
     return Port(port=port, kind=kind, device_type=device_type, code=code, devices=len(ids) or None)
 
 
-def _nodes(at: tuple[int, int], place: _Place) -> Iterator[Node]:
+def _nodes(at: tuple[int, int], place: _CrosspointRow) -> Iterator[MeshNode]:
     """The nodes that bear the ids, by what hangs on their ports; a port has others too, which the map leaves out."""
     for port, ids in sorted(place.ids.items()):
         kind = _port(port, place.names.get(port, ""), {}).kind
         if kind is None:
             continue
         for device, logical_id in sorted(ids.items()):
-            yield Node(type=kind, logical_id=logical_id, x=at[0], y=at[1], port=port, device=device)
+            yield MeshNode(type=kind, logical_id=logical_id, x=at[0], y=at[1], port=port, device=device)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.facts.cmn.mesh import usual_bits
-from asct.facts.cmn.model import CpuPlace, Mesh
+from asct.facts.cmn.model import CpuPort, Mesh
 from asct.facts.cmn.sysfs import Pmu
 
 KERNEL: Final = "cmnwatch"
@@ -39,7 +39,7 @@ _BEYOND: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchedPort:
     """One port that is watched, and the event that counts its requests."""
 
     mesh: int
@@ -53,7 +53,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RequestCounts:
     """What cmnwatch counted while it loaded one CPU: for each watch its requests under load and without (None where it
     did not count), the lines read meanwhile, and how long both took in ns."""
 
@@ -66,15 +66,15 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PortMatch:
     """Which watch a CPU belongs to, with a confidence from 0 to 1; or none, and why."""
 
-    watch: Watch | None
+    watch: WatchedPort | None
     confidence: float | None = None
     why: str = ""
 
 
-def watches(mesh: Mesh, pmu: Pmu) -> list[Watch]:
+def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
     """A watch for every port of the mesh with requesters. Raises ValueError with what is missing.
 
     The ports of one crosspoint are far apart: it has few watchpoints, and neighbours are counted at the same time.
@@ -82,14 +82,14 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[Watch]:
     if pmu.type is None or pmu.cpu is None:
         raise ValueError(f"{pmu.name} does not say its type or the CPU that counts for it")
     bits = usual_bits(mesh.width or 1, mesh.height or 1)
-    found: list[tuple[int, Watch]] = []
+    found: list[tuple[int, WatchedPort]] = []
     for xp in mesh.crosspoints:
         for rank, port in enumerate(port for port in xp.ports if port.kind == REQUESTER):
             node_id = xp.node_id if xp.node_id is not None else xp.x << (3 + bits) | xp.y << 3
             words = event_words(pmu, {"nodeid": node_id, "wp_dev_sel": port.port})
             line = f"{pmu.type} {pmu.cpu} {words[0]:#x} {words[1]:#x} {words[2]:#x}"
             device = 0 if port.devices == 1 else None
-            found.append((rank, Watch(mesh.instance, xp.x, xp.y, port.port, device, line)))
+            found.append((rank, WatchedPort(mesh.instance, xp.x, xp.y, port.port, device, line)))
     if not found:
         raise ValueError("no port with an RN-F is known")
     return [one for _, one in sorted(found, key=lambda item: item[0])]
@@ -112,14 +112,14 @@ def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
     return words[0], words[1], words[2]
 
 
-def counted(line: Mapping[str, object], watched: int) -> Counted | None:
+def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
     """A sample of cmnwatch for so many watches; None for anything else."""
     rows = [_numbers(line.get(name), watched) for name in ("counts", "idle", "lines", "ns", "idle_ns")]
     cpu = line.get("cpu")
     if not isinstance(cpu, int) or any(row is None for row in rows):
         return None
     counts, idle, lines, ns, idle_ns = (row or [] for row in rows)
-    return Counted(cpu, [_or_none(one) for one in counts], [_or_none(one) for one in idle], lines, ns, idle_ns)
+    return RequestCounts(cpu, [_or_none(one) for one in counts], [_or_none(one) for one in idle], lines, ns, idle_ns)
 
 
 def _numbers(value: object, length: int) -> list[int] | None:
@@ -133,25 +133,27 @@ def _or_none(value: int) -> int | None:
     return value if value >= 0 else None
 
 
-def decide(row: Counted, watched: Sequence[Watch]) -> Verdict:
+def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
     """The port of one CPU."""
     shares = sorted(((share, index) for index, share in _shares(row)), reverse=True)
     missing = len(watched) - len(shares)
     if not shares:
-        return Verdict(None, why="no watchpoint could be counted: others use the counters of the mesh, or it is asleep")
+        return PortMatch(
+            None, why="no watchpoint could be counted: others use the counters of the mesh, or it is asleep"
+        )
     best, index = shares[0]
     second = shares[1][0] if len(shares) > 1 else 0.0
     if best < LEAST:
-        return Verdict(None, why=f"no port followed its load (at most {best:.3f} requests for each line read)")
+        return PortMatch(None, why=f"no port followed its load (at most {best:.3f} requests for each line read)")
     if missing and best < SURE:
-        return Verdict(None, why=f"{missing} ports could not be counted, and no other one followed its load clearly")
+        return PortMatch(None, why=f"{missing} ports could not be counted, and no other one followed its load clearly")
     if second > RIVAL * best:
         rivals = " and ".join(f"({one.x},{one.y}) P{one.port}" for one in (watched[index], watched[shares[1][1]]))
-        return Verdict(None, why=f"its load shows at two ports: {rivals}")
-    return Verdict(watched[index], round(1 - max(second, 0.0) / best, 3))
+        return PortMatch(None, why=f"its load shows at two ports: {rivals}")
+    return PortMatch(watched[index], round(1 - max(second, 0.0) / best, 3))
 
 
-def _shares(row: Counted) -> Iterator[tuple[int, float]]:
+def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
     """Of each watch that counted: requests for each line read, less those that come without the load."""
     for index, (count, idle) in enumerate(zip(row.counts, row.idle, strict=True)):
         lines, ns, idle_ns = row.lines[index], row.ns[index], row.idle_ns[index]
@@ -159,14 +161,14 @@ def _shares(row: Counted) -> Iterator[tuple[int, float]]:
             yield index, (count - idle * ns / idle_ns) / lines
 
 
-def places(verdicts: Mapping[int, Verdict], meshes: Sequence[int]) -> dict[int, dict[int, CpuPlace | None]]:
+def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int, dict[int, CpuPort | None]]:
     """By mesh: where its CPUs are. A CPU without a place stands as null in every mesh, for it may be in any."""
-    made: dict[int, dict[int, CpuPlace | None]] = {mesh: {} for mesh in meshes}
+    made: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
     for cpu, verdict in sorted(verdicts.items()):
         at = verdict.watch
         for mesh, cpus in made.items():
             if at is None:
                 cpus[cpu] = None
             elif at.mesh == mesh:
-                cpus[cpu] = CpuPlace(x=at.x, y=at.y, port=at.port, device=at.device, confidence=verdict.confidence)
+                cpus[cpu] = CpuPort(x=at.x, y=at.y, port=at.port, device=at.device, confidence=verdict.confidence)
     return made

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from asct.facts.cmn.cpumap import noted, with_kept
+from asct.facts.cmn.cpumap import noted, with_cached
 from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import CmnReport, Mesh
@@ -29,7 +29,7 @@ _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run a
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MeshSources:
     """What the sources say of one mesh."""
 
     instance: int
@@ -41,7 +41,7 @@ class Found:
     """Why the registers could not be read."""
 
 
-def found(snapshot: Snapshot) -> list[Found]:
+def found(snapshot: Snapshot) -> list[MeshSources]:
     """Each mesh with its sources, by instance: the number that the driver gave it, else its place among the others."""
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
@@ -50,7 +50,7 @@ def found(snapshot: Snapshot) -> list[Found]:
     numbers = {pmu.instance for pmu in watched} | owned.keys() | maps.keys() | dumps.keys()
     by_number = {pmu.instance: pmu for pmu in watched}
     return [
-        Found(
+        MeshSources(
             number,
             by_number.get(number),
             owned.get(number),
@@ -92,10 +92,10 @@ def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None
     made = CmnReport(host=host, collected_at=collected_at, notes=list(snapshot.notes))
     if not meshes:
         return made.model_copy(update={"unknown": {"meshes": _NONE}})
-    return made.model_copy(update={"meshes": with_kept(snapshot, meshes)})
+    return made.model_copy(update={"meshes": with_cached(snapshot, meshes)})
 
 
-def mesh_of(item: Found) -> Mesh:
+def mesh_of(item: MeshSources) -> Mesh:
     """One mesh from the best of its sources, with kind, revision and base from the others where it lacks them."""
     read = item.registers if item.registers is not None and item.registers.crosspoints else None
     best = read or item.map or _bare(item)
@@ -121,14 +121,14 @@ def mesh_of(item: Found) -> Mesh:
     return best.model_copy(update={"kind": kind, "revision": revision, "base": base, "unknown": unknown})
 
 
-def _bare(item: Found) -> Mesh:
+def _bare(item: MeshSources) -> Mesh:
     """What is left without registers and map: that there is a mesh."""
     why = f"only the {'driver' if item.pmu else 'firmware'} speaks of the mesh: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
 
 
-def _compare(item: Found, unknown: dict[str, str]) -> None:
+def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
     """Sources that contradict one another are told, never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "map of the driver": item.map}
     told = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}

@@ -47,7 +47,7 @@ class RegisterLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class MeshProduct:
     """A kind of mesh; the comment above `products` in layouts.yaml explains the fields."""
 
     kind: MeshKind
@@ -118,18 +118,18 @@ def devices() -> Mapping[int, tuple[str, str]]:
 
 
 @cache
-def products() -> Mapping[int, Product]:
+def products() -> Mapping[int, MeshProduct]:
     """The known meshes by part number."""
     made = []
     for kind, entry in _data()["products"].items():
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
         }
-        made.append(Product(kind=kind, **values))
+        made.append(MeshProduct(kind=kind, **values))
     return {product.part: product for product in made}
 
 
-def of_kind(kind: MeshKind) -> Product:
+def of_kind(kind: MeshKind) -> MeshProduct:
     """The product of a name."""
     return next(product for product in products().values() if product.kind == kind)
 
@@ -156,7 +156,7 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
     )
 
 
-def _applies(entry: Mapping[str, Any], product: Product, code: int) -> bool:
+def _applies(entry: Mapping[str, Any], product: MeshProduct, code: int) -> bool:
     """Whether a register or field exists in this product and node type."""
     node = node_types()[code]
     return (
@@ -166,7 +166,9 @@ def _applies(entry: Mapping[str, Any], product: Product, code: int) -> bool:
     )
 
 
-def _expanded(entry: Mapping[str, Any], product: Product, revision: str | None, code: int) -> Iterator[RegisterLayout]:
+def _expanded(
+    entry: Mapping[str, Any], product: MeshProduct, revision: str | None, code: int
+) -> Iterator[RegisterLayout]:
     prefix = _data()["node_types"][code][1]
     for item, offset in _offsets(entry, product, revision, code):
         yield RegisterLayout(
@@ -186,7 +188,7 @@ def _expanded(entry: Mapping[str, Any], product: Product, revision: str | None, 
 
 
 def _offsets(
-    entry: Mapping[str, Any], product: Product, revision: str | None, code: int
+    entry: Mapping[str, Any], product: MeshProduct, revision: str | None, code: int
 ) -> Iterator[tuple[int | str, int]]:
     """The items of `each` with the offsets of their registers."""
     if isinstance(entry["at"], str):
@@ -202,7 +204,7 @@ def _offsets(
         yield item, base + entry["at"] + number * entry.get("step", 0)
 
 
-def _fields(one: Mapping[str, Any], item: int | str, product: Product) -> Iterator[FieldLayout]:
+def _fields(one: Mapping[str, Any], item: int | str, product: MeshProduct) -> Iterator[FieldLayout]:
     bits = one["bits"]
     msb, lsb = (
         (bits, bits) if isinstance(bits, int) else (product.device_bits - 1, 0) if bits == "device_bits" else bits
@@ -213,7 +215,7 @@ def _fields(one: Mapping[str, Any], item: int | str, product: Product) -> Iterat
         yield FieldLayout(name, msb + by, lsb + by, text, _values(one.get("values", {}), product))
 
 
-def _values(values: Mapping[int, str] | str, product: Product) -> Mapping[int, str]:
+def _values(values: Mapping[int, str] | str, product: MeshProduct) -> Mapping[int, str]:
     match values:
         case "node_types":
             return node_types()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asct.facts.cmn.dump import Dump, DumpNode, read_dump
+from asct.facts.cmn.kernel_output import KernelOutput, PrintedNode, read_dump
 from asct.facts.cmn.layouts import (
     DTC,
     HN_F,
@@ -25,7 +25,7 @@ from asct.facts.cmn.layouts import (
     UNIT_INFO,
     XP,
     FieldLayout,
-    Product,
+    MeshProduct,
     devices,
     node_types,
     of_kind,
@@ -33,8 +33,8 @@ from asct.facts.cmn.layouts import (
     products,
     registers_of,
 )
-from asct.facts.cmn.model import Crosspoint, Mesh, Node, Port, Register, RegisterField
-from asct.facts.gaps import Gaps
+from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port, Register, RegisterField
+from asct.facts.unknown import UnknownFacts
 
 _MOST = 16
 """Crosspoints along one axis: four bits."""
@@ -43,7 +43,7 @@ _PLACE_0_1 = 1 << 3
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class CrosspointGrid:
     """Crosspoints by the offset of their registers, and the bits that x and y have each."""
 
     width: int
@@ -53,7 +53,7 @@ class Grid:
     ports: Mapping[int, int]
     """How many ports a crosspoint has, as far as node ids are concerned."""
 
-    def port(self, node: DumpNode, crosspoint: DumpNode) -> tuple[int | None, int | None]:
+    def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
         """Port and device of a node; twice None if its id is not one of the crosspoint's."""
         low = 5 if len(self.places) == 1 and self.width * self.height == 1 else 3
         if node.node_id >> low != crosspoint.node_id >> low:
@@ -62,7 +62,7 @@ class Grid:
         return node.node_id >> devices & ((1 << (low - devices)) - 1), node.node_id & ((1 << devices) - 1)
 
 
-def grid_of(dump: Dump, root: DumpNode, gaps: Gaps) -> Grid | None:
+def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> CrosspointGrid | None:
     """The grid; None and a note if the ids of the crosspoints are not those of a rectangle."""
     crosspoints = dump.crosspoints()
     size = _size(crosspoints, root.children)
@@ -82,10 +82,10 @@ def grid_of(dump: Dump, root: DumpNode, gaps: Gaps) -> Grid | None:
     if len(crosspoints) < root.children:
         gaps.note("crosspoints", f"{root.children - len(crosspoints)} of {root.children} are not in the output")
     connect = _connect(root)
-    return Grid(width, height, bits, places, {node.offset: _ports(node, connect) for node in crosspoints})
+    return CrosspointGrid(width, height, bits, places, {node.offset: _ports(node, connect) for node in crosspoints})
 
 
-def _size(crosspoints: list[DumpNode], count: int) -> tuple[int, int] | str:
+def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
     """Width and height, or why they are unknown. Logical ids count along x first, so that of (0, 1) is the width."""
     if not crosspoints:
         return "the output has no crosspoints"
@@ -104,12 +104,12 @@ def usual_bits(width: int, height: int) -> int:
     return 2 if most <= 4 else 3 if most <= 8 else 4
 
 
-def _connect(root: DumpNode) -> tuple[int, ...]:
+def _connect(root: PrintedNode) -> tuple[int, ...]:
     product = products().get(part_number(root.registers.get(PERIPH_ID_01, 0)))
     return product.connect if product else ()
 
 
-def _ports(node: DumpNode, connect: tuple[int, ...]) -> int:
+def _ports(node: PrintedNode, connect: tuple[int, ...]) -> int:
     """num_device_port of por_mxp_node_info (CMN-700 and later), or the highest port that something hangs on."""
     used = [port + 1 for port, offset in enumerate(connect) if node.registers.get(offset, 0) & 0x3F]
     return max(node.info >> 48 & 0xF, *used, 0)
@@ -121,18 +121,18 @@ _CAL = 1 << 7
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
     """The mesh that the kernel `cmn` printed, with all registers in it that are known. Never raises."""
-    gaps = Gaps()
+    gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
         gaps.note("dump", f"not all of the kernel's output could be read: {dump.fault}")
-    mesh = _Reading(dump, gaps).mesh(instance)
+    mesh = _MeshBuilder(dump, gaps).mesh(instance)
     return mesh.model_copy(update={"registers": registers(dump, mesh, gaps), "unknown": gaps.reasons})
 
 
 @dataclass(slots=True)
-class _Reading:
-    dump: Dump
-    gaps: Gaps
+class _MeshBuilder:
+    dump: KernelOutput
+    gaps: UnknownFacts
 
     def mesh(self, instance: int) -> Mesh:
         """All but the registers."""
@@ -160,7 +160,7 @@ class _Reading:
             nodes=self._nodes(root, grid),
         )
 
-    def _product(self, root: DumpNode) -> Product | None:
+    def _product(self, root: PrintedNode) -> MeshProduct | None:
         if PERIPH_ID_01 not in root.registers:
             self.gaps.note("kind", "the output has no peripheral identification")
             return None
@@ -169,7 +169,7 @@ class _Reading:
             self.gaps.note("kind", f"no mesh is known with the part number {part:#x}")
         return products().get(part)
 
-    def _revision(self, product: Product | None, root: DumpNode) -> str | None:
+    def _revision(self, product: MeshProduct | None, root: PrintedNode) -> str | None:
         if product is None or PERIPH_ID_23 not in root.registers:
             self.gaps.note("revision", "the kind of mesh, or its peripheral identification, is unknown")
             return None
@@ -179,14 +179,14 @@ class _Reading:
             self.gaps.note("revision", f"it is not known which revision of a {product.kind} has the number {code}")
         return found
 
-    def _chi(self, product: Product | None, root: DumpNode) -> str | None:
+    def _chi(self, product: MeshProduct | None, root: PrintedNode) -> str | None:
         info = root.registers.get(INFO_GLOBAL)
         found = product.chi_issue(info) if product and info is not None else None
         if found is None:
             self.gaps.note("chi", "the kind of mesh is unknown, or por_info_global does not tell the issue of CHI")
         return found
 
-    def _crosspoints(self, product: Product | None, grid: Grid | None) -> list[Crosspoint]:
+    def _crosspoints(self, product: MeshProduct | None, grid: CrosspointGrid | None) -> list[Crosspoint]:
         if grid is None:
             return []
         if product is None:
@@ -207,7 +207,7 @@ class _Reading:
             )
         return sorted(found, key=lambda xp: xp.logical_id)
 
-    def _domain(self, product: Product | None, node: DumpNode) -> int | None:
+    def _domain(self, product: MeshProduct | None, node: PrintedNode) -> int | None:
         """A CMN-600 does not tell; but with a single controller there is a single domain."""
         if product and product.domain is not None and product.domain in node.registers:
             return node.registers[product.domain] & 3
@@ -217,7 +217,7 @@ class _Reading:
         self.gaps.note("dtc", "the registers do not tell the debug and trace domains of the crosspoints")
         return None
 
-    def _ports(self, product: Product, node: DumpNode) -> list[Port]:
+    def _ports(self, product: MeshProduct, node: PrintedNode) -> list[Port]:
         found = []
         for number, offset in enumerate(product.connect):
             about = node.registers.get(offset)
@@ -241,7 +241,7 @@ class _Reading:
             )
         return found
 
-    def _devices(self, product: Product, node: DumpNode, number: int, about: int) -> int | None:
+    def _devices(self, product: MeshProduct, node: PrintedNode, number: int, about: int) -> int | None:
         """One without an aggregation layer; behind one, num_dev of por_mxp_p<n>_info."""
         if not about & _CAL:
             return 1
@@ -251,8 +251,8 @@ class _Reading:
             return None
         return info & 7
 
-    def _nodes(self, root: DumpNode, grid: Grid | None) -> list[Node]:
-        found = [Node(type=node_types()[root.code], code=root.code, logical_id=root.logical_id, offset=root.offset)]
+    def _nodes(self, root: PrintedNode, grid: CrosspointGrid | None) -> list[MeshNode]:
+        found = [MeshNode(type=node_types()[root.code], code=root.code, logical_id=root.logical_id, offset=root.offset)]
         lost = held = 0
         for crosspoint in self.dump.crosspoints():
             below = self.dump.below(crosspoint)
@@ -269,16 +269,16 @@ class _Reading:
             self.gaps.note("nodes", f"{lost} nodes that crosspoints count are not there, or not in the output")
         return sorted(found, key=lambda node: (node.external, node.code or 0, node.logical_id or 0, node.offset or 0))
 
-    def _node(self, node: DumpNode, crosspoint: DumpNode, grid: Grid | None) -> Node:
+    def _node(self, node: PrintedNode, crosspoint: PrintedNode, grid: CrosspointGrid | None) -> MeshNode:
         x, y = grid.places[crosspoint.offset] if grid else (None, None)
         if node.skipped:
-            return Node(type="external", x=x, y=y, external=True, offset=node.offset)
+            return MeshNode(type="external", x=x, y=y, external=True, offset=node.offset)
         port, device = grid.port(node, crosspoint) if grid else (None, None)
         if grid and port is None:
             self.gaps.note("places", "the node ids of some nodes are not those of their crosspoints")
         if node.code not in node_types():
             self.gaps.note("types", f"no type of node is known by the number {node.code:#x}")
-        return Node(
+        return MeshNode(
             type=node_types().get(node.code, f"{node.code:#x}"),
             code=node.code,
             node_id=node.node_id,
@@ -290,7 +290,7 @@ class _Reading:
             offset=node.offset,
         )
 
-    def _caches(self, product: Product | None) -> tuple[int | None, int | None]:
+    def _caches(self, product: MeshProduct | None) -> tuple[int | None, int | None]:
         homes = [node for node in self.dump.nodes if node.code in (HN_F, HN_S)]
         if product is None or not homes or any(UNIT_INFO not in node.registers for node in homes):
             self.gaps.note("slc_bytes", "there are no home nodes, or not all of them tell what they were built with")
@@ -313,7 +313,7 @@ class _Reading:
 _ADDRESSES = 1 << 64
 
 
-def registers(dump: Dump, mesh: Mesh, gaps: Gaps) -> list[Register]:
+def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Register]:
     """Of each node that was read those that are known, in the order of the output."""
     if mesh.kind is None:
         gaps.note("registers", "what they are depends on the kind of mesh, which is unknown")
@@ -325,7 +325,7 @@ def registers(dump: Dump, mesh: Mesh, gaps: Gaps) -> list[Register]:
     return [one for node in dump.nodes if not node.skipped for one in _of_node(node, part, mesh)]
 
 
-def _of_node(node: DumpNode, part: int, mesh: Mesh) -> list[Register]:
+def _of_node(node: PrintedNode, part: int, mesh: Mesh) -> list[Register]:
     name = _name(node, mesh)
     found = []
     for layout in registers_of(part, mesh.revision, node.code):
@@ -362,7 +362,7 @@ def _field(layout: FieldLayout, value: int) -> RegisterField:
     )
 
 
-def _name(node: DumpNode, mesh: Mesh) -> str:
+def _name(node: PrintedNode, mesh: Mesh) -> str:
     """`XP 3 (1,0)`, `HN-F 7`."""
     kind = node_types().get(node.code, f"{node.code:#x}")
     number = f"at {node.node_id:#x}" if node.code == RN_SAM else str(node.logical_id)

@@ -57,7 +57,7 @@ class Crosspoint(Fact):
     """Of its registers from the base of the mesh; the same of a node and a register."""
 
 
-class Node(Fact):
+class MeshNode(Fact):
     """A node of the configuration tree that is not a crosspoint: `type` is its name (`HN-F`), `code` the number of it.
 
     The root of the tree has no place. `external` ones are outside of the mesh and were not looked at.
@@ -107,7 +107,7 @@ class Register(Fact):
     fields: list[RegisterField] = Field(default_factory=list)
 
 
-class CpuPlace(Fact):
+class CpuPort(Fact):
     """Where a CPU enters the mesh. `device` is null when several share the port and cannot be told apart.
 
     `source` says how it was found (`detected`: by watching a load), `confidence` is from 0 to 1.
@@ -143,9 +143,9 @@ class Mesh(Fact):
     """System level cache and snoop filter (what it can track) of all home nodes together, in bytes."""
     sf_bytes: int | None = None
     crosspoints: list[Crosspoint] = Field(default_factory=list)
-    nodes: list[Node] = Field(default_factory=list)
+    nodes: list[MeshNode] = Field(default_factory=list)
     registers: list[Register] = Field(default_factory=list)
-    cpus: dict[int, CpuPlace | None] = Field(default_factory=dict)
+    cpus: dict[int, CpuPort | None] = Field(default_factory=dict)
     """Empty when nobody looked for them; null for a CPU that was looked for in vain (`unknown` has `cpus.<number>`)."""
     detected_at: str | None = None
     """When CPUs were looked for (UTC)."""

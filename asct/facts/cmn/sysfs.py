@@ -15,9 +15,9 @@ from typing import Final
 
 from asct.facts.cmn.layouts import products
 from asct.facts.cmn.model import MeshKind
-from asct.facts.gaps import whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources.cmn import PMUS
+from asct.facts.unknown import whole
 
 _HIDS: Final[Mapping[str, MeshKind]] = {
     "ARMHC600": "CMN-600", "ARMHC650": "CMN-650", "ARMHC700": "CMN-700", "ARMHC003": "CMN S3",
@@ -115,7 +115,7 @@ def bits_of(text: str) -> Bits | None:
 def _parents(found: Snapshot) -> dict[str, str]:
     """The platform device of each PMU, by the real paths that the command cmn-links printed."""
     made: dict[str, str] = {}
-    for line in (found.said("cmn-links") or "").split("\n"):
+    for line in (found.command_output("cmn-links") or "").split("\n"):
         match = re.fullmatch(r"(arm_cmn(?:_\d+)?) (/sys/devices/.+)/\1", line.strip())
         if match is not None and match[2] != "/sys/devices":
             made[match[1]] = match[2].rpartition("/")[2]

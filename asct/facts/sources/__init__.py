@@ -15,7 +15,7 @@ from __future__ import annotations
 from asct.facts.sources import cmn, cpu, kernel, memory, network, perf, storage, system
 from asct.facts.sources.cpu import CPU
 from asct.facts.sources.memory import MM, NODE
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 from asct.facts.sources.software import PROBES, TOOLS, TRIAL
 
 __all__ = ["COMMANDS", "CPU", "FILES", "FOLDERS", "LASTING", "MM", "NODE", "PROBES", "TOOLS", "TRIAL"]
@@ -23,6 +23,6 @@ __all__ = ["COMMANDS", "CPU", "FILES", "FOLDERS", "LASTING", "MM", "NODE", "PROB
 _SUBJECTS = (cmn, cpu, kernel, memory, network, perf, storage, system)
 
 FILES: tuple[str, ...] = tuple(pattern for subject in _SUBJECTS for pattern in subject.FILES)
-FOLDERS: tuple[Folders, ...] = tuple(one for subject in _SUBJECTS for one in subject.FOLDERS)
+FOLDERS: tuple[FolderSet, ...] = tuple(one for subject in _SUBJECTS for one in subject.FOLDERS)
 COMMANDS: tuple[Command, ...] = tuple(one for subject in _SUBJECTS for one in subject.COMMANDS)
 LASTING: tuple[Command, ...] = tuple(one for subject in _SUBJECTS for one in subject.LASTING)

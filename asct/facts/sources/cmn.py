@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 PMUS: Final = "/sys/bus/event_source/devices"
 MAPS: Final = "/sys/kernel/debug/arm-cmn"
@@ -19,7 +19,7 @@ FILES: tuple[str, ...] = (
     f"{MAPS}/map*",
     f"{MAPS}/*/map",
 )
-FOLDERS: tuple[Folders, ...] = ()
+FOLDERS: tuple[FolderSet, ...] = ()
 
 COMMANDS: tuple[Command, ...] = (
     (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 CPU = "/sys/devices/system/cpu"
 
@@ -41,8 +41,8 @@ _CLOCK = (
 _CLOCK_BESIDES = ("related_cpus", "scaling_cur_freq")
 _EACH = tuple(f"{CPU}/cpu{'[0-9]' * digits}" for digits in range(1, 6))
 
-FOLDERS: tuple[Folders, ...] = (
-    Folders(
+FOLDERS: tuple[FolderSet, ...] = (
+    FolderSet(
         "cpu.logical",
         _EACH,
         (
@@ -66,8 +66,8 @@ FOLDERS: tuple[Folders, ...] = (
 )
 """Files of one line. What is the same for many CPUs costs little: it is printed once, behind the list of its CPUs."""
 
-DUMPED: tuple[Folders, ...] = (
-    Folders(
+DUMPED: tuple[FolderSet, ...] = (
+    FolderSet(
         "cpu.logical",
         _EACH,
         (
@@ -92,9 +92,9 @@ DUMPED: tuple[Folders, ...] = (
         ),
         4096,
     ),
-    Folders("cpu.policies", (f"{CPU}/cpufreq/policy[0-9]*",), (*_CLOCK, *_CLOCK_BESIDES), 4096),
-    Folders("cpu.quota", ("/proc/self",), ("cgroup", "cpuset"), 1),
-    Folders(
+    FolderSet("cpu.policies", (f"{CPU}/cpufreq/policy[0-9]*",), (*_CLOCK, *_CLOCK_BESIDES), 4096),
+    FolderSet("cpu.quota", ("/proc/self",), ("cgroup", "cpuset"), 1),
+    FolderSet(
         "cpu.quota",
         tuple(f"/sys/fs/cgroup{'/*' * depth}" for depth in range(7)),
         (
@@ -112,7 +112,7 @@ DUMPED: tuple[Folders, ...] = (
         ),
         4096,
     ),
-    Folders("cpu.allowed", tuple(f"/dev/cpuset{'/*' * depth}" for depth in range(5)), ("cpus", "cpuset.cpus"), 4096),
+    FolderSet("cpu.allowed", tuple(f"/dev/cpuset{'/*' * depth}" for depth in range(5)), ("cpus", "cpuset.cpus"), 4096),
 )
 """What is looked for in dumps besides: masks instead of lists, and what costs too much on a host."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asct.facts.sources.cpu import CPU
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 SECURITY = "/sys/kernel/security"
 CLOCKS = "/sys/devices/system/clocksource/clocksource0"
@@ -19,7 +19,7 @@ FILES: tuple[str, ...] = (
     f"{SECURITY}/lsm",
 )
 
-FOLDERS: tuple[Folders, ...] = ()
+FOLDERS: tuple[FolderSet, ...] = ()
 
 # The values of what a password or a key may be are left out here already, so that they never leave the host; the
 # parser masks in the same way what comes from a copy of /proc. A value in quotes may have blanks; one may have a name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 NODE = "/sys/devices/system/node"
 MM = "/sys/kernel/mm"
@@ -38,8 +38,8 @@ FILES: tuple[str, ...] = (
     "/proc/sys/vm/zone_reclaim_mode",
 )
 
-FOLDERS: tuple[Folders, ...] = (
-    Folders(
+FOLDERS: tuple[FolderSet, ...] = (
+    FolderSet(
         "nodes",
         (f"{NODE}/node[0-9]*",),
         (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class FolderSet:
     """The same files of many folders: of every CPU, of every block device.
 
     `patterns` of a shell find the folders, in the order in which they are taken; `files` are names or patterns below

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 NET = "/sys/class/net"
 
 FILES: tuple[str, ...] = ()
 
-FOLDERS: tuple[Folders, ...] = (
-    Folders(
+FOLDERS: tuple[FolderSet, ...] = (
+    FolderSet(
         "network.interfaces",
         (f"{NET}/*",),
         (

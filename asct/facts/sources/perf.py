@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 EVENTS = "/sys/bus/event_source/devices"
 HWMON = "/sys/class/hwmon"
@@ -16,15 +16,15 @@ FILES: tuple[str, ...] = (
     f"{EVENTS}/cpu*/rdpmc",
 )
 
-FOLDERS: tuple[Folders, ...] = (
-    Folders("perf.pmus", (f"{EVENTS}/*",), ("type",), 2048),
-    Folders(
+FOLDERS: tuple[FolderSet, ...] = (
+    FolderSet("perf.pmus", (f"{EVENTS}/*",), ("type",), 2048),
+    FolderSet(
         "thermal",
         (f"{HWMON}/hwmon*",),
         ("name", "temp[0-9]*_crit", "temp[0-9]*_input", "temp[0-9]*_label"),
         128,
     ),
-    Folders(
+    FolderSet(
         "thermal.zones",
         (f"{ZONES}/thermal_zone*",),
         ("temp", "trip_point_[0-9]*_temp", "trip_point_[0-9]*_type", "type"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 BLOCK = "/sys/block"
 NVME = "/sys/class/nvme"
@@ -16,8 +16,8 @@ options behind it are taken for a part of it."""
 
 FILES: tuple[str, ...] = ("/proc/self/mountinfo", "/proc/self/mounts")
 
-FOLDERS: tuple[Folders, ...] = (
-    Folders(
+FOLDERS: tuple[FolderSet, ...] = (
+    FolderSet(
         "block_devices",
         (f"{BLOCK}/*",),
         (
@@ -55,7 +55,7 @@ FOLDERS: tuple[Folders, ...] = (
         ),
         512,
     ),
-    Folders(
+    FolderSet(
         "block_devices.nvme",
         (f"{NVME}/nvme*",),
         ("firmware_rev", "model", "numa_node", "serial", "subsysnqn", "transport"),

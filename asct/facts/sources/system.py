@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.facts.sources.model import Command, Folders
+from asct.facts.sources.model import Command, FolderSet
 
 DMI = "/sys/class/dmi/id"
 
@@ -34,7 +34,7 @@ FILES: tuple[str, ...] = (
     "/sys/hypervisor/type",
 )
 
-FOLDERS: tuple[Folders, ...] = ()
+FOLDERS: tuple[FolderSet, ...] = ()
 
 # Texts of a device tree end with a zero byte, lists of them have one after each.
 _DEVICE_TREE = """\

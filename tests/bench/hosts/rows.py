@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from asct.facts.batch import glance
+from asct.facts.reading import probe
 from asct.hosts.base import Host, Session
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
@@ -63,8 +63,8 @@ def facts_of_a_host() -> None:
         first, again, connected = [], [], []
         for _ in range(FACTS):
             make_host(spec).glance('rm -f -- "${XDG_CACHE_HOME:-$HOME/.cache}"/asct/facts-*', [])
-            first.append(_timed(lambda: glance(make_host(spec), spec.workdir)) * 1e3)
-            again.append(_timed(lambda: glance(make_host(spec), spec.workdir)) * 1e3)
+            first.append(_timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
+            again.append(_timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
             connected.append(_timed(lambda: make_host(spec).glance("", [])) * 1e3)
     row("facts of a host, first time", "ms", *_middle_and_best(first))
     row("facts of a host", "ms", *_middle_and_best(again), goal=_below(again, 150, "ms"))

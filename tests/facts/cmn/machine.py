@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from tests.facts.cmn.maps import Places, drawn, server
 
 FORMATS = {
@@ -48,10 +48,10 @@ def mesh_map(places: Places | None = None, width: int = 4, height: int = 4, inst
     return {f"/sys/kernel/debug/arm-cmn/{name}": text.rstrip()}
 
 
-def machine(*files: Mapping[str, str], cpus: int = 8, commands: Mapping[str, Said] | None = None) -> Snapshot:
+def machine(*files: Mapping[str, str], cpus: int = 8, commands: Mapping[str, CommandOutput] | None = None) -> Snapshot:
     """An Arm server with these files."""
     numbers = {f"{CPU}/online": f"0-{cpus - 1}", f"{CPU}/present": f"0-{cpus - 1}"}
-    said = {"uname": Said(0, "aarch64\nmeshy\n6.12.0\n#1"), "id": Said(0, "0"), **(commands or {})}
+    said = {"uname": CommandOutput(0, "aarch64\nmeshy\n6.12.0\n#1"), "id": CommandOutput(0, "0"), **(commands or {})}
     return Snapshot({**numbers, **{path: text for part in files for path, text in part.items()}}, said)
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.facts.cmn.cpumap import KeptPlaces, file_name, holds_for, kept_text, with_kept
+from asct.facts.cmn.cpumap import CachedCpuMap, cached_text, file_name, holds_for, with_cached
 from asct.facts.cmn.debugfs import mesh_of_map
-from asct.facts.cmn.detect import Counted, Watch, counted, decide, places, watches
-from asct.facts.cmn.model import CpuPlace, Mesh
+from asct.facts.cmn.detect import RequestCounts, WatchedPort, counted, decide, places, watches
+from asct.facts.cmn.model import CpuPort, Mesh
 from asct.facts.cmn.sysfs import Pmu, pmus
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from tests.facts.cmn.machine import machine, pmu
 from tests.facts.cmn.maps import Hung, drawn, server
 
@@ -34,15 +34,15 @@ def the_pmu(**changed: str | None) -> Pmu:
     return found
 
 
-def watch(x: int, y: int = 0, port: int = 0, mesh: int = 0, device: int | None = None) -> Watch:
-    return Watch(mesh, x, y, port, device, "")
+def watch(x: int, y: int = 0, port: int = 0, mesh: int = 0, device: int | None = None) -> WatchedPort:
+    return WatchedPort(mesh, x, y, port, device, "")
 
 
-def row(cpu: int, shares: Sequence[float | None], noise: Sequence[float] = (), idle_ns: int = NS) -> Counted:
+def row(cpu: int, shares: Sequence[float | None], noise: Sequence[float] = (), idle_ns: int = NS) -> RequestCounts:
     """A CPU whose load shows with these requests for each line, above traffic of others that is there all the time."""
     others = list(noise) or [0.0] * len(shares)
     pairs = list(zip(shares, others, strict=True))
-    return Counted(
+    return RequestCounts(
         cpu,
         [None if share is None else round((share + other) * LINES) for share, other in pairs],
         [None if share is None else round(other * LINES * idle_ns / NS) for share, other in pairs],
@@ -111,7 +111,7 @@ def test_a_whole_machine_with_noise_is_mapped_as_it_is(seed: int) -> None:
 )
 def test_any_counts_give_a_place_or_a_reason(pairs: list[tuple[int | None, int | None]], lines: int) -> None:
     counts, idle = [one for one, _ in pairs], [one for _, one in pairs]
-    verdict = decide(Counted(0, counts, idle, [lines] * 3, [NS] * 3, [NS] * 3), WATCHED)
+    verdict = decide(RequestCounts(0, counts, idle, [lines] * 3, [NS] * 3, [NS] * 3), WATCHED)
     assert (verdict.watch is None) == bool(verdict.why)
 
 
@@ -123,8 +123,8 @@ def test_places_by_mesh() -> None:
         2: decide(row(2, [0.0, 0.0]), ports),
     }
     made = places(verdicts, [0, 1])
-    assert made[0] == {0: CpuPlace(x=0, y=0, port=0, device=0, confidence=1.0), 2: None}
-    assert made[1] == {1: CpuPlace(x=3, y=2, port=1, device=None, confidence=1.0), 2: None}
+    assert made[0] == {0: CpuPort(x=0, y=0, port=0, device=0, confidence=1.0), 2: None}
+    assert made[1] == {1: CpuPort(x=3, y=2, port=1, device=None, confidence=1.0), 2: None}
 
 
 def test_every_port_of_a_requester_is_watched() -> None:
@@ -187,7 +187,7 @@ SAMPLE = {"t": "sample", "cpu": 3, "counts": [5, -1], "idle": [1, 2], "lines": [
 
 def test_a_line_of_the_kernel() -> None:
     made = counted(SAMPLE, 2)
-    assert made == Counted(3, [5, None], [1, 2], [9, 9], [7, 7], [8, 8])
+    assert made == RequestCounts(3, [5, None], [1, 2], [9, 9], [7, 7], [8, 8])
 
 
 @pytest.mark.parametrize(
@@ -206,12 +206,12 @@ def test_a_line_that_is_odd_is_none(changed: dict[str, object]) -> None:
     assert counted({**SAMPLE, **changed}, 2) is None
 
 
-PLACE = CpuPlace(x=1, y=0, port=0, confidence=0.9)
+PLACE = CpuPort(x=1, y=0, port=0, confidence=0.9)
 
 
 def kept(meshes: list[Mesh], found: Snapshot) -> str:
-    return kept_text(
-        KeptPlaces(
+    return cached_text(
+        CachedCpuMap(
             detected_at="2026-01-01T00:00:00Z",
             holds_for=holds_for(found, meshes),
             places={0: {0: PLACE, 1: None}},
@@ -224,12 +224,12 @@ FIRMWARE = {"/sys/class/dmi/id/bios_version": "1.2.3"}
 
 
 def server_that_keeps(text: str | None) -> Snapshot:
-    return machine(FIRMWARE, commands={"cmn-cpus": Said(0, text or "")})
+    return machine(FIRMWARE, commands={"cmn-cpus": CommandOutput(0, text or "")})
 
 
 def test_what_was_detected_is_shown_again() -> None:
     mesh = mesh_of()
-    (again,) = with_kept(server_that_keeps(kept([mesh], machine(FIRMWARE))), [mesh])
+    (again,) = with_cached(server_that_keeps(kept([mesh], machine(FIRMWARE))), [mesh])
     assert (again.cpus, again.detected_at) == ({0: PLACE, 1: None}, "2026-01-01T00:00:00Z")
     assert again.unknown["cpus.1"] == "no port followed its load" and "cpus" not in again.unknown
 
@@ -248,11 +248,11 @@ FORGOTTEN = {
 @pytest.mark.parametrize("case", FORGOTTEN)
 def test_what_does_not_fit_is_not_shown_and_says_why(case: str) -> None:
     text, why = FORGOTTEN[case]
-    (mesh,) = with_kept(server_that_keeps(text), [mesh_of()])
+    (mesh,) = with_cached(server_that_keeps(text), [mesh_of()])
     assert mesh.cpus == {} and why in mesh.unknown["cpus"] and "--detect" in mesh.unknown["cpus"]
 
 
 def test_hosts_that_share_a_home_have_files_of_their_own() -> None:
     assert file_name(machine()) == "cmn-cpus-meshy.json"
-    odd = machine(commands={"uname": Said(0, "aarch64\n../../x\n6\n1")})
+    odd = machine(commands={"uname": CommandOutput(0, "aarch64\n../../x\n6\n1")})
     assert file_name(odd) == "cmn-cpus-.._.._x.json"

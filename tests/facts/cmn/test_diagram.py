@@ -8,7 +8,7 @@ import pytest
 
 from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.diagram import diagram, grid
-from asct.facts.cmn.model import CpuPlace, Mesh
+from asct.facts.cmn.model import CpuPort, Mesh
 from tests.facts.cmn.maps import Hung, drawn, server
 
 
@@ -26,7 +26,7 @@ def test_a_small_mesh() -> None:
     }
     mesh = mesh_of_map(drawn(2, 2, places), 0)
     assert mesh is not None
-    cpus = {0: CpuPlace(x=0, y=0, port=0), 1: CpuPlace(x=0, y=0, port=0), 2: None}
+    cpus = {0: CpuPort(x=0, y=0, port=0), 1: CpuPort(x=0, y=0, port=0), 2: None}
     assert diagram(mesh.model_copy(update={"cpus": cpus}), 80) == [
         "     0        1",
         " 1  [2]------[3]",
@@ -73,7 +73,7 @@ def test_a_mesh_without_crosspoints_is_empty() -> None:
 
 
 def test_the_grid_has_the_cpus_of_each_crosspoint_in_parentheses() -> None:
-    cpus = {cpu: CpuPlace(x=1, y=cpu % 2, port=0) for cpu in range(4)} | {9: None}
+    cpus = {cpu: CpuPort(x=1, y=cpu % 2, port=0) for cpu in range(4)} | {9: None}
     assert grid(read(3, 2, cpus=cpus), 80) == [
         "     0     1     2",
         " 1  ()    (1,3) ()",
@@ -86,7 +86,7 @@ def test_no_grid_without_cpus() -> None:
 
 
 def test_a_wide_grid_is_folded() -> None:
-    cpus = {cpu: CpuPlace(x=cpu % 12, y=cpu % 5, port=0) for cpu in range(576)}
+    cpus = {cpu: CpuPort(x=cpu % 12, y=cpu % 5, port=0) for cpu in range(576)}
     lines = grid(read(12, 5, cpus=cpus), 80)
     text = "\n".join(lines)
     assert max(map(len, lines)) <= 80 or all("," in line for line in lines if len(line) > 80)

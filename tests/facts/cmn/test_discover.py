@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.facts.cmn.discover import REGISTERS, found, report
-from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.model import CmnReport, Mesh
 from asct.facts.cmn.sysfs import Bits, bits_of, pmus, regions
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from tests.facts.cmn.machine import FORMATS, IOMEM, machine, mesh_map, pmu
 from tests.facts.cmn.shapes import SHAPES
 
@@ -118,12 +118,12 @@ def test_two_meshes_and_the_devices_that_they_belong_to() -> None:
     both = machine(pmu(0), pmu(1), mesh_map(width=3, height=2), mesh_map(width=2, height=5, instance=1), ROOT_IOMEM)
     meshes = report(both).meshes
     assert [(mesh.instance, mesh.width, mesh.base) for mesh in meshes] == [(0, 3, 0x50000000), (1, 2, 0x100010000000)]
-    linked = machine(pmu(0), pmu(1), ROOT_IOMEM, commands={"cmn-links": Said(0, LINKS)})
+    linked = machine(pmu(0), pmu(1), ROOT_IOMEM, commands={"cmn-links": CommandOutput(0, LINKS)})
     assert [item.region.name if item.region else None for item in found(linked)] == ["ARMHC600:01", "ARMHC600:00"]
 
 
 def test_a_device_that_the_driver_left_alone_is_a_mesh_too() -> None:
-    one = machine(pmu(0), ROOT_IOMEM, commands={"cmn-links": Said(0, LINKS)})
+    one = machine(pmu(0), ROOT_IOMEM, commands={"cmn-links": CommandOutput(0, LINKS)})
     assert [(mesh.instance, mesh.source, mesh.base) for mesh in report(one).meshes] == [
         (0, "pmu", 0x100010000000),
         (1, "acpi", 0x50000000),
@@ -137,7 +137,7 @@ def test_devices_are_not_guessed_when_their_number_differs() -> None:
 
 def test_registers_come_before_the_map() -> None:
     hardware = next(iter(SHAPES.values()))()
-    dump = {f"{REGISTERS}0": Said(0, hardware.printed(register_list()))}
+    dump = {f"{REGISTERS}0": CommandOutput(0, hardware.printed(register_list()))}
     mesh = only(machine(pmu(), mesh_map(width=hardware.width, height=hardware.height), commands=dump))
     assert mesh.source == "registers" and "size" not in mesh.unknown
     assert len(mesh.crosspoints) == hardware.width * hardware.height
@@ -146,13 +146,13 @@ def test_registers_come_before_the_map() -> None:
 
 
 def test_a_dump_without_a_mesh_leaves_the_map_and_says_why() -> None:
-    mesh = only(machine(pmu(), mesh_map(), commands={f"{REGISTERS}0": Said(0, '{"t":"ready"}')}))
+    mesh = only(machine(pmu(), mesh_map(), commands={f"{REGISTERS}0": CommandOutput(0, '{"t":"ready"}')}))
     assert mesh.source == "debugfs" and mesh.width == 4
     assert mesh.unknown["mesh"] == "the output has no configuration node"
 
 
 def test_why_there_are_no_registers() -> None:
-    refused = machine(pmu(), mesh_map(), commands={f"{REGISTERS}0": Said(3, "/dev/mem refuses it")})
+    refused = machine(pmu(), mesh_map(), commands={f"{REGISTERS}0": CommandOutput(3, "/dev/mem refuses it")})
     assert only(refused).unknown["registers"] == "/dev/mem refuses it"
     assert "for root" in only(machine(pmu(), mesh_map())).unknown["registers"]
 
@@ -185,7 +185,11 @@ def test_the_fields_of_a_pmu() -> None:
 def test_garbled_files_never_raise(seed: int) -> None:
     chance = random.Random(seed)
     whole = machine(
-        pmu(0), pmu(1), mesh_map(), ROOT_IOMEM, commands={"cmn-links": Said(0, LINKS), "cmn-cpus": Said(0, "{}")}
+        pmu(0),
+        pmu(1),
+        mesh_map(),
+        ROOT_IOMEM,
+        commands={"cmn-links": CommandOutput(0, LINKS), "cmn-cpus": CommandOutput(0, "{}")},
     )
     files = dict(whole.files)
     for path in chance.sample(sorted(files), 10):

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from asct.facts.cmn.cpumap import KeptPlaces, holds_for, with_kept
+from asct.facts.cmn.cpumap import CachedCpuMap, holds_for, with_cached
 from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.detect import counted
-from asct.facts.cmn.dump import Dump, DumpNode
-from asct.facts.cmn.model import CpuPlace
+from asct.facts.cmn.kernel_output import KernelOutput, PrintedNode
+from asct.facts.cmn.model import CpuPort
 from asct.facts.cmn.sysfs import regions
-from asct.facts.snapshot import Said, Snapshot
+from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources.cmn import COMMANDS
 from tests.facts.shells import SHELLS
 
@@ -37,8 +37,8 @@ class Counting(int):
 
 def test_nodes_below_any_number_of_crosspoints_are_found_at_the_cost_of_their_number() -> None:
     count = 500
-    nodes = [DumpNode(0, None, info=2), *(DumpNode(at, Counting(0), info=6) for at in range(1, count))]
-    found = Dump(tuple(nodes))
+    nodes = [PrintedNode(0, None, info=2), *(PrintedNode(at, Counting(0), info=6) for at in range(1, count))]
+    found = KernelOutput(tuple(nodes))
     Counting.compared = 0
     crosspoints = found.crosspoints()
     assert len(crosspoints) == count - 1
@@ -66,15 +66,15 @@ def test_counts_beyond_64_bits_are_none_of_the_kernel() -> None:
 def test_places_outside_of_the_mesh_are_not_shown(places: dict[int, tuple[int, int]]) -> None:
     mesh = mesh_of_map(MAP, 0)
     assert mesh is not None
-    good = KeptPlaces(
+    good = CachedCpuMap(
         detected_at="2026-01-01T00:00:00Z",
         holds_for=holds_for(Snapshot(), [mesh]),
-        places={0: {0: CpuPlace(x=0, y=0)}},
+        places={0: {0: CpuPort(x=0, y=0)}},
     ).model_dump(mode="json", by_alias=True)
-    (shown,) = with_kept(Snapshot({}, {"cmn-cpus": Said(0, json.dumps(good))}), [mesh])
+    (shown,) = with_cached(Snapshot({}, {"cmn-cpus": CommandOutput(0, json.dumps(good))}), [mesh])
     assert list(shown.cpus) == [0]
     good["places"]["0"].update({str(cpu): {"x": x, "y": y} for cpu, (x, y) in places.items()})
-    (refused,) = with_kept(Snapshot({}, {"cmn-cpus": Said(0, json.dumps(good))}), [mesh])
+    (refused,) = with_cached(Snapshot({}, {"cmn-cpus": CommandOutput(0, json.dumps(good))}), [mesh])
     assert refused.cpus == {} and refused.detected_at is None
     assert "cannot be read any more" in refused.unknown["cpus"]
 

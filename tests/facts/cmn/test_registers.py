@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import Mesh
 from tests.facts.cmn import generator as hw

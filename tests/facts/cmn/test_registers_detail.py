@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from asct.facts.cmn.dump import register_list
+from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.layouts import RegisterLayout, devices, node_types, products, registers_of
 from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import Mesh, Register

@@ -29,7 +29,7 @@ Path_ = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """What stands at a name. `target` is where a link leads, as it is written."""
 
     kind: str
@@ -37,14 +37,14 @@ class Entry:
     target: str = ""
 
 
-class Tree(Protocol):
+class FileTree(Protocol):
     """A dump whose links are not yet followed."""
 
     def names(self, folder: Path_) -> list[str]:
         """What a folder has, sorted."""
         ...
 
-    def entry(self, path: Path_) -> Entry | None:
+    def entry(self, path: Path_) -> TreeEntry | None:
         """What stands there; None for nothing. The folders above it are no links."""
         ...
 
@@ -53,7 +53,7 @@ class Tree(Protocol):
         ...
 
 
-def resolve(tree: Tree, path: Path_) -> Path_ | None:
+def resolve(tree: FileTree, path: Path_) -> Path_ | None:
     """Where a path leads once its links are followed; None when it leads nowhere, or in a circle."""
     done: list[str] = []
     ahead = list(reversed(path))
@@ -80,12 +80,12 @@ def resolve(tree: Tree, path: Path_) -> Path_ | None:
     return tuple(done)
 
 
-def paths(tree: Tree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
+def paths(tree: FileTree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
     """The paths below `above` that fit a pattern of a shell, sorted as it sorts them; links keep their names."""
     yield from _fitting(tree, above, pattern.strip("/").split("/"))
 
 
-def _fitting(tree: Tree, above: Path_, parts: list[str]) -> Iterator[Path_]:
+def _fitting(tree: FileTree, above: Path_, parts: list[str]) -> Iterator[Path_]:
     real = resolve(tree, above)
     if real is None:
         return
@@ -106,7 +106,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(pattern))
 
 
-def texts(tree: Tree, wanted: Iterable[Path_]) -> dict[str, str]:
+def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
     """The texts of the regular files that paths lead to, by absolute path; what cannot be read is not there."""
     folders: dict[Path_, Path_ | None] = {}
     found = {}
@@ -137,15 +137,15 @@ class FolderTree:
         except OSError:
             return []
 
-    def entry(self, path: Path_) -> Entry | None:
+    def entry(self, path: Path_) -> TreeEntry | None:
         at = self._at(path)
         try:
             mode = os.lstat(at).st_mode
             if stat.S_ISLNK(mode):
-                return Entry("link", os.readlink(at))  # noqa: PTH115
+                return TreeEntry("link", os.readlink(at))  # noqa: PTH115
         except (OSError, ValueError):
             return None
-        return Entry("folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other")
+        return TreeEntry("folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other")
 
     def read(self, path: Path_) -> bytes | None:
         try:
@@ -161,14 +161,14 @@ class FolderTree:
 class MemoryTree:
     """A dump in memory: what a tar held."""
 
-    folders: dict[Path_, dict[str, Entry]] = field(default_factory=lambda: {(): {}})
+    folders: dict[Path_, dict[str, TreeEntry]] = field(default_factory=lambda: {(): {}})
     data: dict[Path_, bytes] = field(default_factory=dict)
 
-    def add(self, path: Path_, entry: Entry, data: bytes | None = None) -> None:
+    def add(self, path: Path_, entry: TreeEntry, data: bytes | None = None) -> None:
         """Put an entry there, and the folders above it; a later one of the same name counts."""
         for depth in range(1, len(path)):
             above, name = path[: depth - 1], path[depth - 1]
-            self.folders.setdefault(above, {}).setdefault(name, Entry("folder"))
+            self.folders.setdefault(above, {}).setdefault(name, TreeEntry("folder"))
         self.folders.setdefault(path[:-1], {})[path[-1]] = entry
         if entry.kind == "folder":
             self.folders.setdefault(path, {})
@@ -178,19 +178,19 @@ class MemoryTree:
     def names(self, folder: Path_) -> list[str]:
         return sorted(self.folders.get(folder, {}))
 
-    def entry(self, path: Path_) -> Entry | None:
-        return self.folders.get(path[:-1], {}).get(path[-1]) if path else Entry("folder")
+    def entry(self, path: Path_) -> TreeEntry | None:
+        return self.folders.get(path[:-1], {}).get(path[-1]) if path else TreeEntry("folder")
 
     def read(self, path: Path_) -> bytes | None:
         return self.data.get(path)
 
 
 @dataclass
-class Below:
+class SubTree:
     """The part of a tree below a folder, seen as a whole of its own. It is looked at within bounds: once they are
     reached it is `exhausted`, and what was not read by then is as if it were not there."""
 
-    tree: Tree
+    tree: FileTree
     top: Path_
     exhausted: bool = False
     _looks: int = 0
@@ -200,7 +200,7 @@ class Below:
         names = self.tree.names((*self.top, *folder)) if self._may(1) else []
         return names if self._may(len(names)) else []
 
-    def entry(self, path: Path_) -> Entry | None:
+    def entry(self, path: Path_) -> TreeEntry | None:
         return self.tree.entry((*self.top, *path)) if self._may(1) else None
 
     def read(self, path: Path_) -> bytes | None:

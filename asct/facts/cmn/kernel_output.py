@@ -20,7 +20,7 @@ _WORD = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class DumpNode:
+class PrintedNode:
     """A node as it was printed. `offset` and `parent` are its place and that of the node above it among the registers;
     `registers` by offset from its own. `skipped` is why it was not looked at, else None.
     """
@@ -50,10 +50,10 @@ class DumpNode:
 
 
 @dataclass(frozen=True)
-class Dump:
+class KernelOutput:
     """All nodes, each offset once. `base` is the physical address of the registers, None for those of a file."""
 
-    nodes: tuple[DumpNode, ...] = ()
+    nodes: tuple[PrintedNode, ...] = ()
     base: int | None = None
     isolation: bool = False
     """Devices were not looked at."""
@@ -61,23 +61,23 @@ class Dump:
     """What is wrong with the output."""
 
     @property
-    def root(self) -> DumpNode | None:
+    def root(self) -> PrintedNode | None:
         """The configuration node."""
         return next((node for node in self.nodes if node.parent is None and node.code == CFG), None)
 
-    def below(self, parent: DumpNode) -> list[DumpNode]:
+    def below(self, parent: PrintedNode) -> list[PrintedNode]:
         """The nodes below a node, in their order."""
         return [node for node in self._by_parent.get(parent.offset, ()) if node is not parent]
 
     @cached_property
-    def _by_parent(self) -> dict[int | None, list[DumpNode]]:
+    def _by_parent(self) -> dict[int | None, list[PrintedNode]]:
         """An output that is none of the kernel's may have any number of nodes."""
-        made: dict[int | None, list[DumpNode]] = {}
+        made: dict[int | None, list[PrintedNode]] = {}
         for node in self.nodes:
             made.setdefault(node.parent, []).append(node)
         return made
 
-    def crosspoints(self) -> list[DumpNode]:
+    def crosspoints(self) -> list[PrintedNode]:
         """Those below the root."""
         root = self.root
         return [node for node in self.below(root) if node.code == XP and not node.skipped] if root else []
@@ -110,9 +110,9 @@ def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
     return ";".join(f"{part:x}/{code:x}:{','.join(offsets)}" for (part, code), offsets in groups.items())
 
 
-def read_dump(text: str) -> Dump:
+def read_dump(text: str) -> KernelOutput:
     """The kernel's standard output. Never raises: what is odd is left out and named in `fault`."""
-    nodes: dict[int, DumpNode] = {}
+    nodes: dict[int, PrintedNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():
         match _parsed(line):
@@ -130,7 +130,7 @@ def read_dump(text: str) -> Dump:
             case _:
                 odd += 1
     faults = [f"{odd} of its lines are odd"] * (odd > 0) + ["it is cut short"] * (not ended)
-    return Dump(tuple(nodes.values()), base, isolation, " and ".join(faults) or None)
+    return KernelOutput(tuple(nodes.values()), base, isolation, " and ".join(faults) or None)
 
 
 def _parsed(line: str) -> Any:
@@ -140,14 +140,14 @@ def _parsed(line: str) -> Any:
         return None
 
 
-def _node(sample: Mapping[str, Any]) -> DumpNode | None:
+def _node(sample: Mapping[str, Any]) -> PrintedNode | None:
     """None if it is not what the kernel prints."""
     offset, parent = sample.get("offset"), sample.get("parent")
     if not _number(offset) or not (parent is None or _number(parent)):
         return None
     skipped = sample.get("skipped")
     if skipped is not None:
-        return DumpNode(offset, parent, skipped=skipped) if isinstance(skipped, str) else None
+        return PrintedNode(offset, parent, skipped=skipped) if isinstance(skipped, str) else None
     info, children, listed = sample.get("info"), sample.get("children", 0), sample.get("regs")
     if not _number(info) or not _number(children) or not isinstance(listed, list):
         return None
@@ -160,7 +160,7 @@ def _node(sample: Mapping[str, Any]) -> DumpNode | None:
                 continue
             case _:
                 return None
-    return DumpNode(offset, parent, info, children, registers, len(listed) - len(registers))
+    return PrintedNode(offset, parent, info, children, registers, len(listed) - len(registers))
 
 
 def _number(value: object) -> TypeGuard[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from asct.analysis.grid import ABSENT, Cell, Grid, Head, shown, size_text, slug
+from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, shown, size_text, slug
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Series
 from asct.sdk.record import Scalar
 from asct.values.quantity import format_quantity
@@ -16,7 +16,7 @@ _MOST_CELLS = 4096
 """Of a heat map that is also shown as a table."""
 
 
-def overlaid(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
+def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
     """The figures of all hosts, in order; those with the same slug and axes become one with a series per host.
 
     Every series names its host afterwards. Stacked bars and heat maps stay one figure per host.
@@ -81,7 +81,7 @@ def _named(series: Series, host: str, among: int) -> Series:
     return replace(series, name=name, host=host)
 
 
-def figure_grid(figure: Figure) -> Grid | None:
+def figure_grid(figure: Figure) -> TextTable | None:
     """The values of a figure as a table: one row per x and one column per series, or rows and columns of a heat map.
 
     None for a heat map with more cells than anyone reads.
@@ -94,33 +94,33 @@ def figure_grid(figure: Figure) -> Grid | None:
     xs: list[Scalar] = list(dict.fromkeys(x for series in figure.series for x in series.x))
     if xs and all(isinstance(x, int | float) for x in xs):
         xs.sort(key=float)
-    heads = (Head(figure.x.title), *(Head(series.name, "right") for series in figure.series))
+    heads = (ColumnHead(figure.x.title), *(ColumnHead(series.name, "right") for series in figure.series))
     rows = tuple((_x_cell(x, figure.x), *(_y_cell(column.get(x), figure.y.unit) for column in columns)) for x in xs)
-    return Grid(f"{slug(figure.slug)}-data", f"{figure.title}: {figure.y.title}", heads, rows)
+    return TextTable(f"{slug(figure.slug)}-data", f"{figure.title}: {figure.y.title}", heads, rows)
 
 
-def _heat_grid(figure: Heatmap) -> Grid:
+def _heat_grid(figure: Heatmap) -> TextTable:
     corner = f"{figure.y_title} \N{RIGHTWARDS ARROW} {figure.x_title}"
-    heads = (Head(corner), *(Head(name, "right") for name in figure.columns))
+    heads = (ColumnHead(corner), *(ColumnHead(name, "right") for name in figure.columns))
     rows = tuple(
-        (Cell(name, name), *(_y_cell(value, figure.unit) for value in row))
+        (TableCell(name, name), *(_y_cell(value, figure.unit) for value in row))
         for name, row in zip(figure.rows, figure.values, strict=True)
     )
-    return Grid(f"{slug(figure.slug)}-data", figure.title, heads, rows)
+    return TextTable(f"{slug(figure.slug)}-data", figure.title, heads, rows)
 
 
-def _x_cell(x: Scalar, axis: Axis) -> Cell:
+def _x_cell(x: Scalar, axis: Axis) -> TableCell:
     if isinstance(x, bool) or not isinstance(x, int | float):
-        return Cell(shown(x), shown(x))
+        return TableCell(shown(x), shown(x))
     if axis.unit == "B":
-        return Cell(size_text(x), float(x))
-    return _y_cell(float(x), axis.unit) if axis.unit else Cell(f"{x:.6g}", float(x))
+        return TableCell(size_text(x), float(x))
+    return _y_cell(float(x), axis.unit) if axis.unit else TableCell(f"{x:.6g}", float(x))
 
 
-def _y_cell(y: float | None, unit: str) -> Cell:
+def _y_cell(y: float | None, unit: str) -> TableCell:
     if y is None:
-        return Cell(ABSENT, tone="muted")
+        return TableCell(ABSENT, tone="muted")
     try:
-        return Cell(format_quantity(y, unit or "1", 4), y)
+        return TableCell(format_quantity(y, unit or "1", 4), y)
     except KeyError:  # a unit of a benchmark from elsewhere
-        return Cell(f"{y:.4g} {unit}", y)
+        return TableCell(f"{y:.4g} {unit}", y)

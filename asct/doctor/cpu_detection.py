@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from asct.diagnostics.model import Diagnostic
-from asct.doctor.instruments import Instruments, json_line
+from asct.doctor.kernels import HostKernels, json_line
 from asct.engine.stop import StopRequest
 from asct.errors import HostError, NotMeasured
-from asct.facts.cmn.cpumap import KeptPlaces, file_name, holds_for, kept_text
+from asct.facts.cmn.cpumap import CachedCpuMap, cached_text, file_name, holds_for
 from asct.facts.cmn.detect import (
     EVENTS_FILE,
     KERNEL,
-    Counted,
-    Verdict,
-    Watch,
+    PortMatch,
+    RequestCounts,
+    WatchedPort,
     counted,
     decide,
     places,
@@ -56,7 +56,7 @@ class Detection:
 
 
 def detect(
-    instruments: Instruments,
+    instruments: HostKernels,
     snapshot: Snapshot,
     meshes: Sequence[tuple[Mesh, Pmu | None]],
     progress: Progress,
@@ -66,7 +66,7 @@ def detect(
     """Find the CPUs of all meshes and keep what was found on the host. Raises NotMeasured (E462), HostError."""
     watched = _watched(meshes)
     cpus = _cpus(instruments.facts)
-    session = _Session(instruments, watched, progress, stop, len(cpus))
+    session = _CmnwatchRun(instruments, watched, progress, stop, len(cpus))
     progress(0, len(cpus), len(watched))
     verdicts = session.run(cpus, WINDOW_US)
     unsure = [cpu for cpu, verdict in verdicts.items() if verdict.watch is None]
@@ -76,8 +76,8 @@ def detect(
     unknown = {f"cpus.{cpu}": verdict.why for cpu, verdict in verdicts.items() if verdict.watch is None}
     if len(verdicts) < len(cpus):
         unknown["cpus"] = f"the detection was stopped after {len(verdicts)} of {len(cpus)} CPUs"
-    kept = kept_text(
-        KeptPlaces(
+    kept = cached_text(
+        CachedCpuMap(
             detected_at=when,
             holds_for=holds_for(snapshot, [mesh for mesh, _ in meshes]),
             places=places(verdicts, [mesh.instance for mesh, _ in meshes]),
@@ -90,8 +90,8 @@ def detect(
     return Detection(len(cpus), located, kept, stop.requested, problems)
 
 
-def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[Watch]:
-    watched: list[Watch] = []
+def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
+    watched: list[WatchedPort] = []
     reasons: list[str] = []
     for mesh, pmu in meshes:
         try:
@@ -119,7 +119,7 @@ def _cpus(facts: HostFacts) -> list[int]:
     return cpus
 
 
-def _keep(instruments: Instruments, snapshot: Snapshot, text: str) -> tuple[Diagnostic, ...]:
+def _keep(instruments: HostKernels, snapshot: Snapshot, text: str) -> tuple[Diagnostic, ...]:
     """What was found in minutes is shown even if it cannot be kept."""
     try:
         instruments.keep(file_name(snapshot), text)
@@ -129,19 +129,19 @@ def _keep(instruments: Instruments, snapshot: Snapshot, text: str) -> tuple[Diag
 
 
 @dataclass(slots=True)
-class _Session:
+class _CmnwatchRun:
     """Runs cmnwatch; what it printed by the end counts, also when somebody stopped it."""
 
-    instruments: Instruments
-    watched: Sequence[Watch]
+    instruments: HostKernels
+    watched: Sequence[WatchedPort]
     progress: Progress
     stop: StopRequest
     total: int
     _done: int = 0
-    _rows: dict[int, Counted] = field(default_factory=dict)
+    _rows: dict[int, RequestCounts] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
 
-    def run(self, cpus: Sequence[int], window_us: int) -> dict[int, Verdict]:
+    def run(self, cpus: Sequence[int], window_us: int) -> dict[int, PortMatch]:
         """The verdicts of the CPUs that were watched before the end."""
         self._rows.clear()
         batch = min(BATCH, AT_A_CROSSPOINT * len({(watch.mesh, watch.x, watch.y) for watch in self.watched}))
@@ -165,7 +165,7 @@ class _Session:
                 raise
             return
         if ran.status != 0 and not self.stop.requested:
-            raise NotMeasured(_cannot(ran.last_words))
+            raise NotMeasured(_cannot(ran.last_lines))
 
     def _hear(self, text: str) -> None:
         line = json_line(text)

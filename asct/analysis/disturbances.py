@@ -17,7 +17,7 @@ _MOST_TITLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class DisturbanceLink:
     """A finding by its name, with the place where it is told in full."""
 
     title: str
@@ -25,7 +25,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Remedy:
     """What mends a finding on `hosts`: `fix` and `undo` are lines for a shell of root, `advice` is for a person."""
 
     hosts: str
@@ -35,7 +35,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingCard:
+class DisturbanceCard:
     """A finding on all `hosts` that have it, in words that are safe to show; `rows` are label and text."""
 
     slug: str
@@ -44,19 +44,19 @@ class FindingCard:
     sure: Certainty
     effect: str
     rows: Rows
-    ways: tuple[Way, ...]
+    ways: tuple[Remedy, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class DisturbanceSummary:
     """All that was found in a run, the surest first."""
 
-    cards: tuple[FindingCard, ...]
+    cards: tuple[DisturbanceCard, ...]
     slugs: Mapping[tuple[str, str], str]
 
-    def mention(self, items: Iterable[Disturbance]) -> tuple[Mention, ...]:
+    def mention(self, items: Iterable[Disturbance]) -> tuple[DisturbanceLink, ...]:
         """Findings of one host by their names there."""
-        return tuple(Mention(plain(item.title), self.slugs[_key(item)]) for item in items)
+        return tuple(DisturbanceLink(plain(item.title), self.slugs[_key(item)]) for item in items)
 
 
 _Place = tuple[str, Disturbance]
@@ -68,13 +68,13 @@ def _key(item: Disturbance) -> tuple[str, str]:
     return item.name, item.effect
 
 
-def findings_of(view: RunView) -> Findings:
+def findings_of(view: RunView) -> DisturbanceSummary:
     """What was found on the hosts of a run; nothing for a run that did not look."""
     hosts = {host.name: view.disturbances[host.name] for host in view.run.hosts if host.name in view.disturbances}
     found = _grouped(((name, item) for name, told in hosts.items() for item in told.findings), lambda one: _key(one[1]))
     slugs = dict(zip(found, distinct(f"finding-{name}" for name, _ in found), strict=True))
     cards = [_card(slugs[key], places) for key, places in found.items()]
-    return Findings(tuple(sorted(cards, key=lambda card: CERTAINTIES.index(card.sure))), slugs)
+    return DisturbanceSummary(tuple(sorted(cards, key=lambda card: CERTAINTIES.index(card.sure))), slugs)
 
 
 def on_host(view: RunView, host: str) -> list[Disturbance]:
@@ -101,12 +101,12 @@ def _names(places: Iterable[_Place]) -> str:
     return short_names([host for host, _ in places])
 
 
-def _card(slug: str, places: list[_Place]) -> FindingCard:
+def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
     items = [item for _, item in places]
     titles = list(dict.fromkeys(plain(item.title) for item in items))
     more = f" and {len(titles) - _MOST_TITLES} more" if len(titles) > _MOST_TITLES else ""
     ways = _grouped(places, lambda one: (one[1].advice, *one[1].fix, "", *one[1].undo))
-    return FindingCard(
+    return DisturbanceCard(
         slug=slug,
         title=", ".join(titles[:_MOST_TITLES]) + more,
         hosts=_names(places),
@@ -135,7 +135,7 @@ def _label(word: str, group: list[_Place], groups: int) -> str:
     return word if groups == 1 else f"{word} on {_names(group)}"
 
 
-def _way(places: list[_Place]) -> Way:
+def _way(places: list[_Place]) -> Remedy:
     item = places[0][1]
     fix, undo = (plain("\n".join(lines), keep_lines=True) for lines in (item.fix, item.undo))
-    return Way(_names(places), plain(item.advice), fix, undo)
+    return Remedy(_names(places), plain(item.advice), fix, undo)

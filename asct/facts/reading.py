@@ -14,12 +14,12 @@ from asct.facts import blocks, cpu, memory, mounts, network, nodes, perf, snapsh
 from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
 from asct.facts.exchange import script
-from asct.facts.gaps import Gaps, real, whole
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU, MM, NODE
 from asct.facts.sources.network import NET
 from asct.facts.sources.perf import EVENTS, HWMON, ZONES
 from asct.facts.sources.storage import BLOCK, NVME
+from asct.facts.unknown import UnknownFacts, real, whole
 from asct.hosts import problems
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts, Interconnect, Load
@@ -28,7 +28,7 @@ _NAMES = {"Max locked memory": "memlock", "Max open files": "nofile", "Max proce
 _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimited)\b.*", re.ASCII)
 
 
-def limits(found: Snapshot, gaps: Gaps) -> dict[str, int | None]:
+def limits(found: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
     """The soft limits of /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`; None is
     unlimited. They are those of a session that a transport opens; a login of another kind may have its own."""
     made: dict[str, int | None] = {}
@@ -46,7 +46,7 @@ _PRESSURE = re.compile(r"^some avg10=([0-9.]+)", re.MULTILINE | re.ASCII)
 _RUNNING = re.compile(r"\d+/\d+", re.ASCII)
 
 
-def load(found: Snapshot, gaps: Gaps) -> Load:
+def load(found: Snapshot, gaps: UnknownFacts) -> Load:
     """From /proc/loadavg (proc(5)) and /proc/pressure (Documentation/accounting/psi.rst, `some`, percent of 10 s)."""
     words = (found.text("/proc/loadavg") or "").split()
     one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
@@ -101,7 +101,7 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
     return made
 
 
-def interconnects(found: Snapshot, arch: str | None, gaps: Gaps) -> list[Interconnect]:
+def interconnects(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
     """`CMN-700` and how many there are, by name: from the devices of the firmware, else from the driver's PMUs."""
     regions = sysfs.regions(found)
     kinds: Counter[str] = Counter(region.kind for region in regions)
@@ -113,7 +113,7 @@ def interconnects(found: Snapshot, arch: str | None, gaps: Gaps) -> list[Interco
         if arch in (None, "aarch64"):
             gaps.note("interconnects", "nothing names one")
         else:
-            gaps.lacks("interconnects", f"none is known of {arch}")
+            gaps.not_applicable("interconnects", f"none is known of {arch}")
     return [Interconnect(name=name, count=count, source=source) for name, count in sorted(kinds.items())]
 
 
@@ -131,7 +131,7 @@ def collect(host: Host, raw: Path) -> HostFacts:
     return facts_of(snapshot.from_output(answer.stdout, token), host.name, now)
 
 
-def glance(host: Host, base: str) -> Snapshot:
+def probe(host: Host, base: str) -> Snapshot:
     """What a host says that is not open, in one exchange; nothing of it stays there but the answers of its tools in the
     account's cache. `base` is where a run's work folder would be. Raises HostError."""
     token = _token()
@@ -148,7 +148,7 @@ def _token() -> str:
 
 def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
     """Facts from a snapshot: pure. What cannot be read is null, and `unknown` says why."""
-    gaps = Gaps()
+    gaps = UnknownFacts()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)
     chips = cpu.processors(found, gaps)

@@ -23,14 +23,14 @@ _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Box:
     """A box: `title` counts it (`socket 0`), `detail` is what boxes of a design have in common (`L2 1M, 2 threads`)."""
 
     kind: Kind
     title: str
     detail: str = ""
     cpus: tuple[int, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Box, ...] = ()
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -39,27 +39,27 @@ class Part:
 
 
 @dataclass(slots=True)
-class _Group:
+class _BoxGroup:
     kind: Kind
     title: str
     detail: str
     cpus: frozenset[int]
     order: int = 0
-    inner: list[_Group] = field(default_factory=list)
-    beside: list[Part] = field(default_factory=list)
+    inner: list[_BoxGroup] = field(default_factory=list)
+    beside: list[Box] = field(default_factory=list)
 
-    def part(self) -> Part:
+    def part(self) -> Box:
         inner = sorted(self.inner, key=lambda group: min(group.cpus))
-        return Part(
+        return Box(
             self.kind, self.title, self.detail, tuple(sorted(self.cpus)),
             (*(group.part() for group in inner), *self.beside),
         )  # fmt: skip
 
 
-def machine(facts: HostFacts) -> tuple[Part, list[str]]:
+def machine(facts: HostFacts) -> tuple[Box, list[str]]:
     """The whole machine, and the groups that lie across others. Without CPUs it is one empty box."""
     known = [cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online
-    whole = _Group("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), frozenset(known))
+    whole = _BoxGroup("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), frozenset(known))
     across: list[str] = []
     places = {node.id: whole for node in facts.nodes}
     for group in sorted(_groups(facts, whole.cpus), key=lambda one: (-len(one.cpus), _RANK[one.kind], one.order)):
@@ -70,14 +70,14 @@ def machine(facts: HostFacts) -> tuple[Part, list[str]]:
                 places[group.order] = group
     for node in facts.nodes:
         if not set(node.cpus) & whole.cpus:
-            place = _Group("node", f"NUMA node {node.id}", f"{_size(node)}, no CPUs", frozenset())
+            place = _BoxGroup("node", f"NUMA node {node.id}", f"{_size(node)}, no CPUs", frozenset())
             whole.beside.append(place.part())
     for number, part in _devices(facts):
         places.get(-1 if number is None else number, whole).beside.append(part)
     return whole.part(), across
 
 
-def _smallest(outside: _Group, group: _Group, across: list[str]) -> _Group | None:
+def _smallest(outside: _BoxGroup, group: _BoxGroup, across: list[str]) -> _BoxGroup | None:
     """The innermost box that has all CPUs of the group; None (and noted) when it lies across one there."""
     for one in outside.inner:
         if group.cpus <= one.cpus:
@@ -103,26 +103,26 @@ def _counted(number: int | None, noun: str) -> str:
     return "" if not number else f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[_Group]:
+def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[_BoxGroup]:
     """Every group of CPUs that is drawn. Dies count only where a socket has several, clusters where they say more than
     sockets and cores do."""
     cpu, logical = facts.cpu, facts.cpu.logical
     for number, cpus in _by((one.cpu, one.socket) for one in logical):
-        yield _Group("socket", f"socket {number}", _models(facts, cpus), cpus, number)
+        yield _BoxGroup("socket", f"socket {number}", _models(facts, cpus), cpus, number)
     if cpu.dies and cpu.sockets and cpu.dies > cpu.sockets:
-        yield from (_Group("die", f"die {n}", "", cpus, n) for n, cpus in _by((one.cpu, one.die) for one in logical))
+        yield from (_BoxGroup("die", f"die {n}", "", cpus, n) for n, cpus in _by((one.cpu, one.die) for one in logical))
     for node in facts.nodes:
         if cpus := frozenset(node.cpus) & known:
-            yield _Group("node", f"NUMA node {node.id}", _size(node), cpus, node.id)
+            yield _BoxGroup("node", f"NUMA node {node.id}", _size(node), cpus, node.id)
     cores = dict(_by((one.cpu, one.core) for one in logical))
     for level in facts.cache_levels:
         if level.level > 1 and level.type != "Instruction":
             yield from _caches(level, known, set(cores.values()))
     if cpu.clusters and cpu.cores and (cpu.sockets or 1) < cpu.clusters < cpu.cores:
         clusters = _by((one.cpu, one.cluster) for one in logical)
-        yield from (_Group("cluster", f"cluster {number}", "", cpus, number) for number, cpus in clusters)
+        yield from (_BoxGroup("cluster", f"cluster {number}", "", cpus, number) for number, cpus in clusters)
     for number, cpus in cores.items():
-        yield _Group("core", f"core {number}", _core_detail(facts, cpus), cpus, number)
+        yield _BoxGroup("core", f"core {number}", _core_detail(facts, cpus), cpus, number)
 
 
 def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[int]]]:
@@ -134,12 +134,12 @@ def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[in
     return [(number, frozenset(found[number])) for number in sorted(found)]
 
 
-def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]) -> Iterator[_Group]:
+def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]) -> Iterator[_BoxGroup]:
     """Caches that several cores share; one that a core has for itself stands in the core."""
     for number, instance in enumerate(level.instances):
         cpus = frozenset(instance) & known
         if cpus and cpus not in cores:
-            yield _Group("cache", f"L{level.level} {number}", _cache_name(level), cpus, 100 - level.level)
+            yield _BoxGroup("cache", f"L{level.level} {number}", _cache_name(level), cpus, 100 - level.level)
 
 
 def _cache_name(level: CacheLevel) -> str:
@@ -174,14 +174,14 @@ def _size(node: Node) -> str:
     return "size unknown" if node.memory_bytes is None else format_quantity(node.memory_bytes, "B")
 
 
-def _devices(facts: HostFacts) -> Iterator[tuple[int | None, Part]]:
+def _devices(facts: HostFacts) -> Iterator[tuple[int | None, Box]]:
     """Drives and interfaces of hardware, with the node that they hang at."""
     for drive in facts.block_devices:
         if drive.kind == "disk":
-            yield drive.node, Part("drive", plain(drive.name), _drive_detail(drive))
+            yield drive.node, Box("drive", plain(drive.name), _drive_detail(drive))
     for interface in facts.network.interfaces:
         if interface.kind not in _VIRTUAL and (interface.driver or interface.pci_address):
-            yield interface.node, Part("interface", plain(interface.name), _interface_detail(interface))
+            yield interface.node, Box("interface", plain(interface.name), _interface_detail(interface))
 
 
 def _drive_detail(drive: BlockDevice) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asct.analysis.grid import Cell, Grid, Head, plain, shown, size_text, without_empty_columns
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, shown, size_text, without_empty_columns
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, RepeatView, units_of
 from asct.sdk.record import doubtful
@@ -48,7 +48,7 @@ def text_at(item: Mapping[str, Any], key: str) -> str:
     return plain(str(item.get(key) or ""))
 
 
-def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> Grid:
+def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextTable:
     """Every setting with its value and where it came from; the swept ones list their values."""
     commands = [item.command for item in job.repeats if item.command is not None]
     swept: dict[str, list[Any]] = {}
@@ -65,9 +65,9 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> Grid:
     rows = []
     for key in sorted({*settings, *swept}):
         text = f"swept: {_value(swept[key], units.get(key))}" if key in swept else _value(settings[key], units.get(key))
-        rows.append((Cell(plain(key), key), Cell(text), Cell(origins.get(key, ""))))
-    heads = (Head("Setting"), Head("Value"), Head("From"))
-    return without_empty_columns(Grid(unique, f"Settings of {job.entry.id}", heads, tuple(rows)))
+        rows.append((TableCell(plain(key), key), TableCell(text), TableCell(origins.get(key, ""))))
+    heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("From"))
+    return without_empty_columns(TextTable(unique, f"Settings of {job.entry.id}", heads, tuple(rows)))
 
 
 def _value(value: Any, unit: str | None) -> str:

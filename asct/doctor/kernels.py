@@ -22,7 +22,7 @@ from asct.sdk.step import Kernel, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class KernelExit:
     """How a kernel ended: its exit status, None when its time was up, and what it printed."""
 
     status: int | None
@@ -30,14 +30,14 @@ class Ran:
     stderr: str
 
     @property
-    def last_words(self) -> str:
+    def last_lines(self) -> str:
         """Why it failed, in its own words."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         ended = "it did not end in time" if self.status is None else f"it ended with status {self.status}"
         return lines[-1].partition(": ")[2] or lines[-1] if lines else ended
 
 
-class Instruments:
+class HostKernels:
     """The kernels of one host. `as_root` says whether they can do what only root can: as root, or through sudo."""
 
     def __init__(self, host: Host, spec: HostSpec, ports: Services, folder: Path, facts: HostFacts) -> None:
@@ -63,7 +63,7 @@ class Instruments:
         files: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
-    ) -> Ran:
+    ) -> KernelExit:
         """Run a kernel, as root where sudo was asked for; `why` is what only root can do. Raises NotMeasured,
         HostError, HostLocked."""
         self._provide(kernel, why)
@@ -74,7 +74,7 @@ class Instruments:
         into = self._folder / name
         done = self._host.run(Task(process, into, step.files, timeout_s=timeout_s), on_line)
         found = texts(into, done.fetched)
-        return Ran(done.status, found.get("stdout", ""), found.get("stderr", ""))
+        return KernelExit(done.status, found.get("stdout", ""), found.get("stderr", ""))
 
     def keep(self, name: str, text: str) -> None:
         """A file in the account's cache on the host. Raises HostError."""

@@ -15,13 +15,13 @@ from pathlib import Path
 from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError
 from asct.facts import archive
-from asct.facts.gaps import real
+from asct.facts.filetree import FileTree, FolderTree, Path_, SubTree, paths, resolve, texts
 from asct.facts.kernel import masked
-from asct.facts.snapshot import KEPT, Said, Snapshot, kept
+from asct.facts.snapshot import KEPT, CommandOutput, Snapshot, kept
 from asct.facts.sources import FILES, FOLDERS
 from asct.facts.sources.cpu import DUMPED
-from asct.facts.sources.model import Folders
-from asct.facts.trees import Below, FolderTree, Path_, Tree, paths, resolve, texts
+from asct.facts.sources.model import FolderSet
+from asct.facts.unknown import real
 
 _PLACES = ("/sys/class/nvme/nvme*", "/sys/class/hwmon/hwmon*", "/sys/block/*", "/sys/class/net/*")
 _OF_PCI = ("numa_node", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width", "uevent")
@@ -38,7 +38,7 @@ _UNAME = (
 )
 
 
-def said(tree: Tree, left: dict[str, int]) -> dict[str, Said]:
+def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
     """The answers by the name of the command in `sources`; only of commands of which the dump has something. What they
     leave out is counted in `left`."""
     found = {
@@ -46,14 +46,14 @@ def said(tree: Tree, left: dict[str, int]) -> dict[str, Said]:
         "command-line": masked(_text(tree, "/proc/cmdline")),
         "uname": _uname(tree),
     }
-    return {name: Said(0, text) for name, text in found.items() if text.strip()}
+    return {name: CommandOutput(0, text) for name, text in found.items() if text.strip()}
 
 
-def _text(tree: Tree, path: str) -> str:
+def _text(tree: FileTree, path: str) -> str:
     return next(iter(texts(tree, [tuple(path.strip("/").split("/"))]).values()), "")
 
 
-def _uname(tree: Tree) -> str:
+def _uname(tree: FileTree) -> str:
     """Lines as those of `uname -m; uname -n; uname -r; uname -v`; only since Linux 6.1 a file says the first."""
     arch, host, release, version, line = (_text(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
@@ -62,7 +62,7 @@ def _uname(tree: Tree) -> str:
     return "\n".join((arch, host, release, version))
 
 
-def taken(tree: Tree) -> datetime | None:
+def taken(tree: FileTree) -> datetime | None:
     """When the files were copied: the start of the machine and its age then (proc(5): `btime` of /proc/stat in seconds
     since 1970, /proc/uptime); None where not both are there."""
     start, age = _START.search(_text(tree, "/proc/stat")), real(_text(tree, "/proc/uptime").partition(" ")[0])
@@ -71,7 +71,7 @@ def taken(tree: Tree) -> datetime | None:
     return datetime.fromtimestamp(int(start[1]) + int(age), UTC)
 
 
-def _devices(tree: Tree, left: dict[str, int]) -> Iterator[str]:
+def _devices(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
     """As the command of sources.storage prints them."""
     every = [path for pattern in _PLACES for path in paths(tree, pattern)]
     found = [path for path in every if resolve(tree, (*path, "device"))]
@@ -83,7 +83,7 @@ def _devices(tree: Tree, left: dict[str, int]) -> Iterator[str]:
             yield "|".join([_absolute(at), _absolute(real), *_queues(tree, at), *_pci(tree, real)])
 
 
-def _queues(tree: Tree, at: Path_) -> tuple[str, str]:
+def _queues(tree: FileTree, at: Path_) -> tuple[str, str]:
     if at[:2] == ("sys", "block"):
         return str(len(list(paths(tree, "mq/*", at)))), ""
     if at[:3] == ("sys", "class", "net"):
@@ -92,7 +92,7 @@ def _queues(tree: Tree, at: Path_) -> tuple[str, str]:
     return "", ""
 
 
-def _pci(tree: Tree, real: Path_) -> list[str]:
+def _pci(tree: FileTree, real: Path_) -> list[str]:
     """Of the first folder upwards that has a configuration space."""
     while real and tree.entry((*real, "config")) is None:
         real = real[:-1]
@@ -123,7 +123,7 @@ def load(place: Path) -> Snapshot:
     """
     try:
         if place.is_dir():
-            tree: Tree = FolderTree(place)
+            tree: FileTree = FolderTree(place)
             return _machine(place, tree, [])
         if not place.is_file():
             raise _refused(place, "it is neither a file nor a folder" if place.exists() else "there is nothing")
@@ -138,31 +138,31 @@ def _refused(place: Path, why: str) -> UsageError:
     return UsageError(Diagnostic("E920", f"{place} is no snapshot of a machine: {why}", hint=_WAY_OUT))
 
 
-def _machine(place: Path, tree: Tree, notes: list[str]) -> Snapshot:
+def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
     tops = _tops(tree)
     if not tops:
         raise _refused(place, "; ".join([*notes, "neither proc/ nor sys/ is in it"]))
     if len(tops) > 1:
         named = ", ".join("/".join(top) or "." for top in tops[:5])
         raise _refused(place, f"it has those of several: {named}")
-    machine = Below(tree, tops[0])
+    machine = SubTree(tree, tops[0])
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))
     left: dict[str, int] = {}
-    commands = said(machine, left) | _commands(machine)
+    commands = emulated(machine, left) | _commands(machine)
     files = texts(machine, _wanted(machine, left))
     told = [*notes, *([_EXHAUSTED] if machine.exhausted else [])]
     return Snapshot(files, commands, left, tuple(told), taken(machine))
 
 
-def _wanted(tree: Tree, left: dict[str, int]) -> Iterator[Path_]:
+def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
     for pattern in FILES:
         yield from paths(tree, pattern)
     for folders in (*FOLDERS, *DUMPED):
         yield from _of_folders(tree, folders, left)
 
 
-def _tops(tree: Tree) -> list[Path_]:
+def _tops(tree: FileTree) -> list[Path_]:
     """The folders that have the files of a machine, none of them inside another."""
     found: list[Path_] = []
     ahead: list[Path_] = [()]
@@ -179,7 +179,7 @@ def _tops(tree: Tree) -> list[Path_]:
     return found
 
 
-def _of_folders(tree: Tree, folders: Folders, left: dict[str, int]) -> Iterator[Path_]:
+def _of_folders(tree: FileTree, folders: FolderSet, left: dict[str, int]) -> Iterator[Path_]:
     found = [path for pattern in folders.patterns for path in paths(tree, pattern)]
     if len(found) > folders.most:
         left[folders.field] = len(found) - folders.most
@@ -189,10 +189,10 @@ def _of_folders(tree: Tree, folders: Folders, left: dict[str, int]) -> Iterator[
             yield from paths(tree, name, folder)
 
 
-def _commands(tree: Tree) -> dict[str, Said]:
+def _commands(tree: FileTree) -> dict[str, CommandOutput]:
     found = {}
     for path, text in texts(tree, paths(tree, f"/{COMMANDS_FOLDER}/*.txt")).items():
         status = _STATUS.search(text)
         name = path.rpartition("/")[2].removesuffix(".txt")
-        found[name] = Said(int(status[1]) if status else 255, text[: status.start()] if status else text)
+        found[name] = CommandOutput(int(status[1]) if status else 255, text[: status.start()] if status else text)
     return found

@@ -20,7 +20,7 @@ _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
 _LONGEST_MASK = (MAX_CPU + 1) // 32 * 9
 
 
-class Gaps:
+class UnknownFacts:
     """`reasons` maps a field (`cpu.governor`) to why it is unknown, `absent` those to why there is nothing to know."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Gaps:
         """The field is unknown because of `reason`."""
         self.reasons[field] = begun(reason, _LONGEST_REASON)
 
-    def lacks(self, field: str, reason: str) -> None:
+    def not_applicable(self, field: str, reason: str) -> None:
         """The machine has no such thing, so there is nothing to know."""
         self.absent[field] = begun(reason, _LONGEST_REASON)
 
@@ -110,7 +110,7 @@ def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
 def present(found: Snapshot) -> dict[str, bool] | None:
     """Of the paths that are looked for those that are there, and whether the account may read them; None when nobody
     looked."""
-    said = found.said("present")
+    said = found.command_output("present")
     if said is None:
         return None
     rows = [line.split(" ", 1) for line in said.split("\n")]
