@@ -17,8 +17,10 @@ import asct.hosts
 from asct.cli.app import root
 from asct.export import formats
 from asct.hosts.opening import make_host, transports
-from asct.plan.model import HostSpec
+from asct.plan.load import load_plan
+from asct.plan.schema import plan_schema
 from asct.registry import Registry
+from asct.transports import sources
 
 BENCHMARK = """
 from asct.sdk.benchmark import Benchmark
@@ -35,7 +37,17 @@ class Added(Benchmark[Params]):
 
 BENCHMARK = Added()
 """
-TRANSPORT = '"""Added: a transport."""\n\ndef make(spec, folder):\n    return f"host {spec.name}"\n'
+TRANSPORT = '''"""Added: a transport."""
+
+from asct.transports import Option, Transport
+
+TRANSPORT = Transport({"rack": Option("scalar", "Where it is", lambda text: "" if text < "r9" else "no such rack")})
+
+
+def make(spec, folder):
+    return f"host {spec.name} in {spec.options['rack']}"
+'''
+PLAN = "plan: 1\nname: p\nbenchmarks: [noop]\nhosts: {n1: {transport: added, rack: r1}}\n"
 FORMAT = (
     'NAME = "added"\nSUFFIX = ".txt"\nFILE = "added.txt"\nSUMMARY = "a format"\n\ndef render(view):\n    return ""\n'
 )
@@ -59,9 +71,9 @@ def lay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lay]:
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
         made.append(package)
 
-    transports.cache_clear()
+    sources.cache_clear()
     yield put
-    transports.cache_clear()
+    sources.cache_clear()
     for package in made:
         sys.modules.pop(f"{package.__name__}.added", None)
         vars(package).pop("added", None)
@@ -78,7 +90,19 @@ def test_a_benchmark_is_a_folder(lay: Lay) -> None:
 def test_a_transport_is_a_file(lay: Lay) -> None:
     lay(asct.hosts, "added.py", TRANSPORT)
     assert ("added", "Added: a transport.") in transports()
-    assert make_host(HostSpec("n1", transport="added")) == "host n1"
+    plan = load_plan(Path("p.yaml"), text=PLAN).plan
+    assert plan is not None
+    assert str(make_host(plan.hosts["n1"])) == "host n1 in r1"
+    host = plan_schema([])["$defs"]["host"]["properties"]
+    assert "added" in host["transport"]["enum"] and host["rack"]["description"] == "Where it is"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"), [(("rack: r1", "rack: r9"), "E112"), (("transport: added", "transport: local"), "E104")]
+)
+def test_the_options_of_a_transport_are_checked_and_its_own(lay: Lay, change: tuple[str, str], code: str) -> None:
+    lay(asct.hosts, "added.py", TRANSPORT)
+    assert [item.code for item in load_plan(Path("p.yaml"), text=PLAN.replace(*change)).diagnostics] == [code]
 
 
 def test_a_report_format_is_a_file(lay: Lay) -> None:

@@ -46,7 +46,7 @@ def test_a_sample_names_a_test() -> None:
     ("path", "called"),
     [
         ("kernels/guard/stack.c", {"guard", "drives"}),
-        ("asct/hosts/ssh.py", {"ssh", "links", "slurm"}),
+        ("asct/hosts/ssh/link.py", {"ssh", "links", "slurm"}),
         ("asct/export/html.py", {"browser"}),
         ("docs/testing.md", set()),
     ],

@@ -39,7 +39,7 @@ _GUARD = ("kernels/guard", "asct/sdk/guard", "asct/instruments/watch", "asct/pla
 
 GROUPS = (
     Group("slurm", "a Slurm cluster on loopback", marks=("slurm",), paths=(
-        "asct/hosts", "asct/plan/slurm", "tests/slurm.py", "tests/fleet.py", "tests/hosts/conftest.py",
+        "asct/hosts", "tests/slurm.py", "tests/fleet.py", "tests/hosts/conftest.py",
     )),
     Group("links", "hosts with a network of their own, whose links fail", files=("hosts/test_links.py",), paths=(
         "asct/hosts", "asct/engine", "tests/netns",

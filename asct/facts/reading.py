@@ -20,7 +20,7 @@ from asct.facts.sources.network import NET
 from asct.facts.sources.perf import EVENTS, HWMON, ZONES
 from asct.facts.sources.storage import BLOCK, NVME
 from asct.facts.unknown import UnknownFacts, real, whole
-from asct.hosts import problems
+from asct.hosts import errors
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts, Interconnect, Load
 
@@ -138,7 +138,7 @@ def probe(host: Host, base: str) -> Snapshot:
     answer = host.glance(script(), [token, base, ""], timeout_s=TIMEOUT_S)
     if f"{token} over" not in answer.stdout:
         seen = (answer.stdout + answer.stderr)[-500:]
-        raise HostError(host.name, problems.strange_shell(host.name, "reading the facts", seen))
+        raise HostError(host.name, errors.strange_shell(host.name, "reading the facts", seen))
     return snapshot.from_output(answer.stdout, token)
 
 

@@ -1,10 +1,19 @@
-"""What `remote.RemoteHost` needs of a connection: commands with three streams, and files. ssh.py provides it."""
+"""What `remote.RemoteHost` needs of a connection: commands with three streams, and files."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
+
+from asct.errors import HostLost, HostTimeout
+from asct.hosts import errors
+
+CHECK_S = 1.0
+"""Each connection has a watchdog, and those of a fleet are many; a limit is of many seconds."""
 
 
 class Channel(Protocol):
@@ -103,3 +112,66 @@ class Link(Protocol):
     def files(self) -> FileTransfer:
         """The connection's file transfer."""
         ...
+
+
+class TimedLink:
+    """The part of a Link that bounds each exchange. A watchdog ends the connection when an exchange takes too long,
+    because some libraries wait for an answer without a limit."""
+
+    breaks_silently = True
+
+    def __init__(self, name: str, cut: Callable[[], None], *broken: type[Exception]) -> None:
+        """`cut` gives the connection up; `broken` are the exceptions of a connection that broke."""
+        self.place = name
+        self._name = name
+        self._on_late = cut
+        self._broken = broken
+        self._deadline: float | None = None
+        self._over: threading.Event | None = None
+        self.late = False
+        """Whether the watchdog ended the connection."""
+
+    def watch(self) -> None:
+        """Begin to watch a new connection."""
+        self.unwatch()
+        self._deadline, self._over, self.late = None, threading.Event(), False
+        threading.Thread(target=self._check, args=(self._over,), name="asct-watch", daemon=True).start()
+
+    def unwatch(self) -> None:
+        """Watch no more."""
+        if self._over is not None:
+            self._over.set()
+
+    def _check(self, over: threading.Event) -> None:
+        while not over.wait(CHECK_S):
+            deadline = self._deadline
+            if deadline is not None and time.monotonic() > deadline:
+                self.late = True
+                self._on_late()
+                return
+
+    def extend(self, seconds: float) -> None:
+        """As of `Link`."""
+        self._deadline = time.monotonic() + seconds
+
+    @contextmanager
+    def within(self, seconds: float, doing: str) -> Iterator[None]:
+        """As of `Link`. A TimeoutError is the body's own."""
+        if self._over is None or self.late:
+            detail = "not connected" if self._over is None else "it was given up before"
+            raise HostLost(self._name, errors.connection_lost(self.place, doing, detail))
+        before, self._deadline = self._deadline, time.monotonic() + seconds
+        late = HostTimeout(self._name, errors.no_answer(self.place, doing, seconds))
+        try:
+            yield
+        except Exception as error:
+            if self.late and isinstance(error, (HostLost, *self._broken)):
+                raise late from error
+            if isinstance(error, self._broken) and not isinstance(error, TimeoutError):
+                raise HostLost(self._name, errors.connection_lost(self.place, doing, str(error))) from error
+            raise
+        else:
+            if self.late:  # what was read until then is incomplete
+                raise late
+        finally:
+            self._deadline = before

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from asct.errors import ConnectError, HostError, HostLost
-from asct.hosts import problems
+from asct.hosts import errors
 from asct.hosts.base import Host, Task
-from asct.hosts.incoming import save
+from asct.hosts.downloads import save
 from asct.hosts.processes import ProcessChannel
 from asct.hosts.remote import RemoteHost
 from asct.plan.model import HostSpec
@@ -81,10 +81,10 @@ class LocalLink:
         try:
             channel = ProcessChannel(["sh", "-c", command])
         except FileNotFoundError as error:
-            detail = problems.connection_lost(self.place, "starting a shell", "no `sh` on the PATH")
+            detail = errors.connection_lost(self.place, "starting a shell", "no `sh` on the PATH")
             raise ConnectError(self.place, detail) from error
         except OSError as error:  # no process, descriptor or memory left
-            detail = problems.connection_lost(self.place, "starting a shell", error.strerror or str(error))
+            detail = errors.connection_lost(self.place, "starting a shell", error.strerror or str(error))
             raise HostLost(self.place, detail) from error
         self._channels.append(channel)
         return channel
@@ -101,13 +101,13 @@ class LocalFiles:
         try:
             yield
         except OSError as error:
-            detail = problems.file_failed(self._name, path, error.strerror or str(error))
+            detail = errors.file_failed(self._name, path, error.strerror or str(error))
             raise HostError(self._name, detail) from error
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
         with self._errors(source):
             if not stat.S_ISREG(Path(source).lstat().st_mode):
-                raise HostError(self._name, problems.not_regular(self._name, source))
+                raise HostError(self._name, errors.not_regular(self._name, source))
             return self.fetch_regular(source, target, max_bytes)
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
@@ -142,7 +142,7 @@ class LocalFiles:
         try:
             if done.returncode:
                 detail = done.stderr.strip().rpartition(": ")[2] or "cp failed"
-                raise HostError(self._name, problems.file_failed(self._name, target, detail))
+                raise HostError(self._name, errors.file_failed(self._name, target, detail))
             with self._errors(target):
                 Path(partial).chmod(mode)
                 Path(partial).replace(target)

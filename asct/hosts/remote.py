@@ -11,16 +11,14 @@ from itertools import count
 from pathlib import Path
 
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
-from asct.hosts import problems, script
-from asct.hosts.around import LOG, AroundLog, is_brief
+from asct.hosts import errors, script
 from asct.hosts.base import Answer, Around, Finished, Session, Task, Unqueued
-from asct.hosts.conversation import RECONNECT_S, SHORT_S, Conversation
-from asct.hosts.feed import LineFeed
-from asct.hosts.incoming import make_folder, save
+from asct.hosts.downloads import LineFeed, make_folder, save
 from asct.hosts.journal import Course
 from asct.hosts.link import Channel, Link
-from asct.hosts.paths import below
-from asct.hosts.script import Item
+from asct.hosts.readings import LOG, AroundLog, is_brief
+from asct.hosts.runner_session import RECONNECT_S, SHORT_S, Conversation
+from asct.hosts.script import Item, below
 
 ANSWER_LIMIT = 1 << 20
 _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
@@ -141,7 +139,7 @@ class RemoteHost(Unqueued):
         if not course.over:  # it was called off before it began
             return Finished(-2, 0, (), ("it was not begun",))
         if course.refused:
-            raise HostError(self.name, problems.task_refused(self._link.place, course.refused))
+            raise HostError(self.name, errors.task_refused(self._link.place, course.refused))
         notes: list[str] = []
         fetched: list[str] = []
         flags, companions = (course.report.flags, course.report.companions) if course.report else ("", ())
@@ -195,7 +193,7 @@ class RemoteHost(Unqueued):
         return log.of(key)
 
     def _strange(self, doing: str, text: str) -> HostError:
-        return HostError(self.name, problems.strange_shell(self._link.place, doing, text))
+        return HostError(self.name, errors.strange_shell(self._link.place, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
         """Bring one file of a task here; returns a note when it did not come."""
@@ -246,18 +244,18 @@ class RemoteHost(Unqueued):
         except TimeoutError as late:
             self._finish_group(late.args[0])
             if self._interrupted:
-                raise HostLost(self.name, problems.interrupted(self._link.place, argv[0])) from None
+                raise HostLost(self.name, errors.interrupted(self._link.place, argv[0])) from None
             raise self._late(argv[0], timeout_s) from None
         head, _, stdout = out.partition(b"asct:begin ")
         pid, _, stdout = stdout.partition(b"\n")
         if not pid.isdigit():
             failed = dict(script.answers(head.decode("utf-8", "replace").splitlines())).get("failed", "")
             seen = failed or (out + err).decode("utf-8", "replace")
-            raise HostError(self.name, problems.strange_shell(self._link.place, f"running {argv[0]}", seen))
+            raise HostError(self.name, errors.strange_shell(self._link.place, f"running {argv[0]}", seen))
         _, _, stderr = err.partition(b"asct:begin\n")
         if len(stdout) > ANSWER_LIMIT or len(stderr) > ANSWER_LIMIT:
             self._finish_group(out)
-            raise HostError(self.name, problems.answer_too_long(self._link.place, argv[0], ANSWER_LIMIT))
+            raise HostError(self.name, errors.answer_too_long(self._link.place, argv[0], ANSWER_LIMIT))
         return Answer(channel.status(), stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
     def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
@@ -271,13 +269,13 @@ class RemoteHost(Unqueued):
                 out, err = _drain(channel, ANSWER_LIMIT + 4096, lambda: self._interrupted or time.monotonic() > until)
                 if max(len(out), len(err)) > ANSWER_LIMIT:
                     self._end_shell(out)
-                    raise HostError(self.name, problems.answer_too_long(self._link.place, "sh", ANSWER_LIMIT))
+                    raise HostError(self.name, errors.answer_too_long(self._link.place, "sh", ANSWER_LIMIT))
                 stdout = _BEGUN.sub("", out.decode("utf-8", "replace"), count=1)
                 return Answer(channel.status(), stdout, err.decode("utf-8", "replace"))
         except TimeoutError as late:
             self._end_shell(late.args[0])
             if self._interrupted:
-                raise HostLost(self.name, problems.interrupted(self._link.place, "sh")) from None
+                raise HostLost(self.name, errors.interrupted(self._link.place, "sh")) from None
             raise self._late("sh", timeout_s) from None
         finally:
             self._link.close()
@@ -303,7 +301,7 @@ class RemoteHost(Unqueued):
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
         with self._link.within(_transfer_s(max_bytes), f"fetching {source}"):
             if not self._link.files.fetch(source, target, max_bytes):
-                raise HostError(self.name, problems.too_large(self.name, source, max_bytes))
+                raise HostError(self.name, errors.too_large(self.name, source, max_bytes))
 
     def remove(self, path: str) -> None:
         below(self.name, path, [self.work, self.cache])
@@ -326,8 +324,8 @@ class RemoteHost(Unqueued):
             if first == "done":
                 return rest
             if first == "failed":
-                raise HostError(self.name, problems.task_refused(self._link.place, rest))
-        raise HostLost(self.name, problems.connection_lost(self._link.place, "tidying up"))
+                raise HostError(self.name, errors.task_refused(self._link.place, rest))
+        raise HostLost(self.name, errors.connection_lost(self._link.place, "tidying up"))
 
     def _finish_group(self, out: bytes) -> None:
         for first, rest in script.answers(out.decode("utf-8", "replace").splitlines()):
@@ -335,7 +333,7 @@ class RemoteHost(Unqueued):
                 self._housekeeping(script.call(self.name, "finish", rest))
 
     def _late(self, program: str, seconds: float) -> HostTimeout:
-        return HostTimeout(self.name, problems.no_answer(self._link.place, f"running {program}", seconds))
+        return HostTimeout(self.name, errors.no_answer(self._link.place, f"running {program}", seconds))
 
 
 def _transfer_s(size: int) -> float:

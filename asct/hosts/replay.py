@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from asct.errors import ConnectError, HostError
-from asct.hosts import problems, script
+from asct.hosts import errors, script
 from asct.hosts.base import Answer, Finished, Host, Session, Task, Unqueued
-from asct.hosts.feed import LineFeed
-from asct.hosts.paths import inner_name
+from asct.hosts.downloads import LineFeed
+from asct.hosts.script import inner_name
 from asct.plan.model import HostSpec
+from asct.transports import Option, Transport
 
 FILE = "replay.json"
+TRANSPORT = Transport({"answers": Option("scalar", "Folder with a replay.json, relative to the plan")})
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
@@ -49,7 +51,7 @@ class ReplayHost(Unqueued):
         try:
             self._entries = _entries(json.loads(file.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise ConnectError(self.name, problems.bad_recording(self.name, str(file), str(error))) from error
+            raise ConnectError(self.name, errors.bad_recording(self.name, str(file), str(error))) from error
 
     def close(self) -> None:
         self._entries = []
@@ -60,7 +62,7 @@ class ReplayHost(Unqueued):
         for entry in self._entries:
             if fnmatch.fnmatchcase(command, entry["match"]):
                 return entry
-        raise HostError(self.name, problems.not_recorded(self.name, command))
+        raise HostError(self.name, errors.not_recorded(self.name, command))
 
     def _bytes(self, value: Any) -> bytes:
         if isinstance(value, str):
@@ -69,7 +71,7 @@ class ReplayHost(Unqueued):
         try:
             return path.read_bytes()
         except OSError as error:
-            raise HostError(self.name, problems.bad_recording(self.name, str(path), str(error))) from error
+            raise HostError(self.name, errors.bad_recording(self.name, str(path), str(error))) from error
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
         script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse

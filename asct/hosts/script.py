@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +13,8 @@ from pathlib import Path
 from signal import SIGINT, SIGPIPE, SIGTERM
 
 from asct.errors import HostError
-from asct.hosts import problems
+from asct.hosts import errors
 from asct.hosts.base import Process, Session, Task
-from asct.hosts.paths import inner_name
 
 _RUNNER, _TASKS, _OPENER = (Path(__file__).with_name(name) for name in ("runner.sh", "runner_task.sh", "open.sh"))
 LONGEST_LINE = 1 << 16
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def word(host: str, text: str) -> str:
     """`text` as one word of a POSIX shell, on one line; `$nl` is a line feed (runner.sh sets it)."""
     if "\0" in text:
-        raise HostError(host, problems.bad_argument(host, f"`{text[:60]!r}` has a NUL in it"))
+        raise HostError(host, errors.bad_argument(host, f"`{text[:60]!r}` has a NUL in it"))
     quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
     return f"'{quoted}'"
 
@@ -42,7 +42,7 @@ def environment(host: str, env: Mapping[str, str]) -> list[str]:
     """`NAME=VALUE` items; a name no shell takes is a HostError."""
     for name in env:
         if not _NAME.fullmatch(name):
-            raise HostError(host, problems.bad_argument(host, f"`{name}` cannot be the name of a variable"))
+            raise HostError(host, errors.bad_argument(host, f"`{name}` cannot be the name of a variable"))
     return [f"{name}={value}" for name, value in env.items()]
 
 
@@ -101,7 +101,7 @@ def job_text(host: str, items: Sequence[Item]) -> str:
 
 def _key(host: str, key: str) -> str:
     if not _KEY.fullmatch(key):
-        raise HostError(host, problems.bad_argument(host, f"`{key[:60]}` cannot be the key of a task"))
+        raise HostError(host, errors.bad_argument(host, f"`{key[:60]}` cannot be the key of a task"))
     return key
 
 
@@ -134,7 +134,7 @@ def opening(host: str, base: str, token: str, session: Session | None = None) ->
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
     for path in (base, earlier):
         if "\n" in path:  # the host answers with the path, in a line
-            raise HostError(host, problems.no_work_folder(host, base, "its name has several lines"))
+            raise HostError(host, errors.no_work_folder(host, base, "its name has several lines"))
     nl = "nl='\n'\n"
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
@@ -192,3 +192,21 @@ def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
         for process, status in zip(task.companions, statuses, strict=False)
         if status in (126, 127)
     ]
+
+
+def inner_name(host: str, name: str) -> str:
+    """`name` if it is a plain relative path that stays in its folder (`job.fio`, `chase/chase.c`); else HostError."""
+    parts = name.split("/")
+    if not name or "\0" in name or "\n" in name or any(part in ("", ".", "..") for part in parts):
+        raise HostError(host, errors.path_refused(host, name, "it could leave the folder it is meant for"))
+    return name
+
+
+def below(host: str, path: str, roots: Sequence[str]) -> str:
+    """`path` if it is absolute, plain and strictly below one of `roots`; else HostError."""
+    if "\0" in path or "\n" in path or posixpath.normpath(path) != path:
+        raise HostError(host, errors.path_refused(host, path, "it is not a plain absolute path"))
+    if not any(path.startswith(root.rstrip("/") + "/") for root in roots):
+        places = " or ".join(f"`{root}`" for root in roots)
+        raise HostError(host, errors.path_refused(host, path, f"it is not below {places}"))
+    return path

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from asct.diagnostics.model import Span
+from asct.errors import PlanError
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.model import HostSpec, Node
 from asct.plan.names import MAX_HOSTS, alike, expand_range, folder_name
+from asct.plan.scope import Scope
 from asct.plan.sources import path_near
-from asct.plan.templates import resolved_vars
+from asct.plan.templates import evaluate, resolved_vars
+from asct.transports import Option, sources
+from asct.transports import transport as transport_of
 from asct.values.problem import BadValueError, shown
 
-DURATIONS: Final = ("connect_timeout", "reconnect_timeout")
-TRANSPORTS: Final[dict[str, tuple[str, ...]]] = {
-    "local": (),
-    "ssh": DURATIONS,
-    "slurm": ("partition", "account", "nodes", "nodelist", "constraint", "options"),
-    "dryrun": (),
-    "replay": ("answers",),
-}
-"""Transports and the keys that only they have; those go into `HostSpec.options`."""
 HOST_KEYS: Final = (
     "transport", "address", "port", "user", "identity_file", "known_hosts", "jump", "sudo", "workdir", "labels",
     "vars", "config",
@@ -130,7 +125,7 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
     named = replace(context, scope=replace(context.scope, host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
-    extra = TRANSPORTS.get(chosen, ()) if isinstance(chosen, str) else ()
+    extra = transport_of(chosen).options if isinstance(chosen, str) else ()
     return Section(named, node, f"host `{shown(name)}`", (*HOST_KEYS, *extra))
 
 
@@ -140,7 +135,7 @@ def _implied(name: str, address: Node | None) -> str:
 
 
 def _host(name: str, section: Section, span: Span) -> HostSpec:
-    transport = section.choice("transport", tuple(TRANSPORTS)) or _implied(name, section.members.get("address"))
+    transport = section.choice("transport", tuple(sources())) or _implied(name, section.members.get("address"))
     address = section.text("address") or ""
     spec = HostSpec(
         name=name,
@@ -153,7 +148,7 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
         jump=section.text("jump"),
         sudo=section.flag("sudo") or False,
         labels=_labels(section),
-        options=_options(section, TRANSPORTS.get(transport, ())),
+        options=_options(section, transport_of(transport).options),
         span=span,
     )
     workdir = _workdir(section)
@@ -188,18 +183,76 @@ def _labels(section: Section) -> Mapping[str, str]:
     return labels
 
 
-def _options(section: Section, keys: tuple[str, ...]) -> Mapping[str, Any]:
+def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, Any]:
+    """The keys that only hosts of one transport have."""
     options: dict[str, Any] = {}
-    for key in keys:
+    for key, option in declared.items():
         if key not in section.members:
             continue
-        if key == "options":
-            options[key] = list(section.texts(key))
-        elif key in DURATIONS:
+        if option.kind == "duration":
             options[key] = section.duration(key)
-        elif (node := section.settled(key)) is not None:
-            if isinstance(node.value, str | int) and not isinstance(node.value, bool):
-                options[key] = node.value
+        elif option.kind == "texts":
+            nodes = section.text_nodes(key)
+            options[key] = [str(node.value) for node in nodes]
+            for node in nodes:
+                _check(option, node, f"in `{key}`", section.findings)
+        elif (found := section.settled(key)) is not None:
+            if isinstance(found.value, str | int) and not isinstance(found.value, bool):
+                options[key] = found.value
+                _check(option, found, f"`{key}`", section.findings)
             else:
-                section.wrong(node, f"`{key}`", "a text or a number")
+                section.wrong(found, f"`{key}`", "a text or a number")
     return options
+
+
+def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
+    if problem := option.check(str(node.value)):
+        findings.error("E112", f"`{shown(node.value)}` cannot be {where}: {problem}", node.span, option.hint)
+
+
+def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
+    """The hosts, where one that its transport splits (several nodes of a cluster) is replaced by its members, and
+    `groups` with a group of its name that holds them."""
+    found, made = HostMaps(), {}
+    for name, body in hosts.maps.items():
+        span = hosts.spans[name]
+        members = list(_members(name, body, context))
+        for host, one in members or [(name, body)]:
+            found.add(host, one, span, context.findings)
+        if members:
+            made[name] = Node([Node(host, span) for host, _ in members], span, span)
+    if not made:
+        return hosts, groups
+    written = groups.value if groups is not None and isinstance(groups.value, dict) else {}
+    for name in made.keys() & written.keys():
+        span = written[name].location
+        context.findings.twice(
+            "E113", f"`{shown(name)}` names a group and a host of several nodes", span, hosts.spans[name],
+            "rename one of the two",
+        )  # fmt: skip
+    whole = groups if groups is not None else Node({}, next(iter(made.values())).span)
+    return found, replace(whole, value={**made, **written})
+
+
+def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
+    """The hosts that an entry stands for; none when it stands for one."""
+    chosen = body.value.get("transport") if isinstance(body.value, dict) else None
+    if chosen is None or not isinstance(chosen.value, str):
+        return
+    transport, scope = transport_of(chosen.value), replace(context.scope, host=HostSpec(name))
+    given = {key: body.value[key] for key in transport.split_keys if key in body.value}
+    try:
+        for suffix, changes in transport.split({key: _value(node, scope) for key, node in given.items()}):
+            kept = {key: item for key, item in body.value.items() if key not in given}
+            kept |= {key: replace(given[key], value=value) for key, value in changes.items()}
+            yield folder_name(f"{name}-{suffix}", "a host"), replace(body, value=kept)
+    except BadValueError as problem:
+        context.findings.bad_value(problem, next(iter(given.values())).span, "E112")
+
+
+def _value(node: Node, scope: Scope) -> object:
+    """The value of a key; None when it has an error, which is found again when the host is read."""
+    try:
+        return evaluate(node, scope).value
+    except PlanError:
+        return None

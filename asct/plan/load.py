@@ -16,7 +16,7 @@ from asct.plan.entries import EntryMaps, collect_entries, extended, read_entries
 from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
 from asct.plan.groups import read_groups, with_group_vars
-from asct.plan.hosts import LOCAL, HostMaps, default_host, expand_hosts, read_hosts, under
+from asct.plan.hosts import LOCAL, HostMaps, default_host, expand_hosts, read_hosts, split_hosts, under
 from asct.plan.inventory import read_inventory
 from asct.plan.model import Execution, Loaded, Node, Plan
 from asct.plan.names import folder_name
@@ -33,7 +33,6 @@ from asct.plan.sections import (
     read_report,
     read_safety,
 )
-from asct.plan.slurm import spread
 from asct.plan.sources import PlanFiles
 from asct.plan.templates import resolved_vars
 from asct.values.problem import BadValueError, shown
@@ -130,7 +129,7 @@ class _Loading:
         part = section.members.get
         named = gathered.hosts.maps or {LOCAL: Node({}, section.node.span)}
         hosts = overrides.change_hosts(HostMaps(dict(named), {LOCAL: section.node.span, **gathered.hosts.spans}))
-        hosts, grouped = spread(hosts, part("groups"), context)
+        hosts, grouped = split_hosts(hosts, part("groups"), context)
         groups = read_groups(grouped, list(hosts.maps), context)
         read = read_hosts(with_group_vars(hosts, groups, self._findings), context)
         execution, shared = _defaults(section)

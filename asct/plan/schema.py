@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from asct.plan.hosts import DURATIONS, TRANSPORTS
 from asct.plan.sections import FORMATS, ORDERS, RETRY_ON
 from asct.sdk.benchmark import Benchmark
+from asct.transports import Option, sources, transport
 
 _SCALAR: Final[Schema] = {"type": ["string", "number", "boolean"]}
 _TEXT: Final[Schema] = {"type": "string", "minLength": 1}
@@ -106,10 +106,9 @@ def _execution() -> Schema:
 
 
 def _host() -> Schema:
-    options: Schema = {key: _SCALAR for keys in TRANSPORTS.values() for key in keys}
-    options |= {"options": _texts("Further options of the scheduler")} | dict.fromkeys(DURATIONS, _ref("duration"))
+    options = {key: _option(option) for name in sources() for key, option in transport(name).options.items()}
     properties: Schema = {
-        "transport": _choice(tuple(TRANSPORTS), "How the host is reached"),
+        "transport": _choice(tuple(sources()), "How the host is reached"),
         "address": _TEXT | {"description": "Name or address; by default the name of the host"},
         "port": _whole(1, "ssh port, by default 22"),
         "user": _TEXT | {"description": "Account on the host"},
@@ -123,6 +122,15 @@ def _host() -> Schema:
         "config": _ref("anyConfig", "Settings of benchmarks on this host"),
     }
     return _object(properties | options, "A host") | {"type": ["object", "null"]}
+
+
+def _option(option: Option) -> Schema:
+    """A key that only hosts of one transport have."""
+    if option.kind == "texts":
+        return _texts(option.description)
+    if option.kind == "duration":
+        return _ref("duration", option.description)
+    return _SCALAR | {"description": option.description}
 
 
 def _hosts() -> Schema:

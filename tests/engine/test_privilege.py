@@ -12,7 +12,7 @@ import pytest
 from asct.engine.privilege import Rights, sudoers_line
 from asct.engine.programs import Programs
 from asct.errors import HostTimeout
-from asct.hosts import problems
+from asct.hosts import errors
 from asct.hosts.base import Answer, Host
 from asct.registry import installed
 from asct.sdk.benchmark import Context
@@ -41,7 +41,7 @@ class Asked:
         self.asked.append(argv[0])
         found = self.answers[argv[0]]
         if found is None:
-            raise HostTimeout("h", problems.no_answer("h", "running sudo", timeout_s))
+            raise HostTimeout("h", errors.no_answer("h", "running sudo", timeout_s))
         return found
 
 

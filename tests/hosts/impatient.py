@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from asct.__main__ import main
-from asct.hosts import conversation
+from asct.hosts import runner_session
 
-conversation.PING_S, conversation.PONG_S = 3.0, 6.0
+runner_session.PING_S, runner_session.PONG_S = 3.0, 6.0
 
 if __name__ == "__main__":
     main()

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import HostError
-from asct.hosts.around import MOST_BYTES, AroundLog
 from asct.hosts.base import Around, Finished, Process, Session, Task
 from asct.hosts.opening import make_host
+from asct.hosts.readings import MOST_BYTES, AroundLog
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import READING, SESSION, Bench
 from tests.sshd import Sshd

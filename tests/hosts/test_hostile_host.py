@@ -10,11 +10,10 @@ from typing import cast
 import pytest
 
 from asct.errors import AsctError, HostError
-from asct.hosts import conversation
+from asct.hosts import runner_session
 from asct.hosts.base import Process, Session, Task
 from asct.hosts.opening import make_host
-from asct.hosts.slurm_files import SlurmFiles
-from asct.hosts.slurm_process import StepChannel
+from asct.hosts.slurm.link import SlurmFiles, StepChannel
 from tests.hosts.forced import end, force, through
 from tests.sshd import Sshd
 
@@ -60,8 +59,8 @@ LIES = {
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bounds of an exchange, shortened: that they hold is what matters."""
     for name in ("SHORT_S", "PING_S", "PONG_S", "STOP_S", "KILL_S"):
-        monkeypatch.setattr(conversation, name, SHORT_S)
-    monkeypatch.setattr(conversation, "RECONNECT_S", SHORT_S)
+        monkeypatch.setattr(runner_session, name, SHORT_S)
+    monkeypatch.setattr(runner_session, "RECONNECT_S", SHORT_S)
 
 
 def ends(server: Sshd, tmp_path: Path) -> AsctError | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.hosts.knownhosts import known_keys
+from asct.hosts.ssh.known_hosts import known_keys
 
 KINDS = ("ssh-ed25519", "ssh-rsa")
 

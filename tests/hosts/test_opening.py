@@ -23,8 +23,9 @@ def test_transports_are_found() -> None:
 
 def test_looking_for_transports_loads_none() -> None:
     text = (
-        "import sys; from asct.hosts.opening import make_host, transports; from asct.plan.model import HostSpec;"
-        "transports(); make_host(HostSpec('x'));"
+        "import sys; from asct.hosts.opening import make_host; from asct.plan.model import HostSpec;"
+        "from asct.transports import transport; transport('ssh'), transport('slurm');"
+        "make_host(HostSpec('x'));"
         "print([m for m in ('fabric', 'paramiko', 'asct.hosts.replay') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)

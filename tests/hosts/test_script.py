@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import HostError
-from asct.hosts import hostkeys, script
+from asct.hosts import script
+from asct.hosts.ssh import known_hosts
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
@@ -50,7 +51,7 @@ def test_lines_of_others_are_passed_over() -> None:
 
 def test_fingerprint_is_that_of_ssh_keygen(tmp_path: object) -> None:
     blob = json.dumps("x").encode()
-    assert hostkeys.fingerprint("ssh-ed25519", blob).startswith("ssh-ed25519 SHA256:")
-    assert "=" not in hostkeys.fingerprint("t", blob)
-    assert hostkeys.known_as("h", 22) == "h"
-    assert hostkeys.known_as("h", 2222) == "[h]:2222"
+    assert known_hosts.fingerprint("ssh-ed25519", blob).startswith("ssh-ed25519 SHA256:")
+    assert "=" not in known_hosts.fingerprint("t", blob)
+    assert known_hosts.known_as("h", 22) == "h"
+    assert known_hosts.known_as("h", 2222) == "[h]:2222"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import HostError, HostLocked, HostLost
-from asct.hosts import conversation
+from asct.hosts import runner_session
 from asct.hosts.base import Host, Process, Session, Task
 from asct.hosts.opening import make_host
 from asct.hosts.remote import RemoteHost
@@ -141,8 +141,8 @@ def test_what_waits_is_known_after_a_break_though_the_journal_does_not_name_it(
 
 
 def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversation, "PING_S", 0.5)
-    monkeypatch.setattr(conversation, "PONG_S", 4.0)
+    monkeypatch.setattr(runner_session, "PING_S", 0.5)
+    monkeypatch.setattr(runner_session, "PONG_S", 4.0)
     frozen = session_of(host)
     os.kill(frozen, signal.SIGSTOP)
     try:
@@ -156,7 +156,7 @@ def test_a_connection_that_takes_nothing_holds_nothing_up(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More words than fit into what leads to a stopped server: the host goes on, and all is known in the end."""
-    monkeypatch.setattr(conversation, "PONG_S", PATIENCE_S)
+    monkeypatch.setattr(runner_session, "PONG_S", PATIENCE_S)
     number = 500
     tasks = [
         Task(Process(("sh", "-c", f"echo {one} >>{host.work}/log"), f"{host.work}/t"), tmp_path / "t", key=f"k{one}",
@@ -193,7 +193,7 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
 
     def paused(seconds: float) -> bool:
         course.append(seconds)
-        if course.count(conversation.LOOK_S) == 2:
+        if course.count(runner_session.LOOK_S) == 2:
             enough.touch()
         return wait(seconds)
 
@@ -202,7 +202,7 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
     assert host.run(counting(host, tmp_path, 1, after=enough)).status == 0
     assert "word" in course[:-1], "it is told that it began, and later that it ended"
     for one, next_one in pairwise(course):
-        expected = conversation.FIRST_LOOK_S if isinstance(one, str) else min(conversation.LOOK_S, 2 * one)
+        expected = runner_session.FIRST_LOOK_S if isinstance(one, str) else min(runner_session.LOOK_S, 2 * one)
         assert next_one in ("word", expected), course
 
 
@@ -210,8 +210,8 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
 def test_a_runner_that_was_killed_is_started_again(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
-    monkeypatch.setattr(conversation, "PING_S", 0.5)
-    monkeypatch.setattr(conversation, "PONG_S", 4.0)
+    monkeypatch.setattr(runner_session, "PING_S", 0.5)
+    monkeypatch.setattr(runner_session, "PONG_S", 4.0)
     tasks = [counting(host, tmp_path, number, 0.3) for number in range(3)]
     host.ahead(tasks)
     assert host.run(tasks[0]).status == 0
@@ -308,7 +308,7 @@ def test_a_runner_that_was_told_nothing_is_reminded(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The word of a job is lost on its way: the runner says that it is idle, and is told once more."""
-    monkeypatch.setattr(conversation, "PING_S", 0.5)
+    monkeypatch.setattr(runner_session, "PING_S", 0.5)
     assert host.run(counting(host, tmp_path, 0)).status == 0
     host.settle()  # until then it looks for the next job without being told
     said: list[str] = []
@@ -329,7 +329,7 @@ def test_a_task_that_the_runner_passes_over_is_refused(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its job file is not there: one reminder, then it is given up."""
-    monkeypatch.setattr(conversation, "PING_S", 0.5)
+    monkeypatch.setattr(runner_session, "PING_S", 0.5)
     monkeypatch.setattr(host._link.files, "write", lambda *_: None)
     with pytest.raises(HostError) as error:
         host.run(counting(host, tmp_path, 0))

@@ -17,8 +17,8 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost
 from asct.hosts.base import JobBrief, Process, Session, Task
 from asct.hosts.opening import make_host
-from asct.hosts.slurm import SlurmHost
-from asct.hosts.slurm_job import After, Request, arguments, batch_text
+from asct.hosts.slurm.host import SlurmHost
+from asct.hosts.slurm.jobs import After, Request, arguments, batch_text
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.slurm import Slurm

@@ -13,14 +13,12 @@ from typing import cast
 import pytest
 
 from asct.errors import HostError
-from asct.hosts import slurm_memory
 from asct.hosts.base import Session
 from asct.hosts.opening import make_host
-from asct.hosts.slurm import SlurmHost
-from asct.hosts.slurm_job import ORDER, STEP, Allocation, submit
-from asct.hosts.slurm_memory import Memory
-from asct.hosts.slurm_process import StepChannel, said
-from asct.hosts.slurm_queue import Seen, look, read_rows
+from asct.hosts.slurm import host as slurm_host
+from asct.hosts.slurm.host import Memory, SlurmHost
+from asct.hosts.slurm.jobs import ORDER, STEP, Allocation, Seen, look, read_rows, said, submit
+from asct.hosts.slurm.link import StepChannel
 from asct.plan.model import HostSpec
 from tests.slurm import Slurm
 
@@ -57,7 +55,7 @@ def test_what_slurm_says_at_length_is_cut() -> None:
 
 
 def test_hosts_whose_jobs_are_called_alike_are_kept_apart() -> None:
-    places = [slurm_memory.place(RUN, host) for host in ("a@b", "a+b", "a_b", "x" * 300, "x" * 299)]
+    places = [slurm_host.place(RUN, host) for host in ("a@b", "a+b", "a_b", "x" * 300, "x" * 299)]
     assert len(set(places)) == len(places)
     assert max(len(place.name) for place in places) < 250
 
@@ -123,9 +121,9 @@ def test_a_step_is_heard_beyond_a_thousand_open_files() -> None:
 def test_errors_without_end_and_lines_are_handed_on_in_pieces() -> None:
     step = channel("head -c 5000000 /dev/zero >&2; echo done")
     size, most = 0, 0
-    while size + len(step._told) < 5_000_000:
+    while size + len(step._half) < 5_000_000:
         piece = step.receive_error()
-        size, most = size + len(piece), max(most, len(piece), len(step._told))
+        size, most = size + len(piece), max(most, len(piece), len(step._half))
     assert step.receive(60) == b"done\n"
     step.close()
     size += len(step.receive_error())  # a line without its end is kept until nothing can follow
@@ -144,7 +142,7 @@ def test_numbers_that_mean_other_jobs_by_now(slurm: Slurm, tmp_path: Path, monke
     argv = ["sbatch", "--parsable", "--exclusive", "--nodelist=n1", "--output=/dev/null", "--job-name=mine"]
     running, waiting = (int(slurm.command(*argv, "--wrap=sleep 300")) for _ in range(2))
     memory = Memory("n1", "", "sweep", Allocation(running, "ab"), [waiting], names=["asct-of-before"])
-    slurm_memory.remember(slurm_memory.place(RUN, "lab"), memory)
+    slurm_host.remember(slurm_host.place(RUN, "lab"), memory)
     host = cast(SlurmHost, make_host(HostSpec("lab", "slurm", options={"nodelist": "n2"})))
     monkeypatch.setattr(SlurmHost, "_find_node", lambda self: (_ for _ in ()).throw(HostError("lab")))
     with pytest.raises(HostError):

@@ -13,11 +13,24 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import HostError, HostLost
-from asct.hosts import slurm_memory, slurm_queue
-from asct.hosts.slurm_job import After, Allocation, Request, arguments, batch_text, job_name, minutes, submit
-from asct.hosts.slurm_memory import Memory
-from asct.hosts.slurm_process import environment, said
-from asct.hosts.slurm_queue import Queue, Seen, read_rows
+from asct.hosts.slurm import host as slurm_host
+from asct.hosts.slurm import jobs as slurm_jobs
+from asct.hosts.slurm.host import Memory
+from asct.hosts.slurm.jobs import (
+    After,
+    Allocation,
+    Queue,
+    Request,
+    Seen,
+    arguments,
+    batch_text,
+    environment,
+    job_name,
+    minutes,
+    read_rows,
+    said,
+    submit,
+)
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 
@@ -135,7 +148,7 @@ def test_one_call_for_all_jobs_and_none_when_nobody_waits() -> None:
         queue.forget(job)
     until(lambda: not [one for one in threading.enumerate() if one is queue._thread])
     count = len(cluster.asked)
-    time.sleep(2 * slurm_queue.SOONEST_S)
+    time.sleep(2 * slurm_jobs.SOONEST_S)
     assert len(cluster.asked) == count
 
 
@@ -161,7 +174,7 @@ def test_a_silent_slurm_is_borne_for_a_while(monkeypatch: pytest.MonkeyPatch) ->
     queue.hurry()
     until(lambda: queue._silent_since is not None)
     assert queue.change("lab", 1, known, 0.2) == known
-    monkeypatch.setattr(slurm_queue, "SILENCE_S", 0.0)
+    monkeypatch.setattr(slurm_jobs, "SILENCE_S", 0.0)
     with pytest.raises(HostLost) as caught:
         queue.fresh("lab", 1)
     assert (_code(caught.value), "unable to contact" in str(caught.value)) == ("E354", True)
@@ -174,15 +187,15 @@ def _code(error: HostError) -> str:
 
 def test_what_is_remembered_of_a_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    file = slurm_memory.place("r", "h")
-    assert slurm_memory.recall(file) is None
+    file = slurm_host.place("r", "h")
+    assert slurm_host.recall(file) is None
     memory = Memory("n1", "/w/run", "sweep", Allocation(12, "ab"), [13, 14], {"sweep": 3.5})
-    slurm_memory.remember(file, memory)
-    assert slurm_memory.recall(file) == memory
+    slurm_host.remember(file, memory)
+    assert slurm_host.recall(file) == memory
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     file.write_text('{"held": {}, "node": ')
-    assert slurm_memory.recall(file) is None
-    slurm_memory.forget(file)
+    assert slurm_host.recall(file) is None
+    slurm_host.forget(file)
     assert list(tmp_path.rglob("*.json")) == []
 
 
@@ -190,5 +203,5 @@ def test_a_memory_of_another_version_or_none_at_all_is_no_trouble(tmp_path: Path
     file = tmp_path / "asct.json"
     for text in ("[]", "{}", '{"held": null, "nodes": 3}'):
         file.write_text(text)
-        assert slurm_memory.recall(file) is None
-    slurm_memory.remember(tmp_path / "asct.json" / "below" / "x.json", Memory())  # no folder there: nothing is raised
+        assert slurm_host.recall(file) is None
+    slurm_host.remember(tmp_path / "asct.json" / "below" / "x.json", Memory())  # no folder there: nothing is raised

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.diagnostics.model import Span
-from asct.hosts.opening import transports
 from asct.plan.findings import Findings
-from asct.plan.hosts import TRANSPORTS
 from asct.plan.inventory import read_inventory
 from asct.plan.model import Loaded
 from asct.plan.names import expand_range
@@ -48,10 +46,6 @@ def test_any_name_expands_or_is_refused(name: str) -> None:
         assert expand_range(name)
     except BadValueError as problem:
         assert problem.hint
-
-
-def test_the_transports_are_those_that_there_are() -> None:
-    assert set(TRANSPORTS) == {name for name, _ in transports()}
 
 
 def test_what_a_host_is_by_default() -> None:

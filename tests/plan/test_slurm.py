@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from asct.plan.slurm import nodes_of, option_problem
+from asct.hosts.slurm.options import nodes_of, option_problem
 from asct.values.problem import BadValueError
 from tests.plan.loading import BODY, load, plan_of, where
 

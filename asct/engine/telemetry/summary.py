@@ -9,8 +9,8 @@ from typing import Final
 
 from asct.engine.telemetry.readings import CounterReading, grown, seen
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, NoiseEvidence, cpus_of, verdict
-from asct.hosts.around import BRIEF_S
 from asct.hosts.base import Around
+from asct.hosts.readings import BRIEF_S
 from asct.instruments.nvme import health_of
 from asct.instruments.watch import Device, device_of
 from asct.sdk.guard import KERNEL

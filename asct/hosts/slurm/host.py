@@ -1,24 +1,39 @@
-"""On nodes of a Slurm cluster: a job for each benchmark, the node for itself; runs where `sbatch` does."""
+"""The Host protocol over jobs of Slurm, and what is kept of them for `asct resume`."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
+import json
+import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, ConnectError, HostError, HostLost
-from asct.hosts import slurm_memory, slurm_problems
-from asct.hosts.base import Answer, Host, JobBrief, Session
+from asct.hosts.base import Answer, JobBrief, Session
 from asct.hosts.remote import RemoteHost
-from asct.hosts.slurm_job import LOOK_S, After, Allocation, Request, arguments, cancel, job_name, order, submit
-from asct.hosts.slurm_link import SlurmLink
-from asct.hosts.slurm_memory import Memory
-from asct.hosts.slurm_queue import QUEUE, Queue, Seen, look
+from asct.hosts.slurm import errors
+from asct.hosts.slurm.jobs import (
+    LOOK_S,
+    QUEUE,
+    After,
+    Allocation,
+    Queue,
+    Request,
+    Seen,
+    arguments,
+    cancel,
+    job_name,
+    look,
+    order,
+    submit,
+)
+from asct.hosts.slurm.link import SlurmLink
 from asct.plan.model import HostSpec
 
 GLANCE_S = 1.0
@@ -33,11 +48,6 @@ HOPELESS = frozenset(
     }
 )  # fmt: skip
 """Reasons to wait that do not pass by themselves."""
-
-
-def make(spec: HostSpec, folder: Path) -> Host:
-    """A node for the host of `spec`; `folder` is not needed."""
-    return SlurmHost(spec)
 
 
 class _Nodes:
@@ -97,8 +107,8 @@ class SlurmHost(RemoteHost):
         self._jobs_name = f"{run}-{secrets.token_hex(4)}"
         self._over.clear()
         if session is not None:
-            self._file = slurm_memory.place(session.run, self.name)
-            self._memory = slurm_memory.recall(self._file) or Memory(work=session.work)
+            self._file = place(session.run, self.name)
+            self._memory = recall(self._file) or Memory(work=session.work)
             session = replace(session, work=self._memory.work)
             self._notice = session.notice
         try:
@@ -165,14 +175,14 @@ class SlurmHost(RemoteHost):
         seen, told = Seen("PENDING"), ""
         while seen.state != "RUNNING":
             if self._over.is_set():
-                raise HostLost(self.name, slurm_problems.given_up(self.name, allocation.job))
+                raise HostLost(self.name, errors.given_up(self.name, allocation.job))
             if seen.over:
-                raise HostLost(self.name, slurm_problems.ended(self.name, allocation.job, seen.state))
+                raise HostLost(self.name, errors.ended(self.name, allocation.job, seen.state))
             if seen.reason in HOPELESS:
-                raise HostLost(self.name, slurm_problems.hopeless(self.name, allocation.job, seen.reason))
+                raise HostLost(self.name, errors.hopeless(self.name, allocation.job, seen.reason))
             if seen.reason not in ("", "None", "Dependency", told):
                 told = seen.reason
-                self._notice(slurm_problems.waiting(self.name, allocation.job, told))
+                self._notice(errors.waiting(self.name, allocation.job, told))
             seen = self._queue.change(self.name, allocation.job, seen, GLANCE_S)
         return seen.node
 
@@ -185,7 +195,7 @@ class SlurmHost(RemoteHost):
 
     def _remember(self) -> None:
         if self._file is not None:
-            slurm_memory.remember(self._file, self._memory)
+            remember(self._file, self._memory)
 
     # ---- jobs
 
@@ -282,7 +292,56 @@ class SlurmHost(RemoteHost):
         _NODES.release(self.name)
         self._memory.waiting = []
         if self._file is not None and tidy:
-            slurm_memory.forget(self._file)
+            forget(self._file)
         else:
             self._remember()
         self._file = None
+
+
+@dataclass(slots=True)
+class Memory:
+    """Where the work folder is and the jobs that were submitted; `held` is the one that has the node, for job `id`."""
+
+    node: str = ""
+    work: str = ""
+    id: str = ""
+    held: Allocation | None = None
+    waiting: list[int] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each job may take."""
+    names: list[str] = field(default_factory=list)
+    """What the jobs are called: numbers of jobs are used again, by whomever."""
+
+
+def place(run: str, host: str) -> Path:
+    """The file for the jobs of a host in a run. Names of jobs are cut and made plain, so that two may be alike."""
+    name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
+    base = os.environ.get("XDG_STATE_HOME", "")
+    folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+    return folder / "asct" / "slurm" / f"{name}.json"
+
+
+def recall(file: Path) -> Memory | None:
+    """What was remembered; None when there is nothing that can be read."""
+    try:
+        body = json.loads(file.read_text(encoding="utf-8"))
+        held = body.pop("held")
+        return Memory(**body, held=Allocation(**held) if held else None)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def remember(file: Path, memory: Memory) -> None:
+    """Write it, for this account alone. Without room for it a killed run is not taken up: no reason not to measure."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial = file.with_suffix(".part")
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+            json.dump(asdict(memory), out)
+        partial.replace(file)
+
+
+def forget(file: Path) -> None:
+    """The run has ended in order."""
+    with contextlib.suppress(OSError):
+        file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Files over an sftp client (paramiko's, handed in by ssh.py): bounded fetches, atomic stores."""
+"""Files over an sftp client (paramiko's): bounded fetches, atomic stores."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from asct.errors import HostError
-from asct.hosts import problems
-from asct.hosts.incoming import save
+from asct.hosts import errors
+from asct.hosts.downloads import save
 
 _BLOCK = 1 << 18
 READ_BYTES = 32768
@@ -36,13 +36,13 @@ class Files:
             if isinstance(error, TimeoutError) or not self._alive():
                 raise
             detail = error.strerror or str(error) or type(error).__name__
-            raise HostError(self._name, problems.file_failed(self._name, path, detail)) from error
+            raise HostError(self._name, errors.file_failed(self._name, path, detail)) from error
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
         """Copy a regular file here; False when it is larger than `max_bytes`."""
         with self._errors(source):
             if not stat.S_ISREG(self._client.lstat(source).st_mode or 0):
-                raise HostError(self._name, problems.not_regular(self._name, source))
+                raise HostError(self._name, errors.not_regular(self._name, source))
             return self.fetch_regular(source, target, max_bytes)
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:

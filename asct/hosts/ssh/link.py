@@ -1,4 +1,4 @@
-"""Over ssh, with Fabric: strict host keys, jump hosts, agent and keys; the host needs a POSIX shell and sftp."""
+"""Link over a Fabric connection and its paramiko transport: strict host keys, jump hosts, agent and keys."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import logging
 import os
 import socket
 import threading
-import time
-from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,14 +17,11 @@ from paramiko.pkey import UnknownKeyType
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost
-from asct.hosts import hostkeys, problems
-from asct.hosts.base import Host
-from asct.hosts.conversation import RECONNECT_S
-from asct.hosts.knownhosts import Key, Known, known_keys
-from asct.hosts.link import Channel
-from asct.hosts.remote import RemoteHost
-from asct.hosts.transfer import Files
-from asct.hosts.watch import Watch
+from asct.hosts import errors
+from asct.hosts.link import Channel, TimedLink
+from asct.hosts.ssh import known_hosts
+from asct.hosts.ssh.known_hosts import Key, Known, known_keys
+from asct.hosts.ssh.sftp import Files
 from asct.plan.model import HostSpec
 
 CONNECT_S = 10.0
@@ -39,25 +34,16 @@ _BROKEN = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what it has to say is in the diagnostics
 
 
-def make(spec: HostSpec, folder: Path) -> Host:
-    """The host of `spec`; its relative paths (known_hosts, identity_file) start at `folder`."""
-    patience_s = float(spec.options.get("reconnect_timeout", RECONNECT_S))
-    return RemoteHost(spec.name, "ssh", spec.workdir, SshLink(spec, folder), patience_s)
-
-
-class SshLink:
+class SshLink(TimedLink):
     """Link over a Fabric connection and its paramiko transport; one sftp channel, opened once."""
 
-    breaks_silently = True
-
     def __init__(self, spec: HostSpec, folder: Path, connect_s: float = CONNECT_S) -> None:
-        self.place = spec.name
+        super().__init__(spec.name, self.cut, *_BROKEN)
         self._spec = spec
         self._folder = folder
         self._connect_s = float(spec.options.get("connect_timeout", connect_s))
         self._hops: list[fabric.Connection] = []
         self._files: Files | None = None
-        self._watch: Watch | None = None
 
     def connect(self, *, files: bool = True) -> None:
         self._hops = []
@@ -66,8 +52,7 @@ class SshLink:
         except BaseException:
             self.close()
             raise
-        self._watch = Watch(self._spec.name, self.cut)
-        self._watch.start()
+        self.watch()
         if files:
             self._open_files()
 
@@ -76,10 +61,10 @@ class SshLink:
             try:
                 self._files = Files(self._spec.name, self._transport().open_sftp_client(), self.alive)
             except (paramiko.SSHException, paramiko.SFTPError, EOFError) as error:
-                if (self._watch is not None and self._watch.fired) or not self.alive():
+                if self.late or not self.alive():
                     raise
                 self.close()
-                raise ConnectError(self._spec.name, problems.no_sftp(self.place)) from error
+                raise ConnectError(self._spec.name, errors.no_sftp(self.place)) from error
 
     def _connect_hops(self) -> None:
         spec = self._spec
@@ -93,13 +78,12 @@ class SshLink:
         """The jump hosts before `target`; the first of them may have a ProxyJump of its own in ~/.ssh/config."""
         if depth > MOST_JUMPS:
             detail = f"more than {MOST_JUMPS} jump hosts, one behind the other; does ProxyJump go round in a circle?"
-            raise ConnectError(self._spec.name, problems.bad_ssh_config(target.place, detail))
+            raise ConnectError(self._spec.name, errors.bad_ssh_config(target.place, detail))
         jumps = [Hop(self._spec, self._folder, one, self._connect_s, is_jump=True) for one in target.jumps()]
         return [*self._way(jumps[0], depth + 1), *jumps] if jumps else []
 
     def close(self) -> None:
-        if self._watch is not None:
-            self._watch.stop()
+        self.unwatch()
         for connection in reversed(self._hops):
             with contextlib.suppress(Exception):
                 connection.client.close()
@@ -118,17 +102,8 @@ class SshLink:
     def _transport(self) -> paramiko.Transport:
         transport: paramiko.Transport | None = self._hops[-1].transport if self._hops else None
         if transport is None or not transport.is_active():
-            raise HostLost(self._spec.name, problems.connection_lost(self.place, "idle"))
+            raise HostLost(self._spec.name, errors.connection_lost(self.place, "idle"))
         return transport
-
-    def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        if self._watch is None:
-            raise HostLost(self._spec.name, problems.connection_lost(self.place, doing, "not connected"))
-        return self._watch.within(self.place, seconds, doing, *_BROKEN)
-
-    def extend(self, seconds: float) -> None:
-        if self._watch is not None:
-            self._watch.deadline = time.monotonic() + seconds
 
     def start(self, command: str) -> Channel:
         channel = self._transport().open_session()
@@ -227,9 +202,9 @@ class Hop:
     def __init__(self, spec: HostSpec, folder: Path, text: str, connect_s: float, is_jump: bool = False) -> None:
         self._spec = spec
         self._connect_s = connect_s
-        self._known_hosts = hostkeys.known_hosts_file(spec.known_hosts, folder)
+        self._known_hosts = known_hosts.known_hosts_file(spec.known_hosts, folder)
         self._known = Known()
-        self._identity = str(hostkeys.resolve(spec.identity_file, folder)) if spec.identity_file else None
+        self._identity = str(known_hosts.resolve(spec.identity_file, folder)) if spec.identity_file else None
         self._is_jump = is_jump
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
@@ -240,7 +215,7 @@ class Hop:
                 text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
             )
         except (paramiko.SSHException, ValueError, OSError) as error:
-            raise ConnectError(spec.name, problems.bad_ssh_config(spec.name, str(error))) from error
+            raise ConnectError(spec.name, errors.bad_ssh_config(spec.name, str(error))) from error
         link = self._connection
         via = "jump host " if is_jump else ""
         self.place = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
@@ -251,7 +226,7 @@ class Hop:
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
             detail = "ProxyCommand of ~/.ssh/config is not supported"
-            raise ConnectError(self._spec.name, problems.bad_ssh_config(self.place, detail))
+            raise ConnectError(self._spec.name, errors.bad_ssh_config(self.place, detail))
         text = planned or known.get("proxyjump", "none")
         return [] if text == "none" else [one.strip() for one in text.split(",")]
 
@@ -271,7 +246,7 @@ class Hop:
         return connection
 
     def _load_known_hosts(self) -> None:
-        name = hostkeys.known_as(self._connection.host, self._connection.port)
+        name = known_hosts.known_as(self._connection.host, self._connection.port)
         parsed: dict[Key, paramiko.PKey] = {}
         for file in (self._known_hosts, Path("/etc/ssh/ssh_known_hosts")):
             try:
@@ -283,7 +258,7 @@ class Hop:
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, paramiko.SSHException) as error:
-                raise ConnectError(self._spec.name, problems.bad_known_hosts(str(file), str(error))) from error
+                raise ConnectError(self._spec.name, errors.bad_known_hosts(str(file), str(error))) from error
         trusted = self._connection.client.get_host_keys()
         for key in self._known.keys:
             if key in parsed:
@@ -324,19 +299,19 @@ class Hop:
         file = str(self._known_hosts)
         match error:
             case _KeyUnknown(key=key) | paramiko.BadHostKeyException(key=key) if self._is_revoked(key):
-                return problems.revoked_key(self.place, hostkeys.fingerprint(key.get_name(), key.asbytes()))
+                return errors.revoked_key(self.place, known_hosts.fingerprint(key.get_name(), key.asbytes()))
             case _KeyUnknown(key=key):
                 kind, blob = key.get_name(), key.asbytes()
-                line = hostkeys.line_to_add(host, port, kind, blob)
-                return problems.unknown_key(self.place, line, hostkeys.fingerprint(kind, blob), file)
+                line = known_hosts.line_to_add(host, port, kind, blob)
+                return errors.unknown_key(self.place, line, known_hosts.fingerprint(kind, blob), file)
             case paramiko.BadHostKeyException(key=key, expected_key=expected):
-                shown = hostkeys.fingerprint(key.get_name(), key.asbytes())
-                known = hostkeys.fingerprint(expected.get_name(), expected.asbytes())
-                return problems.changed_key(self.place, shown, known, file)
+                shown = known_hosts.fingerprint(key.get_name(), key.asbytes())
+                known = known_hosts.fingerprint(expected.get_name(), expected.asbytes())
+                return errors.changed_key(self.place, shown, known, file)
             case paramiko.PasswordRequiredException() | FileNotFoundError() | PermissionError():
-                return problems.bad_identity(self.place, self._identity or "~/.ssh", str(error))
+                return errors.bad_identity(self.place, self._identity or "~/.ssh", str(error))
             case paramiko.AuthenticationException():
-                return problems.login_refused(self.place, user, str(error).rstrip("."))
+                return errors.login_refused(self.place, user, str(error).rstrip("."))
         return self._network_finding(error)
 
     def _is_revoked(self, key: paramiko.PKey) -> bool:
@@ -345,18 +320,18 @@ class Hop:
     def _network_finding(self, error: Exception) -> Diagnostic:
         match error:
             case socket.gaierror():
-                return problems.unresolved(self.place, error.strerror or str(error))
+                return errors.unresolved(self.place, error.strerror or str(error))
             case ConnectionRefusedError():
-                return problems.port_refused(self.place)
+                return errors.port_refused(self.place)
             case paramiko.ChannelException():
-                return problems.unreachable(self.place, f"the jump host says: {error.text}")
+                return errors.unreachable(self.place, f"the jump host says: {error.text}")
             case ConnectionResetError() | EOFError():
-                return problems.no_agreement(self.place, "the server hung up")
+                return errors.no_agreement(self.place, "the server hung up")
             case OSError():
-                return problems.unreachable(self.place, error.strerror or str(error) or "timed out")
+                return errors.unreachable(self.place, error.strerror or str(error) or "timed out")
         text = str(error)
         if "banner" in text or "No existing session" in text:
-            return problems.silent_server(self.place, self._connect_s)
+            return errors.silent_server(self.place, self._connect_s)
         if "authentication methods" in text:
-            return problems.login_refused(self.place, self._connection.user, "no key to offer")
-        return problems.no_agreement(self.place, text or type(error).__name__)
+            return errors.login_refused(self.place, self._connection.user, "no key to offer")
+        return errors.no_agreement(self.place, text or type(error).__name__)

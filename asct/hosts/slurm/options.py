@@ -1,21 +1,14 @@
-"""Hosts of a Slurm cluster: several nodes become one host each, and extra options of sbatch are looked at."""
+"""The plan keys of a Slurm host: which options sbatch may be given, and which hosts a list of nodes stands for."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Final
 
-from asct.errors import PlanError
-from asct.plan.fields import ParseContext
-from asct.plan.findings import Findings
-from asct.plan.hosts import HostMaps
-from asct.plan.model import HostSpec, Node
-from asct.plan.names import MAX_HOSTS, folder_name
-from asct.plan.scope import Scope
-from asct.plan.templates import evaluate
+from asct.plan.names import MAX_HOSTS
+from asct.transports import Option, Transport
 from asct.values.problem import BadValueError, shown
 
 _ITEM: Final = re.compile(r"(?:[A-Za-z0-9._-]|\[[0-9,-]+\])+", re.ASCII)
@@ -92,89 +85,38 @@ def _means(known: str, long: str) -> bool:
     return known.startswith(long) and not (known == "bbf" and long == "bb")
 
 
-def check_request(body: Mapping[str, Node], scope: Scope, findings: Findings) -> None:
-    """Findings for what cannot be handed to sbatch, as it is written and as it is meant."""
-    options = body.get("options")
-    for item in () if options is None else options.value if isinstance(options.value, list) else [options]:
-        told = [value for value in (item.value, _settled(item, scope)) if isinstance(value, str)]
-        problem, value = next(((why, text) for text in told if (why := option_problem(text))), ("", ""))
-        if problem:
-            findings.error("E112", f"`{shown(value)}` cannot be in `options`: {problem}", item.span, _HINT)
-    for key in ("partition", "account", "constraint"):
-        node = body.get(key)
-        text = None if node is None else _settled(node, scope)
-        if node is not None and isinstance(text, str) and not text.isprintable():
-            findings.error("E112", f"`{shown(text)}` cannot be `{key}`: it has control characters", node.span)
+def control_problem(text: str) -> str:
+    """Why a value cannot be handed to sbatch; empty when it can."""
+    return "" if text.isprintable() else "it has control characters"
 
 
-def spread(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """Hosts where a Slurm host of several nodes is a host each, and `groups` with one of its name that holds them.
+def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
+    """The hosts that `nodelist` and `nodes` stand for; none for a single node. Raises BadValueError.
 
     `nodelist: n[1-2]` of `lab` makes `lab-n1` and `lab-n2`; `nodes: 2` alone makes `lab-1` and `lab-2`, whose nodes
     Slurm chooses.
     """
-    found, made = HostMaps(), {}
-    for name, body in hosts.maps.items():
-        span = hosts.spans[name]
-        members = list(_members(name, body, context))
-        for host, one in members or [(name, body)]:
-            found.add(host, one, span, context.findings)
-        if members:
-            made[name] = Node([Node(host, span) for host, _ in members], span, span)
-    if not made:
-        return hosts, groups
-    written = groups.value if groups is not None and isinstance(groups.value, dict) else {}
-    for name in made.keys() & written.keys():
-        span = written[name].location
-        context.findings.twice(
-            "E113", f"`{shown(name)}` names a group and a host of several nodes", span, hosts.spans[name],
-            "rename one of the two",
-        )  # fmt: skip
-    whole = groups if groups is not None else Node({}, next(iter(made.values())).span)
-    return found, replace(whole, value={**made, **written})
-
-
-def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
-    """The hosts that a host of several nodes stands for; none for any other."""
-    if not isinstance(body.value, dict):
-        return
-    transport = body.value.get("transport")
-    if transport is None or transport.value != "slurm":
-        return
-    own = replace(context.scope, host=HostSpec(name))
-    check_request(body.value, own, context.findings)
-    told = {key: _settled(body.value.get(key), own) for key in ("nodelist", "nodes")}
-    try:
-        members = _names(told["nodelist"], told["nodes"])
-        if len(members) < 2:
-            return
-        for suffix, node in members:
-            changes = {key: item for key, item in body.value.items() if key not in told}
-            if node is not None:
-                changes["nodelist"] = replace(body.value["nodelist"], value=node)
-            yield folder_name(f"{name}-{suffix}", "a host"), replace(body, value=changes)
-    except BadValueError as problem:
-        place = body.value.get("nodelist") or body.value["nodes"]
-        context.findings.bad_value(problem, place.span, "E112")
-
-
-def _settled(node: Node | None, scope: Scope) -> object:
-    """The value of a key; None when it is not there or has an error, which is found again when the host is read."""
-    if node is None:
-        return None
-    try:
-        return evaluate(node, scope).value
-    except PlanError:
-        return None
-
-
-def _names(nodelist: object, nodes: object) -> list[tuple[str, str | None]]:
-    """Suffix and node of each host."""
+    nodelist, nodes = given.get("nodelist"), given.get("nodes")
     if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_HOSTS):
         raise BadValueError(f"`nodes: {shown(nodes)}` is not a number of nodes", f"write one from 1 to {MAX_HOSTS}")
     if not isinstance(nodelist, str):
-        return [(str(number), None) for number in range(1, int(nodes or 0) + 1)]
+        chosen = [str(number) for number in range(1, int(nodes or 0) + 1)]
+        return [(one, {}) for one in chosen] if len(chosen) > 1 else []
     names = nodes_of(nodelist)
     if nodes is not None and nodes != len(names):
         raise BadValueError(f"`nodes` is {nodes}, `nodelist` names {len(names)}", "leave out `nodes`")
-    return [(name, name) for name in names]
+    return [(name, {"nodelist": name}) for name in names] if len(names) > 1 else []
+
+
+TRANSPORT: Final = Transport(
+    {
+        "partition": Option("scalar", "Partition of the jobs", control_problem),
+        "account": Option("scalar", "Account that the jobs are charged to", control_problem),
+        "nodes": Option("scalar", "Number of nodes; each becomes a host"),
+        "nodelist": Option("scalar", "Nodes, such as `rack[01-16]`; each becomes a host"),
+        "constraint": Option("scalar", "Features that the node must have", control_problem),
+        "options": Option("texts", "Further options of sbatch", option_problem, _HINT),
+    },
+    split_keys=("nodelist", "nodes"),
+    split=split,
+)

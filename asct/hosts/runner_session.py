@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, HostTimeout
-from asct.hosts import problems, script
+from asct.hosts import errors, script
 from asct.hosts.base import Session
 from asct.hosts.journal import Course, Journal
 from asct.hosts.link import Channel, Link
@@ -94,7 +94,7 @@ class Conversation:
                 try:
                     data = channel.receive(SHORT_S)
                 except TimeoutError:
-                    raise HostTimeout(self.name, problems.no_answer(place, doing, SHORT_S)) from None
+                    raise HostTimeout(self.name, errors.no_answer(place, doing, SHORT_S)) from None
                 if not data:
                     break
                 seen += data[: script.LONGEST_LINE - len(seen)]
@@ -104,11 +104,11 @@ class Conversation:
                 seen += channel.receive_error()
         if "locked" in found:
             pid, age, owner = [*found["locked"].split(" ", 2), "", ""][:3]
-            raise HostLocked(self.name, owner, problems.host_locked(place, owner, pid, age))
+            raise HostLocked(self.name, owner, errors.host_locked(place, owner, pid, age))
         if "failed" in found:
-            raise HostError(self.name, problems.no_work_folder(place, self._base, found["failed"]))
+            raise HostError(self.name, errors.no_work_folder(place, self._base, found["failed"]))
         if not {"work", "cache", "ready"} <= found.keys() or (owner and not found.keys() & {"serving", "joined"}):
-            raise HostError(self.name, problems.strange_shell(place, doing, seen.decode("utf-8", "replace")))
+            raise HostError(self.name, errors.strange_shell(place, doing, seen.decode("utf-8", "replace")))
         self.work, self.cache = found["work"], found["cache"]
         self.posix_login, self.adopted = found.get("shell") == "posix", "adopted" in found
         if owner:
@@ -225,9 +225,9 @@ class Conversation:
         now = time.monotonic()
         item, course = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if item and course and not course.over and now - course.heard_start > item.limit_s + KILL_S:
-            raise HostTimeout(self.name, problems.not_ended(self.link.place, item.limit_s + KILL_S))
+            raise HostTimeout(self.name, errors.not_ended(self.link.place, item.limit_s + KILL_S))
         if self._stop_asked and now - self._stop_asked > STOP_S:
-            raise HostTimeout(self.name, problems.not_ended(self.link.place, STOP_S))
+            raise HostTimeout(self.name, errors.not_ended(self.link.place, STOP_S))
 
     def _revive(self, course: Course) -> None:
         """The runner says it has nothing to do, though a task is not over: whoever worked it off was killed, or the
@@ -269,7 +269,7 @@ class Conversation:
         while self._stops == stops:
             self._listen(LOOK_S)
             if time.monotonic() > until:
-                raise HostTimeout(self.name, problems.not_ended(self.link.place, STOP_S))
+                raise HostTimeout(self.name, errors.not_ended(self.link.place, STOP_S))
 
     def settle(self) -> None:
         """Wait until the runner has nothing to do. Ended by `stop`. Raises HostLost, HostTimeout."""
@@ -311,7 +311,7 @@ class Conversation:
             return
         if self._asked and now - self._asked > PONG_S:
             self.link.cut()
-            raise HostTimeout(self.name, problems.no_answer(self.link.place, "measuring", round(now - self._heard)))
+            raise HostTimeout(self.name, errors.no_answer(self.link.place, "measuring", round(now - self._heard)))
         if not self._asked and now - self._heard > PING_S:
             self._asked = self._asked or now
             self._say(f"ping {self._next}")
@@ -335,7 +335,7 @@ class Conversation:
                 except TimeoutError:
                     return b""
             if not data:
-                raise HostLost(self.name, problems.connection_lost(self.link.place, "measuring"))
+                raise HostLost(self.name, errors.connection_lost(self.link.place, "measuring"))
             return data
         pause_s, self._pause_s = min(seconds, self._pause_s), min(LOOK_S, 2 * self._pause_s)
         if self._wake.wait(pause_s):
@@ -394,6 +394,6 @@ class Conversation:
                     raise HostLost(self.name, *error.diagnostics) from cause
                 continue
             if not self.adopted:
-                raise HostLost(self.name, problems.session_gone(self.link.place)) from cause
+                raise HostLost(self.name, errors.session_gone(self.link.place)) from cause
             return
-        raise HostLost(self.name, problems.not_back(cause.diagnostics[0], self._reconnect_s)) from cause
+        raise HostLost(self.name, errors.not_back(cause.diagnostics[0], self._reconnect_s)) from cause

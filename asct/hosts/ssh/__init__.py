@@ -1,0 +1,26 @@
+"""Over ssh, with Fabric: strict host keys, jump hosts, agent and keys; the host needs a POSIX shell and sftp."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from asct.hosts.base import Host
+from asct.plan.model import HostSpec
+from asct.transports import Option, Transport
+
+TRANSPORT = Transport(
+    {
+        "connect_timeout": Option("duration", "Time to connect and log in"),
+        "reconnect_timeout": Option("duration", "Time to reconnect after the connection was lost"),
+    }
+)
+
+
+def make(spec: HostSpec, folder: Path) -> Host:
+    """The host of `spec`; its relative paths (known_hosts, identity_file) start at `folder`."""
+    from asct.hosts.remote import RemoteHost
+    from asct.hosts.runner_session import RECONNECT_S
+    from asct.hosts.ssh.link import SshLink
+
+    reconnect_s = float(spec.options.get("reconnect_timeout", RECONNECT_S))
+    return RemoteHost(spec.name, "ssh", spec.workdir, SshLink(spec, folder), reconnect_s)

@@ -1,0 +1,72 @@
+"""The transports of this installation by name, and the keys that each adds to a host of a plan.
+
+A transport is a module or package of asct/hosts that defines `make(spec, folder)`; its first line describes it. A
+transport with plan keys of its own declares them as `TRANSPORT`. No other module names it: plan, schema and lists read
+this registry. Listing the transports imports none of them, and only `make` imports what is needed to reach a host.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+PACKAGE = "asct.hosts"
+_PLACES = ("*.py", "*/__init__.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A key of a host in a plan; its value is in `HostSpec.options` (a duration in seconds).
+
+    `check` returns why a text cannot be used, or an empty text; `hint` is the hint of that error.
+    """
+
+    kind: Literal["scalar", "duration", "texts"]
+    description: str
+    check: Callable[[str], str] = lambda _: ""
+    hint: str = ""
+
+
+Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]
+"""From the values of `Transport.split_keys` that are given, the hosts that one entry stands for: the suffix of each
+name, and the keys to keep with their values. Raises BadValueError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """What a transport adds to the plan language."""
+
+    options: Mapping[str, Option] = field(default_factory=dict)
+    split_keys: tuple[str, ...] = ()
+    """The keys by which one entry may stand for several hosts."""
+    split: Split = lambda _: []
+
+
+@cache
+def sources() -> Mapping[str, str]:
+    """The source text of every transport by name, sorted."""
+    folders = map(Path, importlib.import_module(PACKAGE).__path__)
+    files = [file for folder in folders for place in _PLACES for file in folder.glob(place)]
+    named = {file.parent.name if file.name == "__init__.py" else file.stem: file for file in files}
+    texts = {name: named[name].read_text(encoding="utf-8") for name in sorted(named)}
+    return {name: text for name, text in texts.items() if "\ndef make(" in text}
+
+
+def module(name: str) -> ModuleType | None:
+    """The module of a transport, loaded; None when there is no such transport."""
+    return importlib.import_module(f"{PACKAGE}.{name}") if name in sources() else None
+
+
+def transport(name: str) -> Transport:
+    """What a transport adds to the plan language; nothing for an unknown one."""
+    if "TRANSPORT" not in sources().get(name, ""):  # it need not be loaded
+        return Transport()
+    declared = getattr(module(name), "TRANSPORT", None)
+    if not isinstance(declared, Transport):
+        raise TypeError(f"{PACKAGE}.{name}.TRANSPORT is not a Transport")
+    return declared
