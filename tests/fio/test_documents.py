@@ -50,7 +50,7 @@ def test_notes_stand_apart_wherever_they_are() -> None:
 def test_a_document_that_was_cut_is_refused(place: int) -> None:
     lines = RECORDED[1].read_text().splitlines()
     lines[place] = lines[place][:-30]
-    with pytest.raises(ValueError, match="cut short or damaged"):
+    with pytest.raises(ValueError, match="truncated or damaged"):
         read_document("\n".join(lines))
 
 
@@ -87,7 +87,7 @@ def test_what_was_in_flight_at_the_end_is_no_second_of_its_own() -> None:
 
 
 def test_counts_that_fall_are_refused() -> None:
-    with pytest.raises(ValueError, match="below those of an earlier one"):
+    with pytest.raises(ValueError, match="lower than those of an earlier one"):
         seconds_of([report(1000, 20), report(2000, 10)])
 
 

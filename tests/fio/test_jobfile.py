@@ -18,15 +18,15 @@ from asct.instruments.fio.sections import span_of
 @pytest.mark.parametrize("value", ["a\nb", "a;b", "a#b", "[a]", "$x", "a\\b", " a", "a ", "", "a\x00", "a\tb", "a\x7f"])
 def test_what_fio_would_misread_is_refused(value: str) -> None:
     assert refusal(value)
-    with pytest.raises(ValueError, match="cannot stand in a job file"):
+    with pytest.raises(ValueError, match="cannot appear in a fio job file"):
         job_file({"point": {}}, [value])
-    with pytest.raises(ValueError, match="cannot stand in a job file"):
+    with pytest.raises(ValueError, match="cannot appear in a fio job file"):
         job_file({"point": {"rw": value}}, ["/x"])
 
 
 def test_sections_options_and_equal_signs() -> None:
     for section in ("global", "a]b", "a b", ""):
-        with pytest.raises(ValueError, match="name of a job"):
+        with pytest.raises(ValueError, match="valid job name"):
             job_file({section: {}}, ["/x"])
     for key in ("a=b", "filename", "A", ""):
         with pytest.raises(ValueError, match="option"):

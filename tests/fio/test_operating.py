@@ -35,11 +35,11 @@ def named(records: list[Any]) -> dict[str, Any]:
 
 def test_points_of_a_curve_that_bends() -> None:
     rows = named(curve())
-    assert rows["90 % of the most"]["iodepth"] == 32
-    assert rows["saturation (98 % of the most)"]["iodepth"] == 128
-    assert rows["knee (rate / latency greatest)"]["iodepth"] == 4
-    assert rows["90 % of the most"]["share"] == pytest.approx(0.913, abs=0.01)
-    best = rows["saturation (98 % of the most)"]
+    assert rows["90 % of the maximum"]["iodepth"] == 32
+    assert rows["saturation (98 % of the maximum)"]["iodepth"] == 128
+    assert rows["knee (highest rate / latency)"]["iodepth"] == 4
+    assert rows["90 % of the maximum"]["share"] == pytest.approx(0.913, abs=0.01)
+    best = rows["saturation (98 % of the maximum)"]
     assert best["iops"] * best["lat_mean"] == pytest.approx(128, rel=0.01)
 
 
@@ -64,13 +64,13 @@ def test_a_bound_that_nothing_keeps_is_not_listed() -> None:
 
 
 def test_repeats_give_the_interval() -> None:
-    assert named(curve())["90 % of the most"]["repeats"] is None
+    assert named(curve())["90 % of the maximum"]["repeats"] is None
     records = curve(3)
-    assert named(records)["90 % of the most"]["repeats"] == "32"
+    assert named(records)["90 % of the maximum"]["repeats"] == "32"
     for one in records:
         if one.metric == "iops" and one.repeat == 2 and one.point == {"iodepth": 32}:
             one.value *= 0.9
-    assert named(records)["90 % of the most"]["repeats"] == "32 to 64"
+    assert named(records)["90 % of the maximum"]["repeats"] == "32 to 64"
 
 
 def test_the_size_for_most_bytes_and_no_knee_over_sizes() -> None:
@@ -79,7 +79,7 @@ def test_the_size_for_most_bytes_and_no_knee_over_sizes() -> None:
         rate = min(60_000.0, 550e6 / size)
         records += point({"block_size": size}, side(rate, size, 64 / rate))
     names = {point.name: point.row.setting("block_size") for point in operating_points(gather(records), "block_size")}
-    assert names == {"90 % of the most": 16384, "saturation (98 % of the most)": 16384}
+    assert names == {"90 % of the maximum": 16384, "saturation (98 % of the maximum)": 16384}
 
 
 def test_doubtful_points_take_no_part_and_that_is_said() -> None:
@@ -89,7 +89,7 @@ def test_doubtful_points_take_no_part_and_that_is_said() -> None:
             one.flags.append("invalid")
     table = table_of(records)
     assert all(row["iodepth"] != 128 for row in table.rows)
-    assert any(text.startswith("Left out") and text.endswith("1 points") for text in table.notes)
+    assert any(text.startswith("1 points are excluded") for text in table.notes)
     doubted = published("iodepth", DEPTHS, ("invalid", "littles-law"))
     assert [table.slug for table in sweep_table(doubted, "x", "X", "iodepth")] == ["x"]
 

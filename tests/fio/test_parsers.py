@@ -97,14 +97,14 @@ def test_notes_before_the_document() -> None:
 
 @pytest.mark.parametrize("text", ["", "fio: nothing\n", "[]", '{"jobs": []}', "{}", "\x00\x01{", '{"fio version": 3}'])
 def test_foreign_documents_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="JSON document"):
+    with pytest.raises(ValueError, match="JSON"):
         read_document(text)
 
 
 def test_any_cut_is_refused() -> None:
     text = depth_sample()["outputs"][0]["files"]["fio.json"].splitlines()[-1]
     for end in range(1, len(text) - 1, 997):
-        with pytest.raises(ValueError, match=r"cut short|no JSON"):
+        with pytest.raises(ValueError, match=r"truncated|no JSON"):
             read_document(text[:end])
 
 
@@ -112,7 +112,7 @@ def test_any_cut_is_refused() -> None:
 def test_impossible_numbers_are_refused(value: str) -> None:
     last = depth_sample()["outputs"][0]["files"]["fio.json"].splitlines()[-1]
     text = last.replace('"io_bytes":', f'"io_bytes": {value}, "x":', 1)
-    with pytest.raises(ValueError, match="JSON document"):
+    with pytest.raises(ValueError, match="JSON"):
         read_document(text)
 
 

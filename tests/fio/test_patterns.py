@@ -1,4 +1,4 @@
-"""Access patterns against one another."""
+"""Comparison of access patterns."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def rows_of(records: list[Any]) -> dict[str, Any]:
 
 def test_what_writing_and_random_access_cost() -> None:
     rows = rows_of(records_of())
-    assert rows["writes against reads, sequential"]["rate"] == pytest.approx(0.5)
-    assert rows["random against sequential reads"]["rate"] == pytest.approx(0.25)
-    assert rows["random against sequential reads"]["latency"] == pytest.approx(4.0)
-    assert rows["random against sequential writes"]["tail"] == pytest.approx(4.0)
-    assert rows["mixed against reads, random"]["rate"] == pytest.approx(0.8)
-    assert rows["mixed against reads, random"]["reads"] == pytest.approx(70.0)
-    assert "mixed against reads, sequential" not in rows
+    assert rows["writes relative to reads, sequential"]["rate"] == pytest.approx(0.5)
+    assert rows["random relative to sequential reads"]["rate"] == pytest.approx(0.25)
+    assert rows["random relative to sequential reads"]["latency"] == pytest.approx(4.0)
+    assert rows["random relative to sequential writes"]["tail"] == pytest.approx(4.0)
+    assert rows["mixed relative to reads, random"]["rate"] == pytest.approx(0.8)
+    assert rows["mixed relative to reads, random"]["reads"] == pytest.approx(70.0)
+    assert "mixed relative to reads, sequential" not in rows
 
 
 def test_repeats_bound_the_ratio() -> None:
-    assert rows_of(records_of())["writes against reads, random"]["rate_range"] is None
-    assert rows_of(records_of(2))["writes against reads, random"]["rate_range"] == "0.45 to 0.55"
+    assert rows_of(records_of())["writes relative to reads, random"]["rate_range"] is None
+    assert rows_of(records_of(2))["writes relative to reads, random"]["rate_range"] == "0.45 to 0.55"
 
 
 def test_doubt_is_said_and_one_pattern_alone_has_no_ratio() -> None:
@@ -50,6 +50,6 @@ def test_doubt_is_said_and_one_pattern_alone_has_no_ratio() -> None:
         if one.point == {"rw": "read"}:
             one.flags.append("invalid")
     [table] = [table for table in sweep_table(records, "x", "X", "rw") if table.slug == "x-patterns"]
-    assert any("cannot be trusted" in note for note in table.notes)
+    assert any("are unreliable" in note for note in table.notes)
     alone = point({"rw": "read"}, side(1.0, 4096, 1.0)) + point({"rw": "randwrite"}, side(1.0, 4096, 1.0, "write_"))
     assert [table.slug for table in sweep_table(alone, "x", "X", "rw")] == ["x"]

@@ -78,7 +78,7 @@ def test_naming_a_target_switches_the_temporary_file_off() -> None:
     ("setting", "text", "settings"),
     [
         ("create_temp_file", "both be the target", {"file_names": "/data/x", "create_temp_file": True}),
-        ("create_temp_file", "names no target", {"create_temp_file": False}),
+        ("create_temp_file", "there is no target", {"create_temp_file": False}),
         ("file_names", "twice", {"file_names": ["/a", "/a"]}),
         ("file_names", "absolute", {"file_names": "data"}),
         ("file_names", "absolute", {"file_names": "/data/../etc/x"}),
@@ -87,19 +87,19 @@ def test_naming_a_target_switches_the_temporary_file_off() -> None:
         ("file_names", "`$` in", {"file_names": "/data/${HOME}"}),
         ("file_names", "line break", {"file_names": "/data/a\nrw=write"}),
         ("file_names", "an empty value", {"file_names": [""]}),
-        ("file_names", "not a file or device", {"file_names": "/proc/kcore"}),
+        ("file_names", "cannot be a target", {"file_names": "/proc/kcore"}),
         ("rw", "block devices only", {"rw": "randtrim"}),
         ("rw", "block devices only", {"job_file": "[a]\nrw=trim\n"}),
         ("offset", "set filesize", {"file_names": "/x", "rw": "read", "offset": "1MiB"}),
         ("direct", "page cache", {"engine": "mmap", "iodepth": 1}),
         ("fixedbufs", "set engine to io_uring", {"engine": "libaio", "fixedbufs": True}),
         ("hipri", "set engine to io_uring or pvsync2", {"hipri": True}),
-        ("options", "`exec_prerun` is not among", {"options": {"exec_prerun": "true"}}),
+        ("options", "`exec_prerun` is not a permitted option", {"options": {"exec_prerun": "true"}}),
         ("job_file", "line 1", {"job_file": "rw=read"}),
-        ("filesize", "cap of 64G", {"filesize": MAX_SCRATCH_BYTES + 1}),
-        ("filesize", "holds no request", {"filesize": "4K", "block_size": "8K"}),
+        ("filesize", "limit of 64G", {"filesize": MAX_SCRATCH_BYTES + 1}),
+        ("filesize", "smaller than a request", {"filesize": "4K", "block_size": "8K"}),
         ("filesize", "slices", {"filesize": "16K", "rw": "read", "numjobs": 8}),
-        ("numjobs", "slices of whole percents", {"file_names": "/data/x", "rw": "read", "numjobs": 101}),
+        ("numjobs", "slices of whole percentages", {"file_names": "/data/x", "rw": "read", "numjobs": 101}),
         ("block_size", "multiple of 512", {"block_size": 1000}),
         ("engine", "one request in flight", {"engine": "psync"}),
     ],
@@ -130,7 +130,7 @@ def test_what_is_allowed(settings: dict[str, Any]) -> None:
 def test_a_list_and_a_single_depth_contradict() -> None:
     [(setting, text)] = findings(iodepth_sweep_steps=[4, 5], iodepth=6)
     assert setting == "iodepth_sweep_steps"
-    assert "both" in text
+    assert "mutually exclusive" in text
 
 
 @pytest.mark.parametrize("settings", [{"iodepth": 6}, {"iodepth_sweep_steps": [4, 5]}, {"iodepth": 4}])

@@ -189,7 +189,7 @@ def test_a_burst_is_seen_to_end(good: Measured) -> None:
     rates = [record["value"] for record in seconds]
     assert max(rates) > 2 * rates[-2]
     assert 0 < rates[-2] < 120
-    assert "Changes of the rate during a run" in (good.run / "summary.md").read_text()
+    assert "Rate changes during a run" in (good.run / "summary.md").read_text()
 
 
 def test_a_clock_that_is_set_changes_no_time(good: Measured) -> None:

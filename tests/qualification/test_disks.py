@@ -156,7 +156,7 @@ def test_blocks_of_4_kib_leave_out_smaller_requests(folder: Path, memory: Path) 
         [table] = [
             table for table in LATENCY.tables(records_of(LATENCY, [({}, found)])) if "Average Lat" in table.title
         ]
-        assert any(note.startswith("Left out: 512") for note in table.notes)
+        assert any(note.startswith("Skipped: 512") for note in table.notes)
 
 
 def test_a_file_is_not_purged_and_that_is_said(disk: Path) -> None:

@@ -147,7 +147,7 @@ def test_auto_takes_what_the_target_allows(drive: Drive, methods: list[str]) -> 
 def test_what_fails_is_said_and_the_next_is_tried() -> None:
     drive = Drive(nvme(), answers={"purge-nvme-format-format": (1, "NVMe status: Access Denied\n")})
     assert drive.purge() == Purge(
-        "blkdiscard", verified=True, tried=("nvme-format: nvme ended with status 1: NVMe status: Access Denied",)
+        "blkdiscard", verified=True, tried=("nvme-format: nvme failed with status 1: NVMe status: Access Denied",)
     )
     last = Drive(answers={"purge-blkdiscard-run": (1, "BLKDISCARD ioctl failed: Operation not supported\n")})
     assert last.purge().flags == ("not-purged",)
@@ -223,7 +223,7 @@ def test_scsi_commands_concern_the_whole_drive(method: str) -> None:
         (Drive({"kind": "file"}), "blkdiscard", "the target is a file"),
         (Drive(tools=("fio",)), "ata-erase", "the host has no hdparm"),
         (Drive({"partition": True}), "sg-format", "the target is a partition"),
-        (Drive(), "nvme-format", "no NVMe drive"),
+        (Drive(), "nvme-format", "not an NVMe drive"),
         (Drive(nvme(fna=2), alone=False), "nvme-format", "all of its namespaces at once"),
     ],
 )

@@ -78,22 +78,22 @@ def test_dependent_cells_follow_the_matrix_unless_they_are_named() -> None:
 def test_dependent_cells_that_are_too_small_for_the_target() -> None:
     params = LatencyParams(dependent="512:0")
     assert params.phase(512, "latency").tracked[0].cell.block_size == 512
-    with pytest.raises(Unsuitable, match="name one of 4k or more"):
+    with pytest.raises(Unsuitable, match="use 4k or more"):
         params.phase(4096, "latency")
 
 
 @pytest.mark.parametrize(
     ("changes", "name", "message"),
     [
-        ({"rounds_max": 4}, "rounds_max", "hold no window"),
+        ({"rounds_max": 4}, "rounds_max", "fewer than the window"),
         ({"purge": "blkdiscard"}, "purge", "cannot be purged"),
-        ({"block_sizes": "4000B,4K"}, "block_sizes", "multiples of 512"),
+        ({"block_sizes": "4000B,4K"}, "block_sizes", "a multiple of 512"),
         ({"block_sizes": "8K", "dependent": "4K:50"}, "dependent", "4k 50/50"),
-        ({"mixes": "0,101"}, "mixes", "at most 100"),
+        ({"mixes": "0,101"}, "mixes", "exceed 100"),
         ({"offset": 512}, "offset", "multiple of 4096"),
         ({"filesize": MIB}, "filesize", "lower numjobs"),
         ({"file_names": "relative"}, "file_names", "not an absolute path"),
-        ({"engine": "psync"}, "engine", "keeps one request in flight"),
+        ({"engine": "psync"}, "engine", "keeps only one request in flight"),
     ],
     ids=str,
 )

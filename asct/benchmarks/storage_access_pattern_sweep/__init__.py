@@ -15,10 +15,11 @@ class PatternSweepParams(SweepParams):
 
     access_pattern_sweep_steps: Patterns = setting(
         ("read", "write", "randread", "randwrite", "rw", "randrw"),
-        "Values of rw, one point each; setting rw instead gives a single point",
+        "Values of rw, one point each; set rw instead for a single point",
         aliases=("access_pattern_steps", "rw_sweep_steps"),
         min_length=1,
-        pitfalls="Patterns that write need consent on a named target; rwmixread says how much rw and randrw read.",
+        pitfalls="Patterns that write require consent for a named target; rwmixread is the percentage of reads "
+        "of rw and randrw.",
     )
 
 
@@ -28,7 +29,7 @@ class StorageAccessPatternSweep(SweepBenchmark[PatternSweepParams]):
     name = "storage-access-pattern-sweep"
     title = "Storage access pattern sweep"
     version = "1"
-    summary = "Bandwidth, I/O rate and latency of a drive, sequential and random, reading, writing and mixed (fio)"
+    summary = "Bandwidth, IOPS and latency of a drive by access pattern: sequential, random, read, write, mixed (fio)"
     aliases = ("saps",)
     params_model = PatternSweepParams
     axis = "rw"

@@ -9,7 +9,7 @@ class StorageFio(FioBenchmark[FioParams]):
     """The shared settings as they are."""
 
     name = "storage-fio"
-    title = "Storage, any fio point"
+    title = "Storage, any fio workload"
     version = "1"
     summary = "One fio measurement with typed settings, each of which can be swept"
     aliases = ("sfio",)

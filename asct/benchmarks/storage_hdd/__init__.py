@@ -32,9 +32,9 @@ _CELL: Final[dict[str, tuple[str, ...] | None]] = {"rw": None, "block_size": Non
 _PART: Final = _CELL | {"part": ("all", "outer", "inner")}
 _ZONE: Final = _CELL | {"zone": None}
 _WHAT: Final[dict[str, tuple[Unit, Better, str]]] = {
-    "iops": ("ops/s", "higher", "Requests per second"),
+    "iops": ("ops/s", "higher", "IOPS"),
     "bandwidth": ("B/s", "higher", "Bytes per second"),
-    "latency": ("s", "lower", "Mean time of a request"),
+    "latency": ("s", "lower", "Mean latency"),
 }
 _START_SECONDS: Final = 0.8
 _FIO_BYTES: Final = 64 * 2**20
@@ -44,24 +44,24 @@ class StorageHdd(Benchmark[HddParams]):
     """Every cell of every zone is one fio process; what the target is was looked at first."""
 
     name = "storage-hdd"
-    title = "Zones of a disk"
+    title = "Zones of a hard disk"
     version = "1"
-    summary = "IOPS, bandwidth and latency of a disk over its zones, outer to inner (TKperf's hdd tests)"
+    summary = "IOPS, bandwidth and latency of a hard disk across its zones (TKperf's hdd tests)"
     aliases = ("shdd",)
     keywords = ("hdd", "qualification", "long-runtime")
     params_model = HddParams
     flags: ClassVar[Mapping[str, str]] = FLAGS | {
-        "slow-zone": "the zone is below 70 % of its neighbours: sectors moved or read repeatedly, or other load",
-        "zones-left-out": "zones whose figures cannot be trusted are left out of what sums the disk up",
-        "noisy-zones": "the figures of more than a tenth of the zones cannot be trusted",
-        "blocks-left-out": "block sizes below a logical block of the target (512 on 4Kn) cannot be measured",
+        "slow-zone": "the zone is below 70 % of its neighbours: remapped sectors, repeated reads, or other load",
+        "zones-left-out": "zones with unreliable results are excluded from the values of the disk",
+        "noisy-zones": "more than a tenth of the zones have unreliable results",
+        "blocks-left-out": "block sizes smaller than a logical block of the target (512 on 4Kn) cannot be measured",
     }
     highlights = (
         Highlight(
-            "bandwidth", "Sequential reading, outer zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "outer"}
+            "bandwidth", "Sequential reads, outer zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "outer"}
         ),
         Highlight(
-            "bandwidth", "Sequential reading, inner zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "inner"}
+            "bandwidth", "Sequential reads, inner zones", {**dict.fromkeys(_CELL), "rw": "read", "part": "inner"}
         ),
         Highlight("iops", "Random reading", {**dict.fromkeys(_CELL), "rw": "randread", "part": "all"}),
     )
@@ -74,10 +74,10 @@ class StorageHdd(Benchmark[HddParams]):
             Metric(f"zone_{name}", unit, better, f"{text} in one zone", _ZONE)
             for name, (unit, better, text) in _WHAT.items()
         ),
-        Metric("outer_to_inner", "1", "neither", "Bandwidth of the outer zones over that of the inner ones", _CELL),
-        Metric("slow_zones", "1", "lower", "Zones far below their neighbours", _CELL),
+        Metric("outer_to_inner", "1", "neither", "Ratio of the bandwidth of the outer zones to the inner ones", _CELL),
+        Metric("slow_zones", "1", "lower", "Number of zones far below their neighbours", _CELL),
         Metric("zone_offset", "B", "neither", "First byte of a zone", {"zone": None}, comparable=False),
-        Metric("zone_size", "B", "neither", "Bytes of each zone", comparable=False),
+        Metric("zone_size", "B", "neither", "Size of each zone", comparable=False),
         *DEVICE_METRICS,
     )
 
@@ -85,11 +85,17 @@ class StorageHdd(Benchmark[HddParams]):
         """Those of the target, more than one target, and settings that leave nothing to measure."""
         yield from contradictions(params.whole())
         if len(params.file_names) > 1:
-            yield "file_names", "the zones are those of one disk; name one target, and sweep file_names for several"
+            yield "file_names", ("the zones belong to one disk; use a single target, and sweep file_names for several")
         if not params.cells():
-            yield "write", "false leaves nothing to measure: mixes has no 100, and test has no throughput"
+            yield (
+                "write",
+                (
+                    "with false, nothing can be measured: mixes does not contain 100, and test does not "
+                    "contain throughput"
+                ),
+            )
         if any(reads > 100 for reads in params.mixes):
-            yield "mixes", "a share of reads is at most 100 percent"
+            yield "mixes", "a read percentage cannot exceed 100"
 
     def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
         """The time is that of all cells of all zones; a disk is far slower than the bytes assumed to be written."""
@@ -156,7 +162,7 @@ def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, Cell]]:
     device = read_watch(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
     if not cells:
-        raise ValueError("every block size is below a logical block of the target; give larger ones")
+        raise ValueError("every block size is smaller than a logical block of the target; use larger ones")
     size = _bytes(device)
     span = size if params.filesize is None else min(size, params.filesize)
     zones = zones_of(span, params.zones, max(cell.block_size for cell in cells))
@@ -166,7 +172,7 @@ def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, Cell]]:
 def _bytes(device: Device) -> int:
     size = device.scalar("bytes")
     if not isinstance(size, int) or size <= 0:
-        raise ValueError(f"guard does not know the size of {device.path}")
+        raise ValueError(f"guard could not read the size of {device.path}")
     return size
 
 

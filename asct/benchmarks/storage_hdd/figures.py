@@ -12,7 +12,7 @@ from asct.sdk.record import Record
 from asct.sdk.rows import by_point, middle, point_label
 from asct.values.size import format_size
 
-_X: Final = Axis("Place on the disk (0: outer edge, 1: inner edge)")
+_X: Final = Axis("Position on the disk (0: outer edge, 1: inner edge)")
 _CAPTION: Final = "Each point is one zone; the outer zones of a disk come first."
 
 
@@ -29,10 +29,10 @@ class Quantity:
 
 
 _QUANTITIES: Final = (
-    Quantity("zones-iops", "IOPS over the disk", "zone_iops", Axis("I/O rate", "ops/s"), True, "higher"),
-    Quantity("zones-latency", "Mean latency over the disk", "zone_latency", Axis("Mean latency", "s"), True, "lower"),
+    Quantity("zones-iops", "IOPS across the disk", "zone_iops", Axis("I/O rate", "ops/s"), True, "higher"),
+    Quantity("zones-latency", "Mean latency across the disk", "zone_latency", Axis("Mean latency", "s"), True, "lower"),
     Quantity(
-        "zones-throughput", "Throughput over the disk", "zone_bandwidth", Axis("Bandwidth", "B/s"), False, "higher"
+        "zones-throughput", "Throughput across the disk", "zone_bandwidth", Axis("Bandwidth", "B/s"), False, "higher"
     ),
 )
 

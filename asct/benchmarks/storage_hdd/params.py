@@ -77,7 +77,7 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
     length = share // grain * grain
     if length < max(largest_block, grain):
         raise ValueError(
-            f"{count} zones of {format_size(size)} are {format_size(share)} each and hold no request of "
+            f"{count} zones of {format_size(size)} have {format_size(share)} each, less than a request of "
             f"{format_size(max(largest_block, _PAGE))}; lower zones or the block sizes"
         )
     starts = (index * share // grain * grain for index in range(count))
@@ -111,31 +111,35 @@ class HddParams(Params):
     test: Annotated[tuple[Test, ...], BeforeValidator(listed)] = setting(
         ("iops", "throughput"), "Random requests (iops), sequential streams (throughput), or both", min_length=1
     )
-    zones: Count = setting(128, "Parts of equal size that the target is cut into", aliases=("slices",), ge=2, le=4096)
+    zones: Count = setting(
+        128, "Number of equal parts into which the target is divided", aliases=("slices",), ge=2, le=4096
+    )
     order: Order = setting("scattered", "Order in which the zones are visited")
-    mixes: Counts = setting((100, 50, 0), "Shares of reads of the random requests, in percent", min_length=1)
+    mixes: Counts = setting((100, 50, 0), "Read percentages of the random workloads", min_length=1)
     block_sizes: Sizes = setting((65536, 16384, 4096), "Bytes per random request", min_length=1)
     sequential_block_sizes: Sizes = setting((2**20, 4096), "Bytes per sequential request", min_length=1)
     write: bool = setting(
         True,
-        "Write as well as read; false leaves out every cell that writes, and needs no consent",
+        "Measure writes as well as reads; false skips all writing workloads and requires no consent",
         pitfalls="The content of the target is lost.",
     )
     duration: Duration = setting(
-        60.0, "Time of each cell of each zone", aliases=("runtime", "round_time"), gt=0, le=86400
+        60.0, "Time per workload in each zone", aliases=("runtime", "round_time"), gt=0, le=86400
     )
-    ramp_time: Duration = setting(0.0, "Load before the measured time of a cell", aliases=("ramp",), le=3600)
-    iodepth: Count = setting(1, "Requests in flight per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
-    numjobs: Count = setting(1, "Processes that do the same at the same time", ge=1, le=1024)
-    engine: Engine = setting("auto", "How requests reach the kernel", aliases=("ioengine",))
+    ramp_time: Duration = setting(
+        0.0, "Time of load before the measurement of each workload", aliases=("ramp",), le=3600
+    )
+    iodepth: Count = setting(1, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
+    numjobs: Count = setting(1, "Number of identical concurrent processes", ge=1, le=1024)
+    engine: Engine = setting("auto", "I/O engine", aliases=("ioengine",))
     file_names: Annotated[
         tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-    ] = setting((), "The disk or file to measure: one absolute path", aliases=("filenames", "filename", "file_name"))
+    ] = setting((), "Disk or file to measure, as one absolute path", aliases=("filenames", "filename", "file_name"))
     filesize: Size | None = setting(
-        None, "Bytes of the target that are cut into zones: the whole target unless set", aliases=("size",)
+        None, "Bytes of the target to divide into zones; unset: the whole target", aliases=("size",)
     )
     create_temp_file: bool | None = setting(
-        None, "Make and remove a file of its own in the work folder; on unless file_names is set"
+        None, "Use a temporary file in the work folder; on unless file_names is set"
     )
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
     seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**31)

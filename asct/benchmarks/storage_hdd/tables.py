@@ -85,7 +85,7 @@ _TITLES: Final = {
     "highest": "Highest zone",
 }  # fmt: skip
 NOTE: Final = (
-    f"Outer and inner: the median of the first and of the last 1/{EDGE_SHARE} of the zones. Quartiles are over the "
+    f"Outer and inner: median of the first and of the last 1/{EDGE_SHARE} of the zones. Quartiles refer to the "
     "zones. MB = 1,000,000 bytes"
 )
 
@@ -95,8 +95,8 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     swept = swept_columns(records)
     points = [(swept_cells(mine, swept), indexed(mine), places(mine)) for mine in by_point(records)]
     tables = (
-        _spread_table("storage-hdd-iops", "IOPS over the zones of the disk", True, points, swept),
-        _spread_table("storage-hdd-throughput", "Throughput over the zones of the disk", False, points, swept),
+        _spread_table("storage-hdd-iops", "IOPS across the zones of the disk", True, points, swept),
+        _spread_table("storage-hdd-throughput", "Throughput across the zones of the disk", False, points, swept),
         _zone_table(points, swept),
     )
     return (*(table for table in tables if table.rows), *device_table(records, "storage-hdd"))
@@ -132,7 +132,7 @@ def _spread_table(slug: str, title: str, random: bool, points: Sequence[_Point],
     columns = (
         *swept, *_CELL, *rates, *parts,
         Column("ratio", "Outer/inner", digits=2),
-        Column("latency", "Lat. (us)", _US, help="median over the zones of the mean latency"),
+        Column("latency", "Lat. (us)", _US, help="median of the mean latency over the zones"),
         Column("slow", "Slow zones", digits=0, help="below 70 % of their neighbours"),
         Column("flags", "Flags", format="text"),
     )  # fmt: skip
@@ -161,4 +161,4 @@ def _zone_table(points: Sequence[_Point], swept: Sequence[Column]) -> Table:
         Column("latency", "Lat. (us)", _US),
         Column("flags", "Flags", format="text"),
     )  # fmt: skip
-    return Table("storage-hdd-zones", "Every zone of the disk", columns, tuple(rows), bulk=True)
+    return Table("storage-hdd-zones", "All zones of the disk", columns, tuple(rows), bulk=True)

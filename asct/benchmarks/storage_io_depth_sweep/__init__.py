@@ -15,7 +15,7 @@ class DepthSweepParams(SweepParams):
 
     iodepth_sweep_steps: Counts = setting(
         (1, 2, 4, 8, 16, 32, 64, 128),
-        "Values of iodepth, one point each; setting iodepth instead gives a single point",
+        "Values of iodepth, one point each; set iodepth instead for a single point",
         aliases=("iodepth_steps",),
         min_length=1,
     )
@@ -27,7 +27,7 @@ class StorageIoDepthSweep(SweepBenchmark[DepthSweepParams]):
     name = "storage-io-depth-sweep"
     title = "Storage queue depth sweep"
     version = "2"
-    summary = "Bandwidth, I/O rate and latency of a drive over the number of requests in flight (fio)"
+    summary = "Bandwidth, IOPS and latency of a drive by queue depth (fio)"
     aliases = ("sids",)
     params_model = DepthSweepParams
     axis = "iodepth"

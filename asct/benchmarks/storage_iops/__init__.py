@@ -19,27 +19,27 @@ class IopsParams(MatrixParams):
 
     block_sizes: Sizes = setting(
         (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512),
-        "Block sizes of the cells; those below a logical block of the target are left out",
+        "Block sizes of the workloads; those smaller than a logical block of the target are skipped",
         aliases=("block_size", "bs"),
         min_length=1,
     )
     mixes: Counts = setting(
-        (100, 95, 65, 50, 35, 5, 0), "Shares of reads of the cells, in percent", aliases=("rwmixread",), min_length=1
+        (100, 95, 65, 50, 35, 5, 0), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1
     )
     dependent: Places = setting(
         ("4K:0", "64K:65", "1M:100"),
-        "Cells that must be steady, as block size and percent of reads; TKperf: 4K:0 alone",
+        "Workloads that must be steady, as block size and percentage of reads; TKperf: only 4K:0",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )
     steady_volume: float = setting(
         2.3,
-        "Times the active range that must have been written since the purge before a window counts, preconditioning "
-        "included; a fall of the level by half counts as well",
+        "How many times the active range must have been written since the purge, including preconditioning, "
+        "before a window counts; a fall of the rate by half also qualifies",
         ge=0,
         le=100,
-        pitfalls="Random writes to a preconditioned drive are fast until its spare area (7 to 28 %) is used up: below "
-        "2.3 that may be taken for the steady state.",
+        pitfalls="Random writes to a preconditioned drive are fast until its spare area (7 to 28 %) is "
+        "exhausted: below 2.3, this may be mistaken for the steady state.",
     )
 
 
@@ -49,7 +49,7 @@ class StorageIops(Qualification[IopsParams]):
     name = "storage-iops"
     title = "SSD qualification: IOPS"
     version = "1"
-    summary = "Steady-state IOPS of a drive over block sizes and read/write mixes (SNIA PTS, TKperf)"
+    summary = "Steady-state IOPS of a drive by block size and read/write mix (SNIA PTS, TKperf)"
     aliases = ("siops",)
     keywords = ("ssd", "qualification", "long-runtime")
     params_model = IopsParams

@@ -37,8 +37,8 @@ def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
     )
     rows = tuple(_row(mine, len(points) > 1) for mine in points)
     notes = (
-        "4k random writes behind the rounds: all requests of one run, up to the level given; a level is left out where "
-        "fewer than 10 requests were slower",
+        "4k random writes after the rounds: all requests of one run, up to the given percentile; percentiles "
+        "with fewer than 10 slower requests are omitted",
     )
     flags = flags_of(record for mine in points for record in at(mine, "response_mean"))
     return (Table(f"{slug}-response", "Response Times of 4k Random Writes", columns, rows, notes, flags),)
@@ -60,28 +60,26 @@ class LatencyParams(MatrixParams):
 
     block_sizes: Sizes = setting(
         (8192, 4096, 512),
-        "Block sizes of the cells; those below a logical block of the target are left out",
+        "Block sizes of the workloads; those smaller than a logical block of the target are skipped",
         aliases=("block_size", "bs"),
         min_length=1,
     )
-    mixes: Counts = setting(
-        (100, 65, 0), "Shares of reads of the cells, in percent", aliases=("rwmixread",), min_length=1
-    )
+    mixes: Counts = setting((100, 65, 0), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
     dependent: Places = setting(
         ("4K:0",),
-        "Cells whose mean latency must be steady, as block size and percent of reads",
+        "Workloads whose mean latency must be steady, as block size and percentage of reads",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )
     numjobs: Count = setting(
-        1, "Processes that do the same at the same time; the specification has one", aliases=("nj",), ge=1, le=1024
+        1, "Number of identical concurrent processes; one in the specification", aliases=("nj",), ge=1, le=1024
     )
     iodepth: Count = setting(
-        1, "Requests in flight per job; the specification has one", aliases=("iod", "queue_depth"), ge=1, le=65536
+        1, "Queue depth per job; one in the specification", aliases=("iod", "queue_depth"), ge=1, le=65536
     )
     response_time: Duration = setting(
         1200.0,
-        "Time of 4k random writes behind the rounds, for the histogram of response times; 0 leaves it out",
+        "Time of 4k random writes after the rounds, for the histogram of response times; 0 omits them",
         aliases=("histogram_time",),
         le=30 * 86400,
         pitfalls="p99_999 takes 1,000,000 requests.",
@@ -94,7 +92,7 @@ class StorageLatency(Qualification[LatencyParams]):
     name = "storage-latency"
     title = "SSD qualification: latency"
     version = "1"
-    summary = "Steady-state latency of a drive with one request at a time, and its histogram (SNIA PTS, TKperf)"
+    summary = "Steady-state latency of a drive at queue depth 1, and its histogram (SNIA PTS, TKperf)"
     aliases = ("slatency",)
     keywords = ("ssd", "qualification", "long-runtime")
     params_model = LatencyParams

@@ -15,7 +15,7 @@ class ProcessSweepParams(SweepParams):
 
     process_count_sweep_steps: Counts = setting(
         (1, 2, 4, 8, 16),
-        "Values of numjobs, one point each; setting numjobs instead gives a single point",
+        "Values of numjobs, one point each; set numjobs instead for a single point",
         aliases=("process_count_steps", "numjobs_sweep_steps"),
         min_length=1,
     )
@@ -27,7 +27,7 @@ class StorageProcessCountSweep(SweepBenchmark[ProcessSweepParams]):
     name = "storage-process-count-sweep"
     title = "Storage process count sweep"
     version = "1"
-    summary = "Bandwidth, I/O rate and latency of a drive over the number of processes that make requests (fio)"
+    summary = "Bandwidth, IOPS and latency of a drive by number of processes (fio)"
     aliases = ("spcs",)
     params_model = ProcessSweepParams
     axis = "numjobs"

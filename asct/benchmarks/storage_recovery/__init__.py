@@ -79,33 +79,40 @@ _LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}
 _POINT: Final[Coords] = {"point": ("max", "mid", "min", "none")}
 
 METRICS: Final[tuple[Metric, ...]] = (
-    Metric("idle_gain", "1", "higher", "Rate of bursts after pauses over that of writing without a pause", _WAIT),
-    Metric("recovered_iops", "ops/s", "higher", "Requests per second of the bursts after pauses", _WAIT),
-    Metric("baseline_iops", "ops/s", "higher", "Requests per second of writing without a pause, behind them", _WAIT),
-    Metric("settling_time", "s", "neither", "Time of that writing until its level changed no more", _WAIT, False),
-    Metric("idle_time", "s", "neither", "Pause between bursts, as it was", _WAIT, False),
-    Metric("burst_iops", "ops/s", "higher", "Requests per second of one burst", _BURST, False),
-    Metric("burst_latency", "s", "lower", "Mean time of a request of one burst", _BURST, False),
-    Metric("recovery_time", "s", "lower", "Time of the second stream until it was back at the level of the first"),
-    Metric("recovered", "1", "higher", "1: the stream came back to its level; 0: it did not"),
-    Metric("recovered_share", "1", "higher", "Level of the second stream over that of the first"),
-    Metric("level_bandwidth", "B/s", "higher", "Bytes per second that a spell came to", _SPELL),
-    Metric("mean_latency", "s", "lower", "Mean time of a request of a spell", _SPELL),
-    Metric("max_latency", "s", "lower", "Longest time of a request of a spell", _SPELL),
-    Metric("spell_length", "s", "neither", "Time of a spell", _SPELL, False),
-    Metric("spell_bandwidth", "B/s", "higher", "Bytes per second in one round of a spell", _ROUND, False),
-    Metric("spell_latency", "s", "lower", "Mean time of a request in one round of a spell", _ROUND, False),
-    Metric("spell_latency_max", "s", "lower", "Longest time of a request in one round of a spell", _ROUND, False),
-    Metric("spell_time", "s", "neither", "Time under load until the end of a round, all spells", _ROUND, False),
-    Metric("point_iops", "ops/s", "higher", "Requests per second of an operating point", {**_POINT, **_LOAD}),
-    Metric("point_latency", "s", "lower", "Mean time of a request at an operating point", _POINT),
+    Metric("idle_gain", "1", "higher", "IOPS of bursts after pauses relative to writes without pauses", _WAIT),
+    Metric("recovered_iops", "ops/s", "higher", "IOPS of the bursts after pauses", _WAIT),
+    Metric("baseline_iops", "ops/s", "higher", "IOPS of the subsequent writes without pauses", _WAIT),
+    Metric(
+        "settling_time",
+        "s",
+        "neither",
+        "Time until the rate of the writes without pauses became constant",
+        _WAIT,
+        False,
+    ),
+    Metric("idle_time", "s", "neither", "Actual pause between bursts", _WAIT, False),
+    Metric("burst_iops", "ops/s", "higher", "IOPS of one burst", _BURST, False),
+    Metric("burst_latency", "s", "lower", "Mean latency of one burst", _BURST, False),
+    Metric("recovery_time", "s", "lower", "Time until the second stream reached the level of the first"),
+    Metric("recovered", "1", "higher", "1 if the stream recovered to its level, else 0"),
+    Metric("recovered_share", "1", "higher", "Level of the second stream relative to the first"),
+    Metric("level_bandwidth", "B/s", "higher", "Bytes per second at the end of a phase", _SPELL),
+    Metric("mean_latency", "s", "lower", "Mean latency in a phase", _SPELL),
+    Metric("max_latency", "s", "lower", "Maximum latency in a phase", _SPELL),
+    Metric("spell_length", "s", "neither", "Duration of a phase", _SPELL, False),
+    Metric("spell_bandwidth", "B/s", "higher", "Bytes per second in one round of a phase", _ROUND, False),
+    Metric("spell_latency", "s", "lower", "Mean latency in one round of a phase", _ROUND, False),
+    Metric("spell_latency_max", "s", "lower", "Maximum latency in one round of a phase", _ROUND, False),
+    Metric("spell_time", "s", "neither", "Time under load until the end of a round, over all phases", _ROUND, False),
+    Metric("point_iops", "ops/s", "higher", "IOPS at an operating point", {**_POINT, **_LOAD}),
+    Metric("point_latency", "s", "lower", "Mean latency at an operating point", _POINT),
     *response_metrics(_POINT),
-    Metric("demand_iops", "ops/s", "higher", "Requests per second at a load", _LOAD),
-    Metric("demand_latency", "s", "lower", "Mean time of a request at a load", _LOAD),
+    Metric("demand_iops", "ops/s", "higher", "IOPS at a load", _LOAD),
+    Metric("demand_latency", "s", "lower", "Mean latency at a load", _LOAD),
     Metric("matrix_rounds", "1", "neither", "Rounds of the matrix", comparable=False),
-    Metric("steady", "1", "higher", "1: the steady state was reached before the test; 0: it was not", {}, False),
-    Metric("rounds", "1", "neither", "Rounds until then", {}, False),
-    Metric("steady_iops", "ops/s", "higher", "Requests per second in the steady state"),
+    Metric("steady", "1", "higher", "1 if the steady state was reached before the test, else 0", {}, False),
+    Metric("rounds", "1", "neither", "Rounds until the steady state", {}, False),
+    Metric("steady_iops", "ops/s", "higher", "IOPS in the steady state"),
     *TARGET,
 )
 
@@ -132,16 +139,17 @@ class StorageRecovery(Qualification[RecoveryParams]):
     params_model = RecoveryParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
-        FAST: "measured in the short form of the profile fast; not comparable with profile pts",
-        "pause": "the test was cut off before this burst or round, so that the drive rested",
-        "invalid-pause": "the true pauses are not those asked for: starting fio takes longer, or the host is too busy",
-        "invalid-no-point": "no cell of the matrix keeps latency_bound: there is nothing to take a histogram of",
+        FAST: "measured with the profile fast; not comparable with profile pts",
+        "pause": "the test was interrupted before this burst or round, so the drive could rest",
+        "invalid-pause": "the actual pauses differ from the setting: starting fio takes too long, or the host is "
+        "too busy",
+        "invalid-no-point": "no workload of the matrix is within latency_bound, so there is no histogram",
         "noisy-matrix": "the highest load was not steady over the rounds of the matrix",
     }
     highlights = (
-        Highlight("idle_gain", "Rate after a pause over that without one", {"wait": None}),
-        Highlight("recovery_time", "Time until the stream was back"),
-        Highlight("point_iops", "Most requests under the bound of latency", _MOST),
+        Highlight("idle_gain", "IOPS after a pause relative to no pause", {"wait": None}),
+        Highlight("recovery_time", "Time until the stream recovered"),
+        Highlight("point_iops", "Highest IOPS within the latency limit", _MOST),
     )
     metrics = METRICS
 
@@ -150,12 +158,12 @@ class StorageRecovery(Qualification[RecoveryParams]):
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:
-            yield "tests", "both tests and test are set; leave one of them out"
+            yield "tests", "tests and test are mutually exclusive; remove one of them"
         form = params.form()
         if not all(form.waits) or len(set(form.waits)) < len(form.waits):
-            yield "waits", "each pause is longer than 0s, and named once"
+            yield "waits", "each pause must be longer than 0s and appear once"
         if not all((*form.threads, *form.depths)):
-            yield "threads", "jobs and requests in flight are 1 or more"
+            yield "threads", "the numbers of jobs and the queue depths must be at least 1"
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
         """The time of the form; what is written is bounded by the speed of a fast drive."""

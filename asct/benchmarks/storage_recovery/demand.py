@@ -179,7 +179,7 @@ def demand_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ..
     yield from steady_values(journal, params.phase, marks)
     matrix = Matrix(params, journal)
     if not matrix.rounds:
-        raise ValueError("no round of the matrix was ended")
+        raise ValueError("no round of the matrix was completed")
     unsteady = () if matrix.steady or matrix.form.matrix_rounds < params.window else ("noisy-matrix",)
     flags = (*marks, *steady_flags(journal, params.phase), *unsteady)
     yield Measurement("matrix_rounds", float(matrix.rounds), flags=flags)

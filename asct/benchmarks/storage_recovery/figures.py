@@ -43,9 +43,9 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     ]
     longest = max(len(one.x) for one in series)
     for record in at(_first(mine), "baseline_iops"):
-        name = f"without a pause, behind {float(record.coords['wait']):g} s"
+        name = f"without pauses, after {float(record.coords['wait']):g} s"
         series.append(Series(name, (1, longest), (record.value, record.value)))
-    caption = "Requests per second of each burst after a pause, and of writing without a pause behind these bursts."
+    caption = "IOPS of each burst after a pause, and of the subsequent writes without pauses."
     return [
         Line(
             f"idle-bursts{slug}", f"Bursts after pauses{label}", caption, Axis("Burst"), _RATE, tuple(series),
@@ -74,13 +74,13 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     ]
     return [
         Line(
-            f"stimulus-throughput{slug}", f"Throughput over the spells{label}",
-            "Bytes per second of each round: a stream, random writes, the stream again.", time,
+            f"stimulus-throughput{slug}", f"Throughput by phase{label}",
+            "Bytes per second of each round: sequential writes, random writes, sequential writes again.", time,
             Axis("Bandwidth", "B/s"), tuple(lines["spell_bandwidth"]), better="higher",
         ),
         Line(
-            f"stimulus-latency{slug}", f"Latency over the spells{label}",
-            "Mean and highest time of a request in each round.", time, Axis("Latency", "s", "log10"),
+            f"stimulus-latency{slug}", f"Latency by phase{label}",
+            "Mean and maximum latency in each round.", time, Axis("Latency", "s", "log10"),
             tuple(latencies), better="lower",
         ),
     ]  # fmt: skip
@@ -114,12 +114,12 @@ def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     return [
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",
-            "Mean time of a request over the rate; a line for each number of jobs, along rising depths.",
+            "Mean latency over IOPS; one line for each number of jobs, with rising queue depth.",
             Axis("I/O rate", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
         ),
         Heatmap(
-            f"demand-variation{slug}", f"Demand variation{label}", "Requests per second at each load.",
-            "Requests in flight per job", "Jobs", tuple(map(str, depths)), tuple(map(str, jobs)),
+            f"demand-variation{slug}", f"Demand variation{label}", "IOPS at each load.",
+            "Queue depth per job", "Jobs", tuple(map(str, depths)), tuple(map(str, jobs)),
             tuple(tuple(rates.get((count, depth)) for depth in depths) for count in jobs), "ops/s", better="higher",
         ),
         *(() if histogram is None else (histogram,)),

@@ -147,7 +147,7 @@ def _of_pause(params: RecoveryParams, journal: Journal, wait: float, flags: tupl
     course = course_of(point)
     level = joined(course[len(course) // 2 :]).iops
     if not level:
-        raise ValueError("the target stood still under the lasting load: nothing can be compared with it")
+        raise ValueError("the target completed no requests under continuous load, so nothing can be compared with it")
     yield Measurement("recovered_iops", sum(rates) / len(rates), at, stats_of(rates, independent=False), marks)
     yield Measurement("baseline_iops", level, at, flags=marks)
     yield Measurement("idle_gain", sum(rates) / len(rates) / level, at, flags=marks)

@@ -64,7 +64,7 @@ class RecoveryParams(QualificationParams):
     step_settings: ClassVar[dict[str, str]] = {"tests": "test"}
 
     tests: Annotated[tuple[Test, ...], BeforeValidator(listed), Field(min_length=1)] = setting(
-        TESTS, "Tests to run, one point each; setting test instead gives a single one"
+        TESTS, "Tests to run, one point each; set test instead for a single one"
     )
     test: Test = setting(
         "idle", "idle: host idle recovery; stimulus: cross stimulus recovery; demand: demand intensity"
@@ -72,41 +72,44 @@ class RecoveryParams(QualificationParams):
     waits: Annotated[tuple[Duration, ...], BeforeValidator(listed)] | None = setting(
         None, "idle: pauses between bursts (pts: 5s,10s,15s,25s,50s; fast: 2s,5s)", min_length=1
     )
-    burst_time: Duration | None = setting(None, "idle: time of a burst (pts: 5s; fast: 2s)", gt=0, le=3600)
+    burst_time: Duration | None = setting(None, "idle: duration of a burst (pts: 5s; fast: 2s)", gt=0, le=3600)
     bursts: Count | None = setting(None, "idle: bursts for each pause (pts: 360; fast: 10)", ge=2, le=10_000)
     baseline_time: Duration | None = setting(
-        None, "idle: writing without a pause behind the bursts (pts: 30m; fast: 20s)", gt=0, le=86400
+        None, "idle: duration of the writes without pauses after the bursts (pts: 30m; fast: 20s)", gt=0, le=86400
     )
     sequential_time: Duration | None = setting(
-        None, "stimulus: time of each sequential spell (pts: 8h; fast: 1m)", gt=0, le=7 * 86400
+        None, "stimulus: duration of each sequential phase (pts: 8h; fast: 1m)", gt=0, le=7 * 86400
     )
     random_time: Duration | None = setting(
-        None, "stimulus: time of the random spell (pts: 6h; fast: 1m)", gt=0, le=7 * 86400
+        None, "stimulus: duration of the random phase (pts: 6h; fast: 1m)", gt=0, le=7 * 86400
     )
     recovered_within: float = setting(
-        10.0, "stimulus: a stream that is so many percent below its level counts as recovered", gt=0, lt=100
+        10.0, "stimulus: a stream within this percentage of its level counts as recovered", gt=0, lt=100
     )
     threads: Counts | None = setting(
         None, "demand: numbers of jobs (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", aliases=("thread_counts",), min_length=1
     )
     depths: Counts | None = setting(
-        None, "demand: requests in flight per job (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", min_length=1
+        None, "demand: queue depths per job (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", min_length=1
     )
     demand_block_size: Size = setting(8192, "demand: bytes per request", ge=512, le=128 * MIB)
-    demand_rwmixread: Count = setting(65, "demand: share of reads, in percent", le=100)
+    demand_rwmixread: Count = setting(65, "demand: percentage of reads", le=100)
     prewrite_time: Duration | None = setting(
-        None, "demand: random writes before each round of the matrix (pts: 5m; fast: 5s)", le=86400
+        None, "demand: duration of the random writes before each round of the matrix (pts: 5m; fast: 5s)", le=86400
     )
     matrix_rounds: Count | None = setting(
-        None, "demand: rounds of the matrix at most, until it is steady (pts: rounds_max; fast: 1)", ge=1, le=1000
+        None,
+        "demand: maximum number of rounds of the matrix, if it is not steady before (pts: rounds_max; fast: 1)",
+        ge=1,
+        le=1000,
     )
     settle_time: Duration | None = setting(
-        None, "demand: random writes before each histogram (pts: 1h; fast: 5s)", le=86400
+        None, "demand: duration of the random writes before each histogram (pts: 1h; fast: 5s)", le=86400
     )
     histogram_time: Duration | None = setting(
-        None, "demand: time of each histogram (pts: 10m; fast: 10s)", gt=0, le=86400
+        None, "demand: duration of each histogram run (pts: 10m; fast: 10s)", gt=0, le=86400
     )
-    latency_bound: Duration = setting(0.005, "demand: mean latency that an operating point keeps", gt=0, le=60)
+    latency_bound: Duration = setting(0.005, "demand: maximum mean latency of an operating point", gt=0, le=60)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -119,7 +119,7 @@ def stimulus_values(params: RecoveryParams, journal: Journal, marks: tuple[str, 
             yield from _details(found[-1], {"spell": group, "round": number}, started, own)
             against.append(own)
         if not found:
-            raise ValueError(f"the spell `{group}` was not measured")
+            raise ValueError(f"the phase `{group}` was not measured")
         rounds[group] = found
     yield from _spells(params, rounds, (*marks, *_doubts(against, marks)))
 
@@ -153,7 +153,7 @@ def _spells(params: RecoveryParams, rounds: dict[Group, list[Round]], flags: tup
         mean = sum(one.mean_latency * one.bandwidth * one.seconds for one in found)
         moved = sum(one.bandwidth * one.seconds for one in found)
         if not moved or not level(found, params.window):
-            raise ValueError(f"the target stood still in the spell `{group}`: nothing can be said of how it recovers")
+            raise ValueError(f"the target completed no requests in the phase `{group}`, so its recovery is unknown")
         yield Measurement("level_bandwidth", level(found, params.window), at, flags=flags)
         yield Measurement("mean_latency", mean / moved, at, flags=flags)
         yield Measurement("max_latency", max(one.max_latency for one in found), at, flags=flags)

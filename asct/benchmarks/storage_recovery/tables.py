@@ -21,7 +21,7 @@ _PAUSES: Final = (
     Column("recovered_iops", "IOPS of bursts", digits=0),
     Column("baseline_iops", "IOPS without pauses", digits=0),
     Column("idle_gain", "Gain (times)", digits=2),
-    Column("settling_time", "Settled after (s)", digits=1, help="of writing without a pause behind the bursts"),
+    Column("settling_time", "Settled after (s)", digits=1, help="of the writes without pauses after the bursts"),
     Column("idle_time", "True pause (s)", digits=2),
 )
 _SPELLS: Final = (
@@ -29,9 +29,9 @@ _SPELLS: Final = (
     Column("load", "Load", format="text"),
     Column("spell_length", "Time (s)", digits=0),
     Column("level_bandwidth", "TP at the end (MB/s)", _MB),
-    Column("mean_latency", "ART (us)", _US, help="average response time"),
+    Column("mean_latency", "ART (us)", _US, help="mean response time"),
     Column("max_latency", "MRT (us)", _US, help="maximum response time"),
-    Column("recovered_share", "Of the first", digits=3, help="level over that of the first stream"),
+    Column("recovered_share", "Share of first", digits=3, help="level relative to that of the first stream"),
     Column("recovery_time", "Recovered after (s)", digits=1),
 )
 _POINTS: Final = (
@@ -138,7 +138,7 @@ def _rank(place: tuple[Scalar, ...]) -> tuple[tuple[int, float, str], ...]:
 def _spells(records: Sequence[Record], form: str) -> Table:
     """A row for each spell; the recovery stands in the last one."""
     rows: list[dict[str, Scalar | None]] = []
-    notes = [UNITS_NOTE, "TP: throughput, the median of the last rounds of a spell"]
+    notes = [UNITS_NOTE, "TP: throughput, the median of the last rounds of a phase"]
     for mine in by_point(records):
         for spell, load in _LOADS.items():
             if not at(mine, "level_bandwidth", spell=spell):
@@ -150,7 +150,7 @@ def _spells(records: Sequence[Record], form: str) -> Table:
             cells |= {key: middle(at(mine, key)) if last else None for key in ("recovered_share", "recovery_time")}
             rows.append(cells | {"flags": ", ".join(flags_of(at(mine, "level_bandwidth", spell=spell)))})
         if any(record.value == 0.0 for record in at(mine, "recovered")):
-            notes.append("The stream did not come back to its level within the last spell")
+            notes.append("The stream did not recover to its level within the last phase")
     return Table(
         "storage-recovery-stimulus", f"Cross stimulus recovery{form}", (*_SPELLS, _FLAGS), tuple(rows),
         tuple(dict.fromkeys(notes)), flags_of(at(records, "level_bandwidth")),
@@ -167,7 +167,7 @@ def _points(records: Sequence[Record], form: str) -> Table:
             }
             cells |= {"point": name, **{key: rates[0].coords.get(key) for key in ("numjobs", "iodepth")}}
             rows.append(cells | {"flags": ", ".join(flags_of(rates))})
-    note = "max, mid, min: most, middle and fewest requests per second of the cells under the bound of mean latency"
+    note = "max, mid, min: highest, median and lowest IOPS of the workloads within the limit of mean latency"
     title = f"Operating points and their response times{form}"
     flags = flags_of(at(records, "point_iops"))
     return Table("storage-recovery-points", title, (*_POINTS, _FLAGS), tuple(rows), (note,), flags)

@@ -15,7 +15,7 @@ class SizeSweepParams(SweepParams):
 
     request_size_sweep_steps: Sizes = setting(
         (4096, 8192, 16384, 32768, 65536, 131072),
-        "Values of block_size, one point each; setting block_size instead gives a single point",
+        "Values of block_size, one point each; set block_size instead for a single point",
         aliases=("request_size_steps", "block_size_sweep_steps"),
         min_length=1,
     )
@@ -27,7 +27,7 @@ class StorageRequestSizeSweep(SweepBenchmark[SizeSweepParams]):
     name = "storage-request-size-sweep"
     title = "Storage request size sweep"
     version = "1"
-    summary = "Bandwidth, I/O rate and latency of a drive over the size of a request (fio)"
+    summary = "Bandwidth, IOPS and latency of a drive by request size (fio)"
     aliases = ("srss",)
     params_model = SizeSweepParams
     axis = "block_size"

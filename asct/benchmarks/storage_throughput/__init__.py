@@ -23,21 +23,21 @@ class ThroughputParams(QualificationParams):
 
     block_sizes: Annotated[Sizes, Field(min_length=1)] = setting(
         (MIB, 64 * 1024, 8 * 1024, 4096, 512),
-        "Bytes per request, each with a steady state of its own (SNIA PTS: 1024K and 128K)",
+        "Request sizes, each with its own steady state (SNIA PTS: 1024K and 128K)",
         aliases=("bss",),
     )
     precondition_block_size: Size | None = setting(
-        None, "Bytes per request of the preconditioning; those of the test unless set (SNIA PTS)", ge=512, le=128 * MIB
+        None, "Request size of the preconditioning; unset: that of the test (SNIA PTS)", ge=512, le=128 * MIB
     )
     numjobs: Count = setting(
         1,
-        "Processes that do the same at the same time, each on a slice of its own",
+        "Number of concurrent processes, each on its own slice",
         aliases=("nj",),
         ge=1,
         le=1024,
-        pitfalls="Only a single job goes on from round to round where it ended.",
+        pitfalls="Only a single job continues from round to round where it stopped.",
     )
-    iodepth: Count = setting(32, "Requests in flight per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
+    iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -50,23 +50,23 @@ class StorageThroughput(Qualification[ThroughputParams]):
     """Profile pts: a phase for each block size. Profile fast: one phase, in which the first block size is tracked."""
 
     name = "storage-throughput"
-    title = "Throughput of a drive in its steady state"
+    title = "SSD qualification: throughput"
     version = "1"
-    summary = "Sequential reading and writing in the steady state, by block size (TKperf tp, SNIA PTS throughput)"
+    summary = "Steady-state sequential bandwidth of a drive by block size (TKperf tp, SNIA PTS throughput)"
     aliases = ("stp",)
     keywords = ("ssd", "qualification", "long-runtime")
     params_model = ThroughputParams
     quantity = "bandwidth"
     highlights = (
-        Highlight("bandwidth", "Sequential reading in the steady state", {"block_size": None, "rwmixread": 100}),
-        Highlight("bandwidth", "Sequential writing in the steady state", {"block_size": None, "rwmixread": 0}),
+        Highlight("bandwidth", "Sequential reads in the steady state", {"block_size": None, "rwmixread": 100}),
+        Highlight("bandwidth", "Sequential writes in the steady state", {"block_size": None, "rwmixread": 0}),
     )
 
     def check(self, params: ThroughputParams) -> Iterable[tuple[str, str]]:
         """Those of the target and the rounds, and a block size named twice."""
         yield from super().check(params)
         if len(set(params.block_sizes)) < len(params.block_sizes):
-            yield "block_sizes", "names a size twice; name each once"
+            yield "block_sizes", "contains a size twice; name each size once"
 
     def phases(self, params: ThroughputParams, logical_block: int) -> Sequence[Phase]:
         """Reading before writing in each round, as TKperf does."""
@@ -108,7 +108,7 @@ def _averages(view: View, slug: str) -> Table:
         Column("block_size", "Block Size", format="text"),
         Column("read", "Read (MB/s)", _MB, 3, kept=True),
         Column("write", "Write (MB/s)", _MB, 3, kept=True),
-        Column("latency", "Write Lat. (us)", 1e-6, help="mean time of a request"),
+        Column("latency", "Write Lat. (us)", 1e-6, help="mean latency"),
         Column("flags", "Flags", format="text"),
     )
     title = f"Average MB/s vs. Block Size and R/W{profile_label(view)}{view.suffix}"

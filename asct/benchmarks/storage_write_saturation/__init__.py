@@ -43,44 +43,44 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     """MatrixStyle, purge, rounds of writes, a run for the histogram: each one fio process below guard."""
 
     name = "storage-write-saturation"
-    title = "Write saturation of a drive"
+    title = "SSD qualification: write saturation"
     version = "1"
-    summary = "Rate and latency of a drive that is written on and on; volume of its cliff (TKperf writesat, SNIA WSAT)"
+    summary = "IOPS and latency of a drive under continuous writes, and its write cliff (TKperf writesat, SNIA WSAT)"
     aliases = ("swsat",)
     keywords = ("ssd", "qualification", "long-runtime")
     params_model = SaturationParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
-        FAST: "measured by the profile fast, which ends when a few rounds are steady",
-        "still-changing": "the last rounds differ by more than excursion and slope allow: no level was reached",
-        "pause": "the test was cut off before this round, so that the drive had time to tidy up",
-        "noisy-rounds": "more than a tenth of the rounds cannot be trusted",
+        FAST: "measured with the profile fast, which ends when a few rounds are steady",
+        "still-changing": "the last rounds differ by more than excursion and slope permit: no stable level was reached",
+        "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
+        "noisy-rounds": "more than a tenth of the rounds are unreliable",
     }
     highlights = (
-        Highlight("iops", "Rate at the end of write saturation"),
-        Highlight("cliff_written", "Written when the rate fell by half"),
-        Highlight("response_p99_99", "99.99 % of the writes took at most"),
+        Highlight("iops", "IOPS at the end of write saturation"),
+        Highlight("cliff_written", "Bytes written when the rate fell by half"),
+        Highlight("response_p99_99", "99.99th percentile of write latency"),
     )
     metrics = (
-        Metric("iops", "ops/s", "higher", "Requests per second in the last rounds"),
+        Metric("iops", "ops/s", "higher", "IOPS in the last rounds"),
         Metric("bandwidth", "B/s", "higher", "Bytes per second in the last rounds"),
-        Metric("latency", "s", "lower", "Mean time of a request in the last rounds"),
-        Metric("cliffs", "1", "neither", "Whether the level fell by half anywhere: 1 or 0", comparable=False),
-        Metric("burst_iops", "ops/s", "higher", "Requests per second before the level first fell by half"),
-        Metric("cliff_written", "B", "higher", "Bytes written when the level first fell by half"),
-        Metric("cliff_fills", "1", "higher", "The same in sizes of the active range"),
-        Metric("cliff_time", "s", "higher", "Time under load until the level first fell by half"),
-        Metric("cliff_ratio", "1", "lower", "Rate before the fall over that behind it"),
+        Metric("latency", "s", "lower", "Mean latency in the last rounds"),
+        Metric("cliffs", "1", "neither", "1 if the rate fell by half at some time, else 0", comparable=False),
+        Metric("burst_iops", "ops/s", "higher", "IOPS before the rate first fell by half"),
+        Metric("cliff_written", "B", "higher", "Bytes written when the rate first fell by half"),
+        Metric("cliff_fills", "1", "higher", "The same relative to the active range"),
+        Metric("cliff_time", "s", "higher", "Time under load until the rate first fell by half"),
+        Metric("cliff_ratio", "1", "lower", "Rate before the fall relative to the rate after it"),
         *response_metrics(),
         Metric("written", "B", "neither", "Bytes written in all rounds", comparable=False),
-        Metric("drive_fills", "1", "neither", "The same in sizes of the active range", comparable=False),
+        Metric("drive_fills", "1", "neither", "The same relative to the active range", comparable=False),
         Metric("load_time", "s", "neither", "Time under load in all rounds", comparable=False),
-        Metric("rounds", "1", "neither", "Number of rounds, and what ended them", _ENDS, comparable=False),
-        Metric("round_iops", "ops/s", "higher", "Requests per second in one round", _ROUND),
+        Metric("rounds", "1", "neither", "Number of rounds, and why the test ended", _ENDS, comparable=False),
+        Metric("round_iops", "ops/s", "higher", "IOPS in one round", _ROUND),
         Metric("round_bandwidth", "B/s", "higher", "Bytes per second in one round", _ROUND),
-        Metric("round_latency", "s", "lower", "Mean time of a request in one round", _ROUND),
-        Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests of a round took at most this", _ROUND),
-        Metric("round_latency_max", "s", "lower", "Longest time of a request in one round", _ROUND),
+        Metric("round_latency", "s", "lower", "Mean latency in one round", _ROUND),
+        Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests of a round took at most this time", _ROUND),
+        Metric("round_latency_max", "s", "lower", "Maximum latency in one round", _ROUND),
         Metric("round_written", "B", "neither", "Bytes written until the end of a round", _ROUND, comparable=False),
         Metric("round_time", "s", "neither", "Time under load until the end of a round", _ROUND, comparable=False),
         *TARGET,
@@ -90,7 +90,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         """Those of the target and the rounds."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
-            yield "time_cap", "is below round_time and holds no round; raise it"
+            yield "time_cap", "is shorter than round_time, so there is no complete round; raise it"
 
     def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
         """The longest time is that of the cap; the usual one that of a drive that writes 300 MB/s."""
@@ -111,7 +111,9 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:
         """None: the rounds end by rules of their own."""
         if params.block_size < logical_block:
-            raise ValueError(f"block_size is below a logical block of the target, {logical_block} bytes; raise it")
+            raise ValueError(
+                f"block_size is smaller than a logical block of the target, {logical_block} bytes; raise it"
+            )
         return ()
 
     def closing_steps(self, journal: Journal, params: SaturationParams, context: Context) -> Sequence[Step]:
@@ -122,7 +124,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         """The rounds, the course as a whole, the distribution at the end."""
         rounds = rounds_of(params, journal)
         if not rounds:
-            raise ValueError("no round was ended")
+            raise ValueError("no round was completed")
         marks = (*purge_of(journal, params.phase).flags, *precondition_flags(journal, params.phase))
         if params.profile == "fast":
             marks = (FAST, *marks)

@@ -92,7 +92,7 @@ def _rate(over: Over, courses: Sequence[_Course]) -> Figure:
     lines = tuple(course.series(over, "round_iops", "" if course.name else "rounds") for course in courses)
     cliff = middle(at(courses[0].mine, over.cliff)) if over.cliff and len(courses) == 1 else None
     markers = () if cliff is None else (Marker(cliff, "cliff"),)
-    caption = f"Requests per second of each round over {over.words}. The cliff is where the level first fell by half."
+    caption = f"IOPS of each round over {over.words}. The cliff is where the rate first fell by half."
     return Line(
         f"iops-over-{over.slug}", f"IOPS over {over.words}", caption, over.axis, _RATE, lines, markers, better="higher"
     )
@@ -100,7 +100,7 @@ def _rate(over: Over, courses: Sequence[_Course]) -> Figure:
 
 def _latency(over: Over, courses: Sequence[_Course]) -> Figure:
     lines = tuple(course.series(over, metric, name) for course in courses for name, metric in _LATENCIES.items())
-    caption = f"Time of a request in each round over {over.words}, from the call until it was complete."
+    caption = f"Total latency of the requests in each round over {over.words}."
     return Line(
         f"latency-over-{over.slug}", f"Latency over {over.words}", caption, over.axis, _LATENCY, lines, better="lower"
     )

@@ -119,7 +119,7 @@ class SaturationParams(QualificationParams):
 
     precondition: Count = setting(
         0,
-        "Times the active range is written before the rounds; the test begins on a purged drive",
+        "How many times the active range is written before the rounds; by default the test starts with a purged drive",
         aliases=("preconditioning",),
         le=10,
     )
@@ -127,19 +127,17 @@ class SaturationParams(QualificationParams):
         "randwrite", "Access pattern of the rounds", aliases=("rw_pattern", "readwrite")
     )
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**27)
-    rwmixread: Count = setting(0, "Share of reads in a mixed pattern, in percent", le=99)
-    volume_factor: float = setting(4.0, "Times the active range that is written", gt=0, le=1000)
-    time_cap: Duration = setting(
-        86400.0, "Time after which the test ends, whatever was written", gt=0, le=60 * 86400, aliases=("max_time",)
-    )
+    rwmixread: Count = setting(0, "Percentage of reads in a mixed pattern", le=99)
+    volume_factor: float = setting(4.0, "How many times the active range is written", gt=0, le=1000)
+    time_cap: Duration = setting(86400.0, "Maximum time of the test", gt=0, le=60 * 86400, aliases=("max_time",))
     sample_time: Duration | None = setting(
         None,
-        "Time of one sample of the steady state that may end the test (SNIA: 30m); 0s: it ends nothing. Unless set: "
-        "0s with the profile pts, one round with fast",
+        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m); 0s: never. Unset: 0s with "
+        "the profile pts, one round with fast",
         le=86400,
     )
     histogram_time: Duration = setting(
-        1200.0, "Time of the last run, whose latencies make the histogram; 0s leaves it out", le=86400
+        1200.0, "Duration of the final run for the latency histogram; 0s omits it", le=86400
     )
 
     @property

@@ -18,10 +18,10 @@ _SUMMARY: Final = (
     Column("iops", "IOPS at the end", digits=0, help="last rounds of the test"),
     Column("bandwidth", "BW (MB/s)", 1e6),
     Column("latency", "Mean lat. (us)", _US),
-    Column("response_p99_99", "p99.99 (us)", _US, help="of the run for the histogram"),
-    Column("response_max", "Max lat. (us)", _US, help="of the run for the histogram"),
+    Column("response_p99_99", "p99.99 (us)", _US, help="in the run for the histogram"),
+    Column("response_max", "Max lat. (us)", _US, help="in the run for the histogram"),
     Column("burst_iops", "IOPS before the cliff", digits=0),
-    Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="written when the level fell by half"),
+    Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="written when the rate fell by half"),
     Column("cliff_ratio", "Fall (times)", digits=2),
     Column("written", "Written (GB)", _GB, digits=2),
     Column("drive_fills", "Drive fills", digits=2),
@@ -57,7 +57,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
         ends = dict.fromkeys(str(record.coords["ended_by"]) for record in at(mine, "rounds"))
         notes |= dict.fromkeys(f"The test ended because {_ENDS[end]}" for end in ends)
         if not any(record.value for record in at(mine, "cliffs")):
-            notes["The level never fell by half: there is no cliff"] = None
+            notes["The rate never fell by half: there is no cliff"] = None
     if not rows:
         return ()
     columns = (*swept, *_SUMMARY, Column("flags", "Flags", format="text"))
@@ -70,7 +70,7 @@ def _what(record: Record) -> str:
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
-    load = f"{run['numjobs']} jobs with {run['iodepth']} requests each"
+    load = f"{run['numjobs']} jobs of queue depth {run['iodepth']}"
     return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
 
 

@@ -51,7 +51,7 @@ class FioBenchmark(Benchmark[P]):
         yield from contradictions(params)
         for steps, axis in params.step_settings.items():
             if _both_given(params, steps, axis):
-                yield steps, f"both {steps} and {axis} are set; leave one of them out"
+                yield steps, f"{steps} and {axis} are mutually exclusive; remove one of them"
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """`writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S; the layout writes `scratch.bytes` once a job."""
@@ -125,7 +125,7 @@ class SweepParams(FioParams):
 
     latency_bound: Duration | None = setting(
         None,
-        "Bound of the 99th percentile for the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
+        "Limit of the 99th percentile in the table of operating points; unset: 200us, 500us, 1ms, 2ms, 5ms and 10ms",
         aliases=("latency_slo",),
         gt=0,
     )
@@ -140,11 +140,11 @@ class SweepBenchmark(FioBenchmark[S]):
     keywords = ("storage", "dsweep", "io")
     metrics: ClassVar[tuple[Metric, ...]] = (
         *METRICS,
-        Metric(BOUND_METRIC, "s", "neither", "The setting latency_bound, where it was set", comparable=False),
+        Metric(BOUND_METRIC, "s", "neither", "Value of the setting latency_bound", comparable=False),
     )
     highlights = (
         Highlight("bandwidth", "Highest bandwidth"),
-        Highlight("iops", "Most requests per second"),
+        Highlight("iops", "Highest IOPS"),
         Highlight("latency", "Lowest mean latency"),
         Highlight("clat_p99", "Lowest 99th percentile"),
     )

@@ -37,11 +37,11 @@ def _engine(params: FioParams) -> Iterator[tuple[str, str]]:
     if params.engine in SYNCHRONOUS and params.iodepth > 1:
         yield (
             "engine",
-            f"{params.engine} keeps one request in flight per job and cannot hold iodepth {params.iodepth}; "
-            "set iodepth to 1 and raise numjobs, or take io_uring, libaio, posixaio or auto",
+            f"{params.engine} keeps only one request in flight per job, so iodepth {params.iodepth} has no "
+            "effect; set iodepth to 1 and raise numjobs, or use io_uring, libaio, posixaio or auto",
         )
     if params.engine == "mmap" and params.direct:
-        yield "direct", "is not for mmap, which reads and writes through the page cache; set direct to false"
+        yield "direct", "cannot be combined with mmap, which uses the page cache; set direct to false"
     for name in params.model_fields_set:
         how = option_of(type(params), name)
         engines = how["engines"] if how else []
@@ -53,41 +53,47 @@ def _target(params: FioParams, sections: Sequence[tuple[str, FioParams]]) -> Ite
     if params.create_temp_file and params.file_names:
         yield (
             "create_temp_file",
-            "a temporary file and file_names cannot both be the target; leave one of the two settings out",
+            "a temporary file and file_names cannot both be the target; remove one of the two settings",
         )
     if params.create_temp_file is False and not params.file_names:
-        yield "create_temp_file", "switched off, and file_names names no target; name a file or device"
+        yield (
+            "create_temp_file",
+            ("is off and file_names is not set, so there is no target; set file_names to a file or device"),
+        )
     if params.makes_file and any(section.trims for _, section in sections):
-        yield "rw", "discards blocks, which fio does on block devices only; name one in file_names"
+        yield "rw", "discards blocks, which fio supports on block devices only; set file_names to one"
     if len(set(params.file_names)) < len(params.file_names):
-        yield "file_names", "names a target twice; name each once"
+        yield "file_names", "contains a target twice; name each target once"
 
 
 def _named(name: str) -> Iterator[tuple[str, str]]:
     path = PurePosixPath(name)
     reason = refusal(name)
     if reason:
-        yield "file_names", f"{reason} cannot stand in a job file of fio; rename the file or name it by a link"
+        yield "file_names", f"{reason} cannot appear in a fio job file; rename the file or use a symbolic link"
     elif not path.is_absolute() or ".." in path.parts:
-        yield "file_names", f"`{name}` is not an absolute path without `..`; write it from / on"
+        yield "file_names", f"`{name}` is not an absolute path without `..`; give the complete path from /"
     elif any(path.is_relative_to(folder) for folder in _NOT_FILES):
-        yield "file_names", f"`{name}` is not a file or device to measure; name one outside {', '.join(_NOT_FILES)}"
+        yield "file_names", f"`{name}` cannot be a target; use a file or device outside {', '.join(_NOT_FILES)}"
 
 
 def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
     total = params.span_bytes
     block = format_size(params.block_size)
     if params.direct and params.block_size % _SECTOR:
-        yield "block_size", f"{block} is not a multiple of 512, which direct needs; round it or set direct to false"
+        yield "block_size", (f"{block} is not a multiple of 512, as direct requires; round it or set direct to false")
     if params.makes_file and total is not None and total > MAX_SCRATCH_BYTES:
         cap = format_size(MAX_SCRATCH_BYTES)
         yield (
             "filesize",
-            f"a temporary file of {format_size(total)} is over the cap of {cap}; "
-            "lay out a file of that size yourself and name it in file_names",
+            f"a temporary file of {format_size(total)} exceeds the limit of {cap}; create a file of that size "
+            "yourself and set file_names to it",
         )
     if total is not None and total < params.block_size:
-        yield "filesize", f"{format_size(total)} holds no request of {block}; raise filesize or lower block_size"
+        yield (
+            "filesize",
+            (f"{format_size(total)} is smaller than a request of {block}; raise filesize or lower block_size"),
+        )
     elif params.sequential and params.numjobs > 1:
         yield from _slices(params, total)
 
@@ -95,16 +101,22 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
 def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
     """Sequential jobs need a slice each."""
     if total is None and params.offset:
-        yield "offset", "with several sequential jobs needs the size that they share; set filesize as well"
+        yield (
+            "offset",
+            (
+                "requires filesize if there are several sequential jobs, because they share that size; "
+                "set filesize as well"
+            ),
+        )
     elif total is None and params.numjobs > 100:
         yield (
             "numjobs",
-            f"a named target cannot be cut into {params.numjobs} slices of whole percents for sequential jobs; "
-            "lower numjobs to 100",
+            f"a named target cannot be divided into {params.numjobs} slices of whole percentages for sequential "
+            "jobs; lower numjobs to 100",
         )
     elif total is not None and slice_bytes(params, total) == 0:
         yield (
             "filesize",
-            f"{format_size(total)} cannot be cut into {params.numjobs} slices of whole requests for sequential jobs; "
-            "raise filesize or lower numjobs or block_size",
+            f"{format_size(total)} cannot be divided into {params.numjobs} slices of whole requests for "
+            "sequential jobs; raise filesize, or lower numjobs or block_size",
         )

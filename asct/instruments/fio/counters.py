@@ -68,7 +68,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[Row]:
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"not a whole JSON document of mpstat: {error!r}") from None
+        raise ValueError(f"incomplete JSON output of mpstat: {error!r}") from None
     return rows
 
 

@@ -75,8 +75,8 @@ _COLUMNS: Final = (
 )
 _NO_NODE: Final = -1
 """How the kernel says that a drive is at no NUMA node."""
-_NOTE: Final = "Of a temporary file it is the drive of the work folder, as far as the host says"
-_HEALTH_NOTE: Final = "Temperature and health: before the first point -> after the last one"
+_NOTE: Final = "For a temporary file: the drive of the work folder, if the host reports it"
+_HEALTH_NOTE: Final = "Temperature and health: before the first point -> after the last point"
 
 
 def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
@@ -96,7 +96,7 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
             row[f"device_{name}"] = _course([one for one in of_path if one.metric == f"device_{name}"])
     told = any(row[f"device_{name}"] for row in rows.values() for name in ("temperature", *HEALTH))
     notes = (_NOTE, _HEALTH_NOTE) if told else (_NOTE,)
-    return (Table(f"{slug}-targets", "What was measured", _COLUMNS, tuple(rows.values()), notes),)
+    return (Table(f"{slug}-targets", "Measured drives", _COLUMNS, tuple(rows.values()), notes),)
 
 
 def _course(records: Sequence[Record]) -> str | None:

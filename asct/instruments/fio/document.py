@@ -76,7 +76,7 @@ def read_document(text: str) -> Document:
     """Raises ValueError for anything but whole json+ documents of fio, notes aside."""
     contents, notes = _contents(text)
     if not contents:
-        raise ValueError("fio wrote no JSON document")
+        raise ValueError("fio wrote no JSON output")
     try:
         reports = [_report(content) for content in contents]
         last = contents[-1]
@@ -88,7 +88,7 @@ def read_document(text: str) -> Document:
             notes=notes,
         )
     except _DAMAGES as error:
-        raise ValueError(f"the JSON document is not one of fio's json+: {error!r}") from None
+        raise ValueError(f"the JSON document is not in fio's json+ format: {error!r}") from None
 
 
 def notes_of(text: str) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
     try:
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the JSON document of fio is cut short or damaged: {error}") from None
+        raise ValueError(f"the JSON output of fio is truncated or damaged: {error}") from None
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -207,13 +207,13 @@ def buckets(part: Mapping[str, Any]) -> Mapping[str, int]:
     bins: Mapping[str, int] = part.get("bins", {})
     counts = bins.values()
     if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
-        raise TypeError("a bucket of a histogram does not hold a count")
+        raise TypeError("a histogram bucket does not contain a count")
     return bins
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise TypeError(f"{value!r} is not a number of 0 or more")
+        raise TypeError(f"{value!r} is not a non-negative number")
     return float(value)
 
 
@@ -327,7 +327,7 @@ def _minus(after: _Sum, before: _Sum) -> Part:
     bins = {int(value): more for value, number in after.bins.items() if (more := number - known.get(value, 0))}
     ios, io_bytes = after.ios - before.ios, after.io_bytes - before.io_bytes
     if ios < 0 or io_bytes < 0 or min(bins.values(), default=0) < 0:
-        raise ValueError("the counts of a later document are below those of an earlier one")
+        raise ValueError("the counters of a later document are lower than those of an earlier one")
     return Part(ios, io_bytes, bins)
 
 

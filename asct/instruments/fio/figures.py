@@ -76,8 +76,8 @@ def _load_curve(view: View) -> Line:
     return Line(
         slug=f"latency-bandwidth{view.suffix}",
         title=title,
-        caption=f"Mean completion latency over the bandwidth that each {load} brings. Where the line turns up, more "
-        "load buys time spent waiting, not bandwidth.",
+        caption=f"Mean completion latency over the bandwidth at each {load}. Where the line bends upwards, "
+        "additional load increases waiting time instead of bandwidth.",
         x=Axis("Bandwidth", "B/s"),
         y=Axis("Mean latency", "s", "log10"),
         series=tuple(series),
@@ -148,7 +148,8 @@ def distributions(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ..
         drawn = tuple(line for line in series if len(line.x) > 1)
         if drawn:
             caption = (
-                "Share of the requests that completed within this time. A line ends where fewer than 10 are slower."
+                "Share of the requests that completed within this time. A line ends where fewer than 10 requests "
+                "are slower."
             )
             if len(chosen) < len(able):
                 fixed = place(chosen[0], [name for name in varying(able, names) if name not in vary])
@@ -244,7 +245,7 @@ def _percentiles(view: View) -> Figure:
         series = [_series(name, metric, view.over, rows) for name, metric in _PERCENTILES.items()]
         series = [line for line in series if any(y is not None for y in line.y)]
         title = "Latency percentiles"
-        caption = "Completion latency. A percentile with fewer than 10 requests above it is left out."
+        caption = "Completion latency. Percentiles with fewer than 10 requests above them are omitted."
     what = Quantity("latency-percentiles", title, caption, "", "s", "lower")
     return _drawn(what, Axis("Completion latency", "s", "log10"), series, view)
 
@@ -291,7 +292,7 @@ def _cpu(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
     """Stacked bars of CPU time: of the CPUs that the jobs run on, and of all where that differs. Nothing when mpstat
     gave nothing."""
     where = {
-        "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs run on"),
+        "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),
     }
     found = [
@@ -314,6 +315,6 @@ def _apart(used: Bars, everywhere: Bars) -> bool:
 def _cpu_bars(rows: Sequence[Row], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
     labels = tuple(", ".join(shown(name, row.setting(name)) for name in names) for row in rows)
     series = tuple(Series(kind, labels, tuple(row.value(f"{prefix}_{kind}") for row in rows)) for kind in _CPU)
-    caption = f"Share of the time of {of}, by mpstat. iowait is idle time with requests pending, not load."
+    caption = f"Share of the time of {of}, from mpstat. iowait is idle time with pending requests, not load."
     x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in names), "", "category")
     return Bars(slug, title, caption, x, Axis("CPU time", "%"), series, stacked=True, better="lower")

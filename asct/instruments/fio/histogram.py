@@ -57,7 +57,7 @@ class Quantiles(Generic[N]):
     def at(self, share: float) -> float:
         """The smallest value whose cumulative count reaches `share` (0 to 1) of all. Raises ValueError on no counts."""
         if not self._values:
-            raise ValueError("a quantile of no values does not exist")
+            raise ValueError("no values to compute a quantile of")
         place = bisect_left(self._reached, share * self._reached[-1])
         return float(self._values[min(place, len(self._values) - 1)])
 

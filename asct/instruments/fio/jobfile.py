@@ -24,7 +24,7 @@ def refusal(value: str) -> str:
     if not value.isprintable():
         return "a line break or control character"
     if value != value.strip():
-        return f"a space at the end of `{value}`"
+        return f"trailing space in `{value}`"
     found = next((mark for mark in value if mark in _MISREAD), None)
     return f"`{found}` in `{value}`" if found else ""
 
@@ -55,11 +55,11 @@ def job_file(sections: Mapping[str, Mapping[str, str]], names: Sequence[str]) ->
 
 def _section(section: str, options: Mapping[str, str], names: Sequence[str]) -> str:
     if not _SECTION.fullmatch(section) or section == "global":
-        raise ValueError(f"`{section!r}` cannot be the name of a job")
+        raise ValueError(f"`{section!r}` is not a valid job name")
     lines = [f"[{section}]", f"filename={joined_names(names)}"]
     for key, value in options.items():
         if not _OPTION.fullmatch(key) or key == "filename":
-            raise ValueError(f"`{key!r}` cannot be an option of a job file")
+            raise ValueError(f"`{key!r}` is not a valid job file option")
         _check(value)
         if "=" in value:
             raise ValueError(f"`=` in the value of `{key}`: `{value}`")
@@ -70,7 +70,7 @@ def _section(section: str, options: Mapping[str, str], names: Sequence[str]) -> 
 def _check(value: str) -> None:
     reason = refusal(value)
     if reason:
-        raise ValueError(f"{reason} cannot stand in a job file of fio")
+        raise ValueError(f"{reason} cannot appear in a fio job file")
 
 
 # fio runs commands (`exec_prerun`), loads libraries (`ioengine=external:`), reads and writes any file (`write_iolog`,
@@ -112,11 +112,11 @@ def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str
     `settings` maps fio's names to the settings of asct that stand for them.
     """
     if name in settings:
-        return f"is the setting `{settings[name]}` of asct; write it there"
+        return f"corresponds to the asct setting `{settings[name]}`; use that instead"
     if name not in HARMLESS:
         return (
-            "is not among the options that are known to only shape the requests; it could name files, run commands "
-            "or change the host, or asct sets it itself: leave it out (`asct explain storage-fio` lists them)"
+            "is not a permitted option: it could access files, run commands or change the host, or asct sets it "
+            "itself; remove it (`asct explain storage-fio` lists the permitted options)"
         )
     return value_problem(name, written(value))
 
@@ -125,11 +125,11 @@ def value_problem(name: str, value: str) -> str:
     """What is wrong with the value of an option that may stand; empty for nothing."""
     reason = refusal(value)
     if reason:
-        return f"has {reason}, which a job file of fio cannot hold"
+        return f"has {reason}, which a fio job file cannot contain"
     if not _VALUE.fullmatch(value) or _UNSAFE.search(value):
-        return f"has the value `{value}`, which may name a file; write letters, digits and . , : % + - only"
+        return f"has the value `{value}`, which could be a file name; use letters, digits and . , : % + - only"
     if name in ("mem", "iomem") and value not in _MEMORY:
-        return f"has the value `{value}`; write one of {', '.join(sorted(_MEMORY))}"
+        return f"has the value `{value}`; use one of {', '.join(sorted(_MEMORY))}"
     return ""
 
 

@@ -20,15 +20,15 @@ BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
 """Percentiles of completion latency alone, for the figure of its distribution."""
 PREFIXES: Final = ("", "read_", "write_", "trim_")
 LATENCIES: Final = {
-    "slat": "from the call until the kernel took the request (submission)",
-    "clat": "from there until it was complete (completion)",
-    "lat": "from the call until it was complete (both)",
+    "slat": "from the call until the kernel accepts the request (submission)",
+    "clat": "from submission until completion",
+    "lat": "from the call until completion (submission and completion)",
 }
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
 _MOMENTS: Final = {"mean": "mean", "min": "lowest", "max": "highest", "stddev": "standard deviation of the"}
 _CPU: Final[dict[str, str]] = {
-    "usr": "in programs", "sys": "in the kernel", "iowait": "idle with requests pending (not load)",
+    "usr": "in user space", "sys": "in the kernel", "iowait": "idle with pending requests (not load)",
     "irq": "in hardware interrupts", "soft": "in software interrupts",
 }  # fmt: skip
 _SIDES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
@@ -57,7 +57,7 @@ def _latencies(prefix: str) -> tuple[Metric, ...]:
         for name, text in _MOMENTS.items()
     ]
     found += [
-        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{percent:g} % of requests{side} took at most this {what}")
+        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{percent:g} % of requests{side} took at most this time {what}")
         for kind, what in LATENCIES.items()
         for name, percent in percentiles_of(kind).items()
     ]
@@ -65,22 +65,22 @@ def _latencies(prefix: str) -> tuple[Metric, ...]:
 
 
 _DEVICE: Final[dict[str, tuple[Unit, str]]] = {
-    "percentage_used": ("%", "Wear of the drive by its own account"),
-    "available_spare": ("%", "Spare blocks that are left, of those at first"),
-    "media_errors": ("1", "Errors of the medium that the drive could not correct"),
-    "data_units_written": ("1", "Written by the host since ever, in units of 512,000 bytes"),
+    "percentage_used": ("%", "Wear that the drive reports"),
+    "available_spare": ("%", "Remaining spare blocks, relative to the initial number"),
+    "media_errors": ("1", "Uncorrectable media errors"),
+    "data_units_written": ("1", "Total written by the host over the drive's lifetime, in units of 512,000 bytes"),
 }
 
 
 def _cost() -> tuple[Metric, ...]:
     return (
-        *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, by mpstat") for kind in KINDS),
+        *(Metric(f"cpu_{kind}", "%", "lower", f"Time of all online CPUs {_CPU[kind]}, from mpstat") for kind in KINDS),
         *(
-            Metric(f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs run on {_CPU[kind]}, by mpstat")
+            Metric(f"used_cpu_{kind}", "%", "lower", f"Time of the CPUs that the jobs use {_CPU[kind]}, from mpstat")
             for kind in KINDS
         ),
-        Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and the threads that work for it, per request"),
-        Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host, whoever used it, per request"),
+        Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and its kernel threads per request"),
+        Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host per request"),
         Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time of fio and its threads"),
     )
 
@@ -92,12 +92,19 @@ def _course() -> tuple[Metric, ...]:
         Metric("second_iops", "ops/s", "higher", "Requests per second within the interval", at, comparable=False),
         Metric("second_bandwidth", "B/s", "higher", "Bytes per second within the interval", at, comparable=False),
         Metric("second_clat_p50", "s", "lower", "Median completion time within the interval", at, comparable=False),
-        Metric("second_clat_p99", "s", "lower", "99 % took at most this within the interval", at, comparable=False),
+        Metric(
+            "second_clat_p99",
+            "s",
+            "lower",
+            "99 % of the requests took at most this time within the interval",
+            at,
+            comparable=False,
+        ),
         Metric(
             "second_share",
             "%",
             "neither",
-            "Share of the requests of the interval whose completion took `latency` to twice that",
+            "Share of the interval's requests whose completion took `latency` to twice that time",
             at | {"latency": None},
             comparable=False,
         ),
@@ -108,7 +115,7 @@ def _devices() -> tuple[Metric, ...]:
     at: dict[str, tuple[str, ...] | None] = {"path": None, "when": ("before", "after")}
     identity: dict[str, tuple[str, ...] | None] = {"path": None, **dict.fromkeys(IDENTITY)}
     return (
-        Metric("device_size", "B", "neither", "Size of a target, and what it is", identity, comparable=False),
+        Metric("device_size", "B", "neither", "Size and type of a target", identity, comparable=False),
         Metric("device_temperature", "degC", "lower", "Temperature of the drive", at, comparable=False),
         *(
             Metric(f"device_{name}", unit, "neither", text, at, comparable=False)
@@ -125,12 +132,12 @@ PART_METRICS: Final = (
     Metric("section_iops", "ops/s", "higher", "Requests per second of one section of the job file", _SECTION),
     Metric("section_bandwidth", "B/s", "higher", "Bytes per second of one section of the job file", _SECTION),
     Metric("section_latency", "s", "lower", "Mean completion latency of one section of the job file", _SECTION),
-    Metric("section_clat_p99", "s", "lower", "99 % of the section's requests took at most this", _SECTION),
+    Metric("section_clat_p99", "s", "lower", "99 % of the section's requests took at most this time", _SECTION),
     Metric(
         "target_bandwidth",
         "B/s",
         "higher",
-        "Bytes per second of one of several targets, by the counters of its drive",
+        "Bytes per second of one of several targets, from the counters of its drive",
         {"path": None, "direction": DIRECTIONS},
     ),
 )
@@ -139,16 +146,16 @@ METRICS: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),
     *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
     *_cost(),
-    Metric("in_flight", "1", "neither", "Requests in flight on average: rate times latency", comparable=False),
+    Metric("in_flight", "1", "neither", "Average number of requests in flight: IOPS x latency", comparable=False),
     Metric(
         "queue_depth",
         "1",
         "neither",
-        "Requests in flight that the engine can hold, all jobs together",
+        "Maximum number of requests in flight, all jobs together",
         coords=dict.fromkeys(CONTEXT),
         comparable=False,
     ),
-    Metric("coverage", "1", "neither", "Bytes by the counters of the drive over those of fio", comparable=False),
+    Metric("coverage", "1", "neither", "Bytes counted by the drive relative to those counted by fio", comparable=False),
     *PART_METRICS,
     *_course(),
     *DEVICE_METRICS,

@@ -21,7 +21,7 @@ from asct.statistics.robust import median
 BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
 """Bounds of the 99th percentile when the setting `latency_bound` gives none."""
 BOUND_METRIC: Final = "latency_bound"
-MOST_SHARES: Final = {"90 % of the most": 0.90, "saturation (98 % of the most)": 0.98}
+MOST_SHARES: Final = {"90 % of the maximum": 0.90, "saturation (98 % of the maximum)": 0.98}
 LEAST_POINTS: Final = 3
 _STILL_RISING: Final = 1.05
 
@@ -56,7 +56,7 @@ def operating_points(rows: Sequence[Row], over: str) -> list[Operating]:
         return []
     choices: dict[str, Choice] = {name: _reaching(metric, share) for name, share in MOST_SHARES.items()}
     if over in LOADS:
-        choices["knee (rate / latency greatest)"] = _knee
+        choices["knee (highest rate / latency)"] = _knee
         choices |= _bounded(usable, metric)
     most = max(row.value(metric) or 0.0 for row in usable)
     found = []
@@ -176,8 +176,8 @@ def _columns(over: str) -> tuple[Column, ...]:
         Column("curve", "Points with", format="text"),
         Column("operating", "Operating point", format="text"),
         Column(over, AXIS_TITLES[over], format="size" if over in SIZES else "integer"),
-        Column("repeats", "Over repeats", format="text", help="the same read off every single repeat"),
-        Column("share", "Of the most (%)", 0.01),
+        Column("repeats", "Over repeats", format="text", help="range of this point over the single repeats"),
+        Column("share", "Share of peak (%)", 0.01),
         Column("iops", "Thruput (kops)", 1e3),
         Column("bandwidth", "BW (MB/s)", 1e6),
         Column("lat_mean", "Mean latency (us)", 1e-6),
@@ -201,15 +201,17 @@ def _cells(curve: Curve, point: Operating) -> dict[str, Scalar | None]:
 
 def _notes(found: Sequence[Curve], over: str) -> list[str]:
     rate = "requests" if objective(over) == "iops" else "bytes"
-    notes = [f"Measured points, judged by {rate} a second; latency from the call until a request was complete"]
+    notes = [f"Measured points, selected by {rate} per second; total latency"]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
     if dropped:
-        notes.append(f"Left out, because they cannot be trusted (flags noisy, invalid): {dropped} points")
+        notes.append(f"{dropped} points are excluded as unreliable (flags noisy, invalid)")
     for curve in found:
         usable = [row for row in curve.rows if not row.doubtful]
         if still_rising(usable, over) and usable[-1] is curve.rows[-1]:
             where = f"{curve.label}: the" if curve.label else "The"
-            notes.append(f"{where} rate still rises at {over} {shown(over, usable[-1].setting(over))}: go further")
+            notes.append(
+                f"{where} rate still rises at {over} {shown(over, usable[-1].setting(over))}: extend the sweep"
+            )
     return notes
 
 
@@ -284,7 +286,7 @@ def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
     said = (
         f"{where}: looks like a provisioned limit of {parts}" if where else f"Looks like a provisioned limit of {parts}"
     )
-    return said + _latency_note(found[0], over) + "; a drive or link that is saturated may look the same"
+    return said + _latency_note(found[0], over) + "; a saturated drive or link can look the same"
 
 
 def _amount(limit: Limit) -> str:
@@ -312,7 +314,7 @@ def _latency_note(limit: Limit, over: str) -> str:
         return ""
     told = f"{min(flights):.3g}" if spread(flights) <= _FOLLOWS else f"{min(flights):.3g} to {max(flights):.3g}"
     if all(abs(flight / depth - 1.0) <= _FOLLOWS for flight, depth in zip(flights, depths, strict=True)):
-        return f"; latency grew with {over}, so requests wait for their turn"
+        return f"; latency grew with {over}, so requests wait in a queue"
     if spread(flights) > _FOLLOWS:
-        return f"; {told} requests were in flight, not the {depths[0]:.0f} to {depths[-1]:.0f} asked for"
-    return f"; but latency did not grow with {over}: {told} requests were in flight, whatever was asked for"
+        return f"; {told} requests were in flight instead of {depths[0]:.0f} to {depths[-1]:.0f}"
+    return f"; but latency did not grow with {over}: {told} requests were in flight at every setting"

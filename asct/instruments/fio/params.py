@@ -67,7 +67,7 @@ VerifyMode = Literal[
     "sha3-512", "xxhash", "meta", "pattern", "null",
 ]  # fmt: skip
 Checked = bool | None
-SPLIT_FORM = "size/percent:size/percent, that of writes after a comma"
+SPLIT_FORM = "size/percent:size/percent, for writes after a comma"
 
 
 class QueueParams(Params):
@@ -75,53 +75,53 @@ class QueueParams(Params):
 
     iodepth_batch_complete_min: Count | None = passed(
         None,
-        "Requests collected at once at least; 0 polls",
+        "Minimum number of completions to collect at once; 0 polls",
         "iodepth_batch_complete_min",
         aliases=("iodepth_batch_complete",),
         le=65536,
     )
     iodepth_batch_complete_max: Count | None = passed(
-        None, "Requests collected at once at most", "iodepth_batch_complete_max", ge=1, le=65536
+        None, "Maximum number of completions to collect at once", "iodepth_batch_complete_max", ge=1, le=65536
     )
     iodepth_low: Count | None = passed(
-        None, "Requests in flight below which new ones are handed over", "iodepth_low", ge=1, le=65536
+        None, "Queue depth below which new requests are submitted", "iodepth_low", ge=1, le=65536
     )
     io_submit_mode: Literal["inline", "offload"] | None = passed(
-        None, "Hand over from the thread itself or from threads beside it", "io_submit_mode"
+        None, "Submit requests from the job's thread or from separate threads", "io_submit_mode"
     )
-    thread: Checked = passed(None, "Threads instead of processes", "thread")
+    thread: Checked = passed(None, "Use threads instead of processes", "thread")
     hipri: Checked = passed(None, "Poll for completions", "hipri", engines=("io_uring", "pvsync2"))
-    fixedbufs: Checked = passed(None, "Buffers known to the kernel in advance", "fixedbufs", engines=("io_uring",))
+    fixedbufs: Checked = passed(None, "Register buffers with the kernel in advance", "fixedbufs", engines=("io_uring",))
     registerfiles: Checked = passed(
-        None, "Files known to the kernel in advance", "registerfiles", engines=("io_uring",)
+        None, "Register files with the kernel in advance", "registerfiles", engines=("io_uring",)
     )
     sqthread_poll: Checked = passed(
-        None, "A thread of the kernel looks for requests", "sqthread_poll", engines=("io_uring",)
+        None, "Let a kernel thread poll for submissions", "sqthread_poll", engines=("io_uring",)
     )
-    nonvectored: Checked = passed(None, "Requests without a vector", "nonvectored", engines=("io_uring",))
+    nonvectored: Checked = passed(None, "Use non-vectored requests", "nonvectored", engines=("io_uring",))
 
 
 class RateParams(Params):
     """How fast requests are made. With any of these the depth is not kept, so Little's law says nothing."""
 
-    rate: Size | None = passed(None, "Bytes per second and job at most", "rate", ge=1)
-    rate_iops: Rate | None = passed(None, "Requests per second and job at most", "rate_iops", ge=1)
+    rate: Size | None = passed(None, "Maximum bytes per second per job", "rate", ge=1)
+    rate_iops: Rate | None = passed(None, "Maximum IOPS per job", "rate_iops", ge=1)
     rate_process: Literal["linear", "poisson"] | None = passed(
-        None, "Requests at even or at random intervals, when the rate is bounded", "rate_process"
+        None, "Issue rate-limited requests at regular or at random intervals", "rate_process"
     )
-    thinktime: Duration | None = passed(None, "Pause of a job after its requests", "thinktime", form="time")
+    thinktime: Duration | None = passed(None, "Pause of a job between requests", "thinktime", form="time")
     thinktime_spin: Duration | None = passed(
-        None, "Part of thinktime that computes instead of sleeping", "thinktime_spin", form="time"
+        None, "Part of thinktime spent computing instead of sleeping", "thinktime_spin", form="time"
     )
-    thinktime_blocks: Count | None = passed(None, "Requests before each thinktime", "thinktime_blocks", ge=1)
+    thinktime_blocks: Count | None = passed(None, "Number of requests before each thinktime", "thinktime_blocks", ge=1)
     latency_target: Duration | None = passed(
-        None, "Latency to keep: fio looks for the greatest depth that does", "latency_target", form="time"
+        None, "Latency target: fio searches for the largest queue depth that meets it", "latency_target", form="time"
     )
     latency_window: Duration | None = passed(
-        None, "Time over which latency_target is judged", "latency_window", form="time"
+        None, "Time over which latency_target is evaluated", "latency_window", form="time"
     )
     latency_percentile: float | None = passed(
-        None, "Percent of the requests that must keep latency_target", "latency_percentile", gt=0, le=100
+        None, "Percentage of requests that must meet latency_target", "latency_percentile", gt=0, le=100
     )
 
     @property
@@ -133,59 +133,61 @@ class RateParams(Params):
 class PlaceParams(Params):
     """Where requests go, and how large they are."""
 
-    offset: Size = passed(0, "Bytes at the begin of the target that are left out", "offset")
+    offset: Size = passed(0, "Bytes at the start of the target to skip", "offset")
     random_distribution: Annotated[Share, StringConstraints(pattern=_DISTRIBUTION)] | None = passed(
         None,
-        "Which places random requests prefer: random, zipf:1.2, pareto:0.9, normal:10 or zoned:share/size% and so on",
+        "Distribution of random offsets: random, zipf:1.2, pareto:0.9, normal:10 or zoned:share/size% and so on",
         "random_distribution",
     )
     percentage_random: Count | None = passed(
-        None, "Percent of the requests of a random pattern that go to random places", "percentage_random", le=100
+        None, "Percentage of requests of a random pattern with random offsets", "percentage_random", le=100
     )
-    norandommap: bool = passed(True, "Draw places without a map of those that were used", "norandommap")
+    norandommap: bool = passed(True, "Choose random offsets without tracking which were used", "norandommap")
     random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed(
-        None, "Generator of the random places", "random_generator"
+        None, "Random generator for offsets", "random_generator"
     )
     bssplit: Annotated[Share, StringConstraints(pattern=_SPLIT)] | None = passed(
-        None, f"Sizes of requests and their shares instead of block_size: {SPLIT_FORM}", "bssplit"
+        None, f"Request sizes and their shares, instead of block_size: {SPLIT_FORM}", "bssplit"
     )
-    blockalign: Size | None = passed(None, "Multiple at which random requests begin", "ba", aliases=("ba",), ge=512)
+    blockalign: Size | None = passed(None, "Alignment of random requests", "ba", aliases=("ba",), ge=512)
     zonemode: Literal["none", "strided", "zbd"] | None = passed(
-        None, "Work zone by zone: strided, or the zones of a zoned device", "zonemode"
+        None, "Access zone by zone: strided, or the zones of a zoned device", "zonemode"
     )
     zonesize: Size | None = passed(None, "Bytes of a zone", "zonesize", ge=512)
-    zonerange: Size | None = passed(None, "Bytes from a zone's begin to the next one's", "zonerange", ge=512)
-    zoneskip: Size | None = passed(None, "Bytes left out after each zone", "zoneskip")
-    max_open_zones: Count | None = passed(None, "Zones open at once, all jobs together", "max_open_zones")
-    job_max_open_zones: Count | None = passed(None, "Zones open at once, per job", "job_max_open_zones")
+    zonerange: Size | None = passed(
+        None, "Bytes from the start of a zone to the start of the next", "zonerange", ge=512
+    )
+    zoneskip: Size | None = passed(None, "Bytes to skip after each zone", "zoneskip")
+    max_open_zones: Count | None = passed(None, "Maximum number of open zones, all jobs together", "max_open_zones")
+    job_max_open_zones: Count | None = passed(None, "Maximum number of open zones per job", "job_max_open_zones")
 
 
 class DataParams(Params):
     """What is written, how it is made durable, and how it is checked. Buffers are never zero unless asked for."""
 
-    sync: Literal["none", "sync", "dsync"] | None = passed(None, "Open the target O_SYNC or O_DSYNC", "sync")
-    fsync: Count | None = passed(None, "Writes after which fsync is called", "fsync", ge=1)
-    fdatasync: Count | None = passed(None, "Writes after which fdatasync is called", "fdatasync", ge=1)
+    sync: Literal["none", "sync", "dsync"] | None = passed(None, "Open the target with O_SYNC or O_DSYNC", "sync")
+    fsync: Count | None = passed(None, "Call fsync after this many writes", "fsync", ge=1)
+    fdatasync: Count | None = passed(None, "Call fdatasync after this many writes", "fdatasync", ge=1)
     end_fsync: Checked = passed(None, "Call fsync at the end of the run", "end_fsync")
-    refill_buffers: Checked = passed(None, "New random content for each write", "refill_buffers")
+    refill_buffers: Checked = passed(None, "Generate new random content for each write", "refill_buffers")
     zero_buffers: Checked = passed(None, "Write zeros", "zero_buffers")
     buffer_compress_percentage: Count | None = passed(
-        None, "Percent by which the content can be compressed", "buffer_compress_percentage", le=100
+        None, "Compressibility of the content in percent", "buffer_compress_percentage", le=100
     )
     buffer_compress_chunk: Size | None = passed(
-        None, "Bytes in which compressible and random content take turns", "buffer_compress_chunk", ge=512
+        None, "Size of the alternating blocks of compressible and random content", "buffer_compress_chunk", ge=512
     )
     dedupe_percentage: Count | None = passed(
-        None, "Percent of the requests with content that was written before", "dedupe_percentage", le=100
+        None, "Percentage of requests with duplicate content", "dedupe_percentage", le=100
     )
     buffer_pattern: Annotated[Share, StringConstraints(pattern=_PATTERN)] | None = passed(
         None, "Content of every write, as 0x and hexadecimal digits", "buffer_pattern"
     )
-    verify: VerifyMode | None = passed(None, "Check what was written when it is read, by this checksum", "verify")
-    verify_backlog: Count | None = passed(None, "Writes after which they are checked", "verify_backlog", ge=1)
-    verify_interval: Size | None = passed(None, "Bytes between headers of the check", "verify_interval", ge=32)
+    verify: VerifyMode | None = passed(None, "Verify written data on reading, with this checksum", "verify")
+    verify_backlog: Count | None = passed(None, "Verify after this many writes", "verify_backlog", ge=1)
+    verify_interval: Size | None = passed(None, "Bytes between verification headers", "verify_interval", ge=32)
     verify_pattern: Annotated[Share, StringConstraints(pattern=_PATTERN)] | None = passed(
-        None, "Content to check against, as 0x and hexadecimal digits", "verify_pattern"
+        None, "Content to verify against, as 0x and hexadecimal digits", "verify_pattern"
     )
 
     @property
@@ -197,10 +199,10 @@ class DataParams(Params):
 class HostParams(Params):
     """Where and how the jobs run on the host."""
 
-    nice: int | None = passed(None, "Niceness of the jobs", "nice", ge=-20, le=19)
-    prio: Count | None = passed(None, "Priority of the requests, 0 is the highest", "prio", le=7)
+    nice: int | None = passed(None, "Nice value of the jobs", "nice", ge=-20, le=19)
+    prio: Count | None = passed(None, "I/O priority of the requests; 0 is the highest", "prio", le=7)
     prioclass: Count | None = passed(
-        None, "Class of the requests: 1 real time, 2 best effort, 3 idle", "prioclass", ge=1, le=3
+        None, "I/O priority class: 1 real time, 2 best effort, 3 idle", "prioclass", ge=1, le=3
     )
 
 
@@ -229,7 +231,7 @@ def _as_text(value: object) -> object:
 def _cpu_choice(text: str) -> str:
     """`auto`, `all`, or a list that reads. Raises ValueError for anything else."""
     if text not in ("auto", "all") and not parse_cpulist(text):
-        raise ValueError("names no CPU; write auto, all, or a list like 0-3,8")
+        raise ValueError("is not a list of CPUs; write auto, all, or a list such as 0-3,8")
     return text
 
 
@@ -249,62 +251,62 @@ class PointParams(Params):
 
     duration: Duration = setting(
         60.0,
-        "Time that is measured, per point",
+        "Measured time per point",
         aliases=("runtime",),
         gt=0,
         le=30 * 86400,
-        pitfalls="Below 2s mpstat has no whole sample inside the run; p99_99 needs 100,000 requests.",
+        pitfalls="Below 2s, mpstat has no complete sample within the run; p99_99 requires 100,000 requests.",
     )
     ramp_time: Duration = setting(
-        0.0, "Load before the measured time, per point", aliases=("ramp", "warmup_time"), le=86400
+        0.0, "Time of load before the measurement, per point", aliases=("ramp", "warmup_time"), le=86400
     )
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**30)
     filesize: Size | None = setting(
         None,
-        "Bytes of the target that are used: 1000 MiB of the temporary file, a named target whole, unless set",
+        "Bytes of the target to use; unset: 1000 MiB for a temporary file, the whole of a named target",
         aliases=("size",),
-        pitfalls="A file smaller than the caches of the drive measures these caches.",
+        pitfalls="With a file smaller than the caches of the drive, the benchmark measures these caches.",
     )
     file_names: Annotated[tuple[str, ...], BeforeValidator(_paths)] = setting(
         (),
         "Existing files or devices to measure, as absolute paths",
         aliases=("filenames", "filename", "file_name"),
-        pitfalls="A sparse file is read from memory: fill it before.",
+        pitfalls="Reads of a sparse file come from memory: fill it first.",
     )
     rw: AccessPattern = setting("randread", "Access pattern", aliases=("rw_pattern", "readwrite"))
-    rwmixread: Count = setting(70, "Share of reads in a mixed pattern, in percent", le=100)
+    rwmixread: Count = setting(70, "Percentage of reads in a mixed pattern", le=100)
     engine: Engine = setting(
         "auto",
-        "How requests reach the kernel; auto takes io_uring, libaio or psync, as the host allows",
+        "I/O engine; auto: io_uring, libaio or psync, whichever the host permits",
         aliases=("ioengine",),
-        pitfalls="psync, pvsync2 and sync keep one request in flight per job.",
+        pitfalls="psync, pvsync2 and sync keep only one request in flight per job.",
     )
-    iodepth: Count = setting(16, "Requests in flight per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
+    iodepth: Count = setting(16, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
     iodepth_batch: Count = setting(
-        1, "Requests handed over at once, at most iodepth", aliases=("iodepth_batch_submit",), ge=1, le=65536
+        1, "Requests submitted at once, at most iodepth", aliases=("iodepth_batch_submit",), ge=1, le=65536
     )
-    numjobs: Count = setting(4, "Processes that do the same at the same time", ge=1, le=1024)
+    numjobs: Count = setting(4, "Number of identical concurrent processes", ge=1, le=1024)
     io_size: Size | None = setting(
         None,
-        "Bytes of requests after which the point ends, all jobs together; duration is its limit then",
+        "End the point after this many bytes, all jobs together; duration is then the time limit",
         aliases=("io_limit", "volume"),
         ge=512,
     )
     cpus: Annotated[str, AfterValidator(_cpu_choice), BeforeValidator(_as_text)] = setting(
         "auto",
-        "CPUs of the jobs: auto (as many as jobs, near the drive), all, or a list like 0-3,8",
+        "CPUs of the jobs: auto (one per job, near the drive), all, or a list such as 0-3,8",
         aliases=("cpus_allowed",),
     )
     memory_node: Count | None = setting(
-        None, "NUMA node of the buffers; where the job runs unless set", aliases=("numa_mem_policy",), le=1023
+        None, "NUMA node of the buffers; unset: the node on which the job runs", aliases=("numa_mem_policy",), le=1023
     )
     direct: bool = setting(
         True,
-        "Pass by the page cache (O_DIRECT)",
-        pitfalls="Without it memory is measured, not the drive.",
+        "Bypass the page cache (O_DIRECT)",
+        pitfalls="Without it, the benchmark measures memory instead of the drive.",
     )
     create_temp_file: bool | None = setting(
-        None, "Make and remove a file of its own in the work folder; on unless file_names is set"
+        None, "Use a temporary file in the work folder; on unless file_names is set"
     )
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular files in file_names")
     seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**32 - 1)
@@ -314,11 +316,11 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, PlaceParams, Po
     """Settings of one point of fio. A benchmark derives from it and adds its `*_sweep_steps`."""
 
     options: dict[str, str | int | float | bool] = setting(
-        {}, "More options of fio by their names there, of those that only shape the requests"
+        {}, "Further fio options that only affect the requests, by their fio names"
     )
     job_file: str = setting(
         "",
-        "Text of a job file with sections that run at the same time; its options are settings of asct by fio's names",
+        "Text of a fio job file whose sections run at the same time; its options correspond to asct settings",
         max_length=20_000,
     )
 

@@ -22,35 +22,35 @@ from asct.sdk.step import Output
 from asct.values.size import format_size
 
 _WAYS_OUT: Final[tuple[tuple[str, str], ...]] = (
-    ("func=unlink", "the target is smaller than filesize; lower filesize or leave it out"),
-    ("str_numa_memnodes_cb", "the host has no such NUMA node, or its fio no libnuma; leave memory_node out"),
-    ("only supports up to", "name CPUs that the host has in cpus, or leave it at auto"),
-    ("too large (max=", "name CPUs that the host has in cpus, or leave it at auto"),
-    ("cpu_set_affinity", "name CPUs that the account may use in cpus, or leave it at auto"),
-    ("verify: bad", "what was read is not what was written: the drive, its cable or memory is at fault"),
+    ("func=unlink", "the target is smaller than filesize; lower or remove filesize"),
+    ("str_numa_memnodes_cb", "the host has no such NUMA node, or its fio lacks libnuma; remove memory_node"),
+    ("only supports up to", "use CPUs that exist on the host, or set cpus to auto"),
+    ("too large (max=", "use CPUs that exist on the host, or set cpus to auto"),
+    ("cpu_set_affinity", "use CPUs that the account is permitted to use, or set cpus to auto"),
+    ("verify: bad", "the data read differs from the data written: the drive, its cable or the memory is faulty"),
     (
         "does not support direct",
-        "the file system has no O_DIRECT: set direct to false, or work on another file system",
+        "the file system does not support O_DIRECT: set direct to false, or use another file system",
     ),
-    ("destination does not support O_DIRECT", "set direct to false, or work on another file system"),
+    ("destination does not support O_DIRECT", "set direct to false, or use another file system"),
     ("not loadable", "this fio was built without that engine; set engine to auto or to one that `fio --enghelp` lists"),
     ("failed to load engine", "set engine to auto or to one that `fio --enghelp` lists"),
-    ("file creation disallowed", "the target does not exist; make the file first, or leave file_names out"),
-    ("blocksize is larger than", "the target is smaller than block_size; name a larger one, or lower block_size"),
-    ("need to specify size", "the target does not exist or is empty; make and fill the file first"),
-    ("refusing extend", "the target is smaller than filesize; lower filesize or leave it out"),
-    ("No space left", "the file system is full; lower filesize or take another work folder"),
-    ("Operation not permitted", "the account may not open the target; run with the rights to it"),
-    ("Permission denied", "the account may not open the target; run with the rights to it"),
-    ("Is a directory", "name a file or a device"),
-    ("io_setup", "the host has no room for so many requests; lower iodepth or numjobs, or raise fs.aio-max-nr"),
+    ("file creation disallowed", "the target does not exist; create the file, or remove file_names"),
+    ("blocksize is larger than", "the target is smaller than block_size; use a larger target, or lower block_size"),
+    ("need to specify size", "the target does not exist or is empty; create and fill the file first"),
+    ("refusing extend", "the target is smaller than filesize; lower or remove filesize"),
+    ("No space left", "the file system is full; lower filesize or set another workdir"),
+    ("Operation not permitted", "permission denied for the target; give the account access to it"),
+    ("Permission denied", "permission denied for the target; give the account access to it"),
+    ("Is a directory", "use a file or a device"),
+    ("io_setup", "the host does not permit so many requests; lower iodepth or numjobs, or raise fs.aio-max-nr"),
     ("Resource temporarily unavailable", "lower iodepth or numjobs, or raise fs.aio-max-nr on the host"),
     ("Cannot allocate memory", "lower iodepth, numjobs or block_size, or raise the memlock limit for io_uring"),
-    ("Text file busy", "the target is in use (swap, or a program that runs); name another"),
-    ("Device or resource busy", "the target is in use; name another"),
-    ("Input/output error", "the drive reports an error; look into the kernel log of the host"),
-    ("Bad option", "this fio does not know the option; install fio 3.30 or newer"),
-    ("Invalid argument", "block_size may not fit the sectors of the target; direct needs multiples of them"),
+    ("Text file busy", "the target is in use (as swap, or by a running program); use another"),
+    ("Device or resource busy", "the target is in use; use another"),
+    ("Input/output error", "the drive reports an error; check the kernel log of the host"),
+    ("Bad option", "this fio does not support the option; install fio 3.30 or newer"),
+    ("Invalid argument", "direct requires a block_size that is a multiple of the target's sector size"),
 )
 _MAX_LINE: Final = 300
 
@@ -60,13 +60,13 @@ def failure(status: int, texts: Sequence[str]) -> str:
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     how = f"fio failed with status {status}" if status > 0 else f"fio was killed by signal {-status}"
     if status == 0:
-        how = "fio did not do what was asked"
+        how = "fio failed"
     for needle, way_out in _WAYS_OUT:
         line = next((line for line in lines if needle in line), None)
         if line is not None:
             return f"{how}: {_short(line)}; {way_out}"
     line = next((line for line in lines if "error=" in line or line.startswith("fio: ")), lines[0] if lines else "")
-    return f"{how}: {_short(line)}" if line else f"{how} and said nothing"
+    return f"{how}: {_short(line)}" if line else f"{how} without a message"
 
 
 def _short(line: str) -> str:
@@ -130,7 +130,7 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> Point:
     try:
         seconds = seconds_of(document.reports)
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"a document that fio wrote during the run is not one of its json+: {error!r}") from None
+        raise ValueError(f"a status report of fio is not in its json+ format: {error!r}") from None
     window = window_of(document, watch)
     cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
     evidence = Evidence.of(params, document, watch, window, facts)
@@ -156,7 +156,7 @@ def _document(output: Output, watch: Watch, numjobs: int) -> Document:
         said = output.files.get(PROGRAM_FILE, "")
         raise ValueError(failure(watch.status, (output.stderr, "\n".join(notes_of(text)), said)))
     if not text:
-        raise ValueError(f"fio ended well but left no {RESULT_FILE}; the disk of the host may be full")
+        raise ValueError(f"fio succeeded but wrote no {RESULT_FILE}; the disk of the host may be full")
     document = read_document(text)
     past_the_end = [note for note in document.notes if "refusing extend" in note]
     if past_the_end:  # with libaio and io_uring fio goes on and counts reads past the end as work done
@@ -169,9 +169,7 @@ def _document(output: Output, watch: Watch, numjobs: int) -> Document:
             f"fio reports {len(document.jobs)} of {numjobs} jobs; the others did not start, see its stderr"
         )
     if not any(job.directions for job in document.jobs):
-        raise ValueError(
-            "fio ended well but did no request at all; the target may be shorter than the offsets asked for"
-        )
+        raise ValueError("fio succeeded but issued no requests; the target may be smaller than the requested offsets")
     return document
 
 
@@ -181,8 +179,8 @@ def _check_sizes(params: FioParams, watch: Watch) -> None:
         size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
         if isinstance(size, int) and asked > size:
             raise ValueError(
-                f"{device.path} has {format_size(size)}: it is smaller than filesize and offset, {format_size(asked)}; "
-                "lower filesize or leave it out"
+                f"{device.path} has {format_size(size)}, less than filesize and offset, {format_size(asked)}; "
+                "lower or remove filesize"
             )
 
 
@@ -192,12 +190,12 @@ def _check_times(document: Document, watch: Watch) -> None:
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
     lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
     if longest_s <= 0:
-        raise ValueError("fio measured no time; raise duration")
+        raise ValueError("fio measured no time; increase duration")
     for what, value in (("a run time", longest_s), ("a latency", slowest_s)):
         if value > lasted_s + _SLACK_S:
             raise ValueError(
-                f"fio reports {what} of {value:.3f} s, but ran for {lasted_s:.3f} s: its clock cannot be trusted; "
-                "see the clock source of the host, and measure again"
+                f"fio reports {what} of {value:.3f} s, but ran for {lasted_s:.3f} s, so its clock is unreliable; "
+                "check the clock source of the host, and measure again"
             )
 
 
@@ -227,7 +225,7 @@ def _cpu_load(params: FioParams, text: str, watch: Watch, window: Window, facts:
 def _side(name: str, parts: Sequence[Direction], seconds: Sequence[Second]) -> Side:
     lasted = max(part.runtime_ms for part in parts) / 1000.0
     if lasted <= 0:
-        raise ValueError("fio measured no time; raise duration")
+        raise ValueError("fio measured no time; increase duration")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
     whole = _whole(seconds)
     return Side(

@@ -89,8 +89,8 @@ def _given(params: FioParams, engine: str, facts: HostFacts) -> dict[str, str]:
     missing = unknown_options(found, engine, frozenset(tool.options if tool else ()))
     if missing:
         raise ValueError(
-            f"the fio of this host does not have the option {', '.join(missing)} (`fio --cmdhelp=all`, "
-            f"`fio --enghelp={engine}`); leave it out, or install a newer fio"
+            f"the fio of this host does not support the option {', '.join(missing)} (`fio --cmdhelp=all`, `fio "
+            f"--enghelp={engine}`); remove it, or install a newer fio"
         )
     return found
 

@@ -44,7 +44,7 @@ def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
             continue
         name = _SECTION.fullmatch(text)
         if name is None and (not found or text[0] == "["):
-            raise ValueError(f"line {number}: `{text}` is not a section like [readers]; begin with one")
+            raise ValueError(f"line {number}: `{text}` is outside a section; begin with a section such as [readers]")
         if name is not None:
             found.append((name[1], {} if name[1] == "global" else dict(shared)))
             continue
@@ -54,7 +54,7 @@ def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
             shared = shared | {key.strip(): value.strip() or "1"}
     named = [(name, options) for name, options in found if name != "global"]
     if not 0 < len(named) <= _MOST_SECTIONS or len({name for name, _ in named}) < len(named):
-        raise ValueError(f"it needs 1 to {_MOST_SECTIONS} sections beside [global], each with a name of its own")
+        raise ValueError(f"it needs 1 to {_MOST_SECTIONS} sections with distinct names in addition to [global]")
     return tuple((name, _settings(name, options, params)) for name, options in named)
 
 
@@ -67,7 +67,7 @@ def _settings(section: str, options: Mapping[str, str], params: FioParams) -> Fi
         setting = aliases.get(key)
         problem = "" if setting else option_problem(key, value, {})
         if setting in _SHARED:
-            problem = f"is the setting `{setting}`, which all sections share; write it beside job_file"
+            problem = f"corresponds to the setting `{setting}`, which all sections share; set it next to job_file"
         if problem:
             raise ValueError(f"[{section}]: `{key}` {problem}")
         if setting:

@@ -27,7 +27,7 @@ _COLUMNS: Final = (
 )
 _KINDS: Final = {"section": "section", "target": "path"}
 """How the metrics of a part begin, and the coordinate that names the part."""
-_NOTE: Final = "Sections by fio's account, targets by the counters of their drives; the mean over the repeats"
+_NOTE: Final = "Sections as measured by fio, targets from the counters of their drives; mean over the repeats"
 
 
 def part_table(rows: Sequence[Row], names: Sequence[str], slug: str) -> Sequence[Table]:
@@ -53,12 +53,12 @@ def _lines(row: Row, names: Sequence[str]) -> list[dict[str, Scalar | None]]:
 
 
 _PAIRS: Final = (
-    ("writes against reads, sequential", "write", "read"),
-    ("writes against reads, random", "randwrite", "randread"),
-    ("random against sequential reads", "randread", "read"),
-    ("random against sequential writes", "randwrite", "write"),
-    ("mixed against reads, sequential", "rw", "read"),
-    ("mixed against reads, random", "randrw", "randread"),
+    ("writes relative to reads, sequential", "write", "read"),
+    ("writes relative to reads, random", "randwrite", "randread"),
+    ("random relative to sequential reads", "randread", "read"),
+    ("random relative to sequential writes", "randwrite", "write"),
+    ("mixed relative to reads, sequential", "rw", "read"),
+    ("mixed relative to reads, random", "randrw", "randread"),
 )
 _QUANTITIES: Final = {"rate": "iops", "latency": "latency", "tail": "clat_p99"}
 
@@ -81,10 +81,10 @@ def pattern_table(rows: Sequence[Row], label: str, slug: str) -> Table | None:
         Column("tail", "p99 (x)", digits=2),
         Column("reads", "Reads in the mix (%)"),
     )
-    notes = ["Each figure is that of the first divided by that of the second; latency is that of completion"]
+    notes = ["Each value is that of the first pattern divided by that of the second; latency is completion latency"]
     if any(row.doubtful for row in rows):
-        notes.append("Some of these points cannot be trusted: see the flags of their rows")
-    title = "Access patterns against one another" + (f", {label}" if label else "")
+        notes.append("Some of these points are unreliable: see the flags of their rows")
+    title = "Comparison of access patterns" + (f", {label}" if label else "")
     return Table(f"{slug}-patterns", title, columns, tuple(found), tuple(notes))
 
 
@@ -127,7 +127,7 @@ _LATENCIES: Final = (
     Column("latency", "Lat. (us)", _US, help="mean completion latency", kept=True),
 )
 _CPU: Final = (
-    ("usr", "in programs", True), ("sys", "in the kernel", True), ("iowait", "idle with requests pending", True),
+    ("usr", "in user space", True), ("sys", "in the kernel", True), ("iowait", "idle with pending requests", True),
     ("irq", "in hardware interrupts", False), ("soft", "in software interrupts", False),
 )  # fmt: skip
 _PERCENTILES: Final = (
@@ -139,10 +139,10 @@ _PERCENTILES: Final = (
 )
 _COST: Final = (
     Column(
-        "spread", "Spread (%)", help="half the distance between the lowest and highest repeat's rate, of the median"
+        "spread", "Spread (%)", help="half the difference between the highest and lowest repeat, relative to the median"
     ),
-    Column("cpu_time_per_io", "CPU per I/O (us)", _US, 2, help="time of fio and its kernel threads"),
-    Column("host_cpu_time_per_io", "Host CPU per I/O (us)", _US, 2, help="time of the whole machine"),
+    Column("cpu_time_per_io", "CPU per I/O (us)", _US, 2, help="CPU time of fio and its kernel threads"),
+    Column("host_cpu_time_per_io", "Host CPU per I/O (us)", _US, 2, help="CPU time of the whole host"),
     Column("iops_per_core", "Per core (kops)", 1e3, help="requests per second of CPU time"),
 )
 _ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
@@ -238,7 +238,8 @@ def _spread(row: Row) -> float | None:
 
 def _notes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     notes = [
-        "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles are of completion latency, all jobs"
+        "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles refer to the completion latency "
+        "of all jobs"
     ]
     fixed = [
         f"{name} {shown(name, rows[0].setting(name))}"
@@ -262,9 +263,9 @@ def _doubts(rows: Sequence[Row], names: Sequence[str], found: Sequence[Turn]) ->
 
 def _cpu_note(rows: Sequence[Row]) -> str:
     if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
-        return "No CPU figures: mpstat (package sysstat) was not there, or no sample of it lies within a run"
-    where = "the CPUs that the jobs run on" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
-    return f"CPU figures are those of {where}; iowait is idle time, not load"
+        return "No CPU utilization: mpstat (package sysstat) is not installed, or has no sample within a run"
+    where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
+    return f"CPU utilization of {where}; iowait is idle time, not load"
 
 
 def _limit_notes(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> list[str]:

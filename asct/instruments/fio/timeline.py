@@ -86,10 +86,10 @@ def changes_table(found: Sequence[Turn], names: Sequence[str], slug: str) -> tup
         for turn in found
     )  # fmt: skip
     notes = (
-        f"Levels of the rate that differ by {100 * LEAST_CHANGE:.0f} % or more, in the seconds of a run. The mean of "
-        "such a run is the rate of no time",
+        f"Changes of the rate by {100 * LEAST_CHANGE:.0f} % or more during a run. The mean rate of such a run is "
+        "misleading",
     )
-    return (Table(f"{slug}-changes", "Changes of the rate during a run", columns, rows, notes, (CHANGED,)),)
+    return (Table(f"{slug}-changes", "Rate changes during a run", columns, rows, notes, (CHANGED,)),)
 
 
 def change_note(turn: Turn, names: Sequence[str]) -> str:
@@ -137,9 +137,9 @@ def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn],
             Series(label(row, vary) or "all", tuple(at for at, _ in course), tuple(rate for _, rate in course))
         )
     markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
-    caption = "Requests completed a second, in the course of a run."
+    caption = "Requests completed per second over the course of a run."
     if markers:
-        caption += " Lines mark where the level changed, and the rate after it."
+        caption += " Lines mark where the level changed, and the rate afterwards."
     if len(lines) < points:
         caption += f" {len(lines)} of {points} points{': those whose rate changed' if found else ''}."
     return Line(
@@ -166,7 +166,8 @@ def _latency_map(row: Row, names: Sequence[str], repeat: int) -> Heatmap | None:
     return Heatmap(
         slug=f"latency-over-time{slug_of(where)}",
         title=f"Latency over time, {where}",
-        caption="Share of the requests of each second whose completion latency was that of the row, or up to twice it.",
+        caption="Share of the requests of each second whose completion latency was between the value of the row "
+        "and twice that value.",
         x_title="Time (s)",
         y_title="Latency from",
         columns=_times(seconds),

@@ -39,28 +39,29 @@ _INVALIDATING: Final = frozenset(
 """With these the figures are not those of the point that was asked for."""
 
 FLAGS: Final = {
-    "invalid": "the figures are not those of the settings beside them, for the reason that the other flags tell",
-    "littles-law": "rate times latency is not the queue depth: the depth was not kept, or the figures do not fit",
-    "little-unchecked": "the queue depth is not kept by intention (bounded rate, pauses, latency_target, fsync or "
-    "verify), so rate times latency says nothing",
-    "depth-not-honoured": "the engine keeps one request in flight per job; iodepth had no effect",
-    "depth-not-reached": "less than 90 % of the requests found the queue as deep as iodepth",
-    "submission-blocks": "most of the time a job waits to hand a request over: the queue stands before the drive, "
-    "which sees one request at a time",
+    "invalid": "the values do not correspond to the settings; the other flags give the reason",
+    "littles-law": "IOPS x latency does not match the queue depth: the depth was not held, or the figures disagree",
+    "little-unchecked": "the queue depth is intentionally not held (rate limit, pauses, latency_target, fsync or "
+    "verify), so IOPS x latency cannot be checked",
+    "depth-not-honoured": "the engine keeps only one request in flight per job; iodepth had no effect",
+    "depth-not-reached": "fewer than 90 % of the requests were issued at the full queue depth",
+    "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
+    "at a time",
     "short-runtime": "fio measured less than 95 % of duration",
-    "short-ios": "some requests came back short or were dropped",
-    "not-from-device": "the drive moved less bytes than fio counts: a sparse file, an unwritten one, or a cache",
-    "target-shrank": "the target became smaller during the run: requests behind its end did nothing",
-    "coverage-buffered": "whether the drive did the work is not known: requests go through the page cache",
-    "coverage-no-drive": "whether the drive did the work is not known: no counters of a drive below the target",
-    "coverage-clock": "whether the drive did the work is not known: the run is too short, or the clock was set",
-    "coverage-foreign": "the drive moved more bytes than fio counts: others used it, or it writes more than it is told",
-    "memory-filesystem": "the temporary file lies in memory (tmpfs)",
-    "host-limited": "one CPU was over 90 % busy: the host may be the limit, not the drive",
-    "throttled": "the drive counted time above its warning temperature, or slowed down to cool, during the run",
-    "rate-changed": "the rate changed its level during the run: the mean is the rate of no time",
-    "few-cpu-samples": "less than 3 samples of mpstat lie within the run",
-    "not-enough-ios": "the highest percentiles are left out: fewer than 10 requests lie above them",
+    "short-ios": "some requests were incomplete or dropped",
+    "not-from-device": "the drive transferred fewer bytes than fio counts: a sparse or unwritten file, or a cache",
+    "target-shrank": "the target became smaller during the run: requests beyond its end had no effect",
+    "coverage-buffered": "unknown whether the drive did the work: requests go through the page cache",
+    "coverage-no-drive": "unknown whether the drive did the work: there is no drive with counters below the target",
+    "coverage-clock": "unknown whether the drive did the work: the run is too short, or the clock was set",
+    "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
+    "system added writes",
+    "memory-filesystem": "the temporary file is in memory (tmpfs)",
+    "host-limited": "a CPU was more than 90 % busy: the host may be the limit, not the drive",
+    "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
+    "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
+    "few-cpu-samples": "fewer than 3 samples of mpstat are within the run",
+    "not-enough-ios": "the highest percentiles are omitted: fewer than 10 requests are above them",
 }
 
 

@@ -91,16 +91,17 @@ def _tracked(phase: Phase) -> set[Cell]:
 
 
 FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
-    NOT_PURGED: "the target was not purged (a file, a drive without a way, or purge: none): older content was there",
-    UNVERIFIED: "the purge ended well, but blocks that were read back were not empty",
-    INCOMPLETE: "preconditioning wrote less than it should: places that were never written may be read",
-    NOT_STEADY: "the steady state was not reached: averages of rounds that still change, for the reason beside it",
-    "not-steady-excursion": "the values of the window lie too far apart",
+    NOT_PURGED: "the target was not purged (a file, a drive that cannot be purged, or purge: none), so it had content",
+    UNVERIFIED: "the purge succeeded, but blocks that were read back were not empty",
+    INCOMPLETE: "preconditioning wrote less than intended: reads may hit unwritten blocks",
+    NOT_STEADY: "the steady state was not reached: these are averages of rounds that still change; another flag "
+    "gives the reason",
+    "not-steady-excursion": "the values of the window are too far apart",
     "not-steady-slope": "the values of the window rise or fall",
     "not-steady-volume": "too little was written since the purge, so the values may be those of a burst",
-    "not-steady-pause": "the test was cut off in the window, and the drive rested",
-    FAST: "measured by the profile fast: each cell once, until its rate settled",
-    MOVED: "profile fast: the tracked cells changed while the others were measured, in every pass",
+    "not-steady-pause": "the test was interrupted within the window, so the drive could rest",
+    FAST: "measured with the profile fast: each workload once, until its rate settled",
+    MOVED: "profile fast: in every pass, the tracked workloads changed while the others were measured",
 }
 _FIO_BYTES: Final = 64 * MIB
 _CACHES: Final = {"on": "write back", "off": "write through"}
@@ -183,7 +184,7 @@ class Qualification(Benchmark[Q]):
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The values of every phase, and what the target is."""
         if not outputs:
-            raise Unsuitable("the target was not looked at")
+            raise Unsuitable("the target was not inspected")
         journal = Journal(params, outputs, facts)
         phases = self.phases(params, journal.logical_block)
         found = [value for phase in phases for value in phase_values(journal, phase)]
@@ -217,6 +218,6 @@ def require_cache(journal: Journal) -> None:
     if wanted is not None and found != wanted:
         state = found if isinstance(found, str) else "not known"
         raise Unsuitable(
-            f"the write cache of {journal.device.path} is {state}, and write_cache asks for {wanted}; set it on "
-            "the host (nvme set-feature -f 6, hdparm -W, sdparm), or set write_cache to as-found"
+            f"the write cache of {journal.device.path} is {state}, but write_cache requires {wanted}; change it "
+            "on the host (nvme set-feature -f 6, hdparm -W, sdparm), or set write_cache to as-found"
         )

@@ -43,7 +43,7 @@ def _convergence(view: View, quantity: str) -> list[Figure]:
                 Line(
                     f"convergence-{quantity}-r{reads}{view.slug}",
                     f"Steady state convergence, {mix}{profile_label(view)}{view.suffix}",
-                    f"{TITLES[quantity]} of every block size with {mix} % reads and writes, over all rounds.",
+                    f"{TITLES[quantity]} of each block size with {mix} % reads and writes, over all rounds.",
                     Axis("Round"), Axis(TITLES[quantity], UNITS[quantity], "log10"), series, better=_BETTER[quantity],
                 )
             )  # fmt: skip
@@ -86,7 +86,7 @@ def _averages(view: View, quantity: str) -> Figure:
     return Line(
         f"measurement-{quantity}{view.slug}",
         f"{TITLES[quantity]} by block size and mix{profile_label(view)}{view.suffix}",
-        "Averages of the measurement window; a line for each share of reads and writes in percent.",
+        "Averages of the measurement window; one line for each read/write mix in percent.",
         Axis("Block size", "B", "log2"), Axis(TITLES[quantity], UNITS[quantity], "log10"), tuple(series),
         better=_BETTER[quantity],
     )  # fmt: skip

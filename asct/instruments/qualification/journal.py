@@ -78,7 +78,7 @@ class Journal:
     def inspected(self) -> Watch:
         """What the inspection found. Raises ValueError before it, and when it did not end well."""
         if not self.has(INSPECTION):
-            raise ValueError("the target was not looked at")
+            raise ValueError("the target was not inspected")
         return read_watch(self.outputs[INSPECTION])
 
     @property

@@ -101,7 +101,10 @@ def ata_obstacle(identity: str) -> str:
     if "supported" not in lines:
         return "the drive has no security erase"
     if "frozen" in lines:
-        return "the firmware of the host froze the security of the drive: let the host sleep and wake, then try again"
+        return (
+            "the firmware of the host froze the security settings of the drive: suspend and resume the host, "
+            "then try again"
+        )
     if "enabled" in lines or "locked" in lines:
         return "a password is set on the drive: remove it first"
     return ""
@@ -130,9 +133,9 @@ def obstacle(method: str, inspected: Watch, facts: HostFacts) -> str:
     if TOOLS[method] not in facts.tools:
         return f"the host has no {TOOLS[method]}"
     if method == "blkdiscard":
-        return "the device takes no discards" if device.scalar("discard_max_bytes") == 0 else ""
+        return "the device does not support discard" if device.scalar("discard_max_bytes") == 0 else ""
     if device.scalar("partition"):
-        return "the target is a partition, and the whole drive would be erased"
+        return "the target is a partition, but the whole drive would be erased"
     return _nvme_obstacle(inspected) if method == "nvme-format" else ""
 
 
@@ -140,12 +143,12 @@ def _nvme_obstacle(inspected: Watch) -> str:
     device = inspected.before[0]
     controller = controller_of(device)
     if controller is None:
-        return "the target is no NVMe drive, or could not be asked"
+        return "the target is not an NVMe drive, or could not be queried"
     if not controller.formats:
-        return "the drive does not know the command"
+        return "the drive does not support the command"
     alone = any(check.name == "namespaces" and check.ok and "only one" in check.detail for check in inspected.checks)
     if _formats_all(device) and not alone:
-        return "the drive formats all of its namespaces at once, and it is not known to have only this one"
+        return "the drive formats all of its namespaces at once, and may have other namespaces"
     return ""
 
 
@@ -234,7 +237,7 @@ def _refused(command: Command, output: Output) -> str:
     watch, said = read_watch(output), _said(output)
     if watch.status != 0 and not (command.said and command.said in said):
         line = next((text.strip() for text in (*output.stderr.splitlines(), *said.splitlines()) if text.strip()), "")
-        return f"{command.tool} ended with status {watch.status}: {line or 'it said nothing'}"
+        return f"{command.tool} failed with status {watch.status}: {line or 'it said nothing'}"
     return ata_obstacle(said) if command.look else ""
 
 

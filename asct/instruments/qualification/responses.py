@@ -26,17 +26,17 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
     """Metrics of `response_values` that stand at `coords`."""
     at: Coords = dict(coords or {})
     return (
-        Metric("response_mean", "s", "lower", "Mean time of a request in the run for the histogram", at),
+        Metric("response_mean", "s", "lower", "Mean latency in the run for the histogram", at),
         *(
-            Metric(f"response_{name}", "s", "lower", f"{percent:g} % of the requests took at most this", at)
+            Metric(f"response_{name}", "s", "lower", f"{percent:g} % of the requests took at most this time", at)
             for name, percent in PERCENTILES.items()
         ),
-        Metric("response_max", "s", "lower", "Longest time of a request in the run for the histogram", at),
+        Metric("response_max", "s", "lower", "Maximum latency in the run for the histogram", at),
         Metric(
             "response_share",
             "%",
             "neither",
-            "Share of the requests that took `latency` to twice that",
+            "Share of the requests that took `latency` to twice that time",
             at | {"latency": None},
             comparable=False,
         ),
@@ -75,7 +75,7 @@ def response_figure(records: Mapping[str, Sequence[tuple[float, float]]], slug: 
         )
         for name, pairs in records.items()
     )
-    caption = "Share of the requests by the time they took; each bar covers a factor of 2."
+    caption = "Share of the requests by latency; each bar covers a factor of 2."
     return Bars(slug, title, caption, Axis("Response time", "", "category"), Axis("Requests", "%"), series)
 
 

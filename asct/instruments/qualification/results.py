@@ -32,7 +32,7 @@ _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
 
 TARGET: Final[tuple[Metric, ...]] = (
-    Metric("active_range", "B", "neither", "Bytes of the target that were used", comparable=False),
+    Metric("active_range", "B", "neither", "Bytes of the target in use", comparable=False),
     Metric("left_out", "B", "neither", "Block size below the logical block of the target", comparable=False,
            coords={"block_size": None}),
     *DEVICE_METRICS,
@@ -40,24 +40,27 @@ TARGET: Final[tuple[Metric, ...]] = (
 """What every test says of its target."""
 
 METRICS: Final[tuple[Metric, ...]] = (
-    Metric("iops", "ops/s", "higher", "Requests per second: average of the rounds of the window", CELL),
-    Metric("bandwidth", "B/s", "higher", "Bytes per second: average of the rounds of the window", CELL),
-    Metric("latency", "s", "lower", "Mean time of a request, all requests of the window", CELL),
-    Metric("latency_max", "s", "lower", "Longest time of a request in the window", CELL),
+    Metric("iops", "ops/s", "higher", "IOPS: average of the rounds in the window", CELL),
+    Metric("bandwidth", "B/s", "higher", "Bytes per second: average of the rounds in the window", CELL),
+    Metric("latency", "s", "lower", "Mean latency of all requests in the window", CELL),
+    Metric("latency_max", "s", "lower", "Maximum latency in the window", CELL),
     *(
-        Metric(f"latency_{name}", "s", "lower", f"{percent:g} % of the requests of the window took at most this", CELL)
+        Metric(f"latency_{name}", "s", "lower", f"{percent:g} % of the requests in the window took at most this "
+                                                "time", CELL)
         for name, percent in PERCENTILES.items()
     ),
-    Metric("round_iops", "ops/s", "higher", "Requests per second in a round", {**CELL, "round": None}, False),
+    Metric("round_iops", "ops/s", "higher", "IOPS in a round", {**CELL, "round": None}, False),
     Metric("round_bandwidth", "B/s", "higher", "Bytes per second in a round", {**CELL, "round": None}, False),
-    Metric("round_latency", "s", "lower", "Mean time of a request in a round", {**CELL, "round": None}, False),
-    Metric("steady", "1", "higher", "1: the steady state was reached; 0: it was not", _PHASE, False),
-    Metric("rounds", "1", "neither", "Rounds until then", _PHASE | dict.fromkeys(SETTINGS), False),
-    Metric("window_excursion", "%", "lower", "Largest minus smallest value, of the average", _TRACKED, False),
-    Metric("window_slope", "%", "neither", "Change of the fitted line in the window, of the average", _TRACKED, False),
-    Metric("sentinel_drift", "%", "neither", "fast: how far it moved in a pass", {**_TRACKED, "pass": None}, False),
-    Metric("written_volume", "B", "neither", "Written since the purge", _PHASE, False),
-    Metric("purged", "1", "higher", "1: the target was purged by `method`", {**_PHASE, "method": None}, False),
+    Metric("round_latency", "s", "lower", "Mean latency in a round", {**CELL, "round": None}, False),
+    Metric("steady", "1", "higher", "1 if the steady state was reached, else 0", _PHASE, False),
+    Metric("rounds", "1", "neither", "Rounds until the steady state", _PHASE | dict.fromkeys(SETTINGS), False),
+    Metric("window_excursion", "%", "lower", "Largest minus smallest value, relative to the average",
+           _TRACKED, False),
+    Metric("window_slope", "%", "neither", "Change of the fitted line over the window, relative to the average",
+           _TRACKED, False),
+    Metric("sentinel_drift", "%", "neither", "fast: change during a pass", {**_TRACKED, "pass": None}, False),
+    Metric("written_volume", "B", "neither", "Bytes written since the purge", _PHASE, False),
+    Metric("purged", "1", "higher", "1 if the target was purged with `method`", {**_PHASE, "method": None}, False),
     *TARGET,
 )  # fmt: skip
 
@@ -109,7 +112,7 @@ def _whole_window(history: History) -> Verdict:
     """Raises ValueError for fewer rounds than the window has."""
     verdict = history.verdict()
     if verdict.reason == "rounds":
-        raise ValueError(f"only {history.rounds} rounds finished, and the window needs {history.journal.params.window}")
+        raise ValueError(f"only {history.rounds} rounds finished, but the window needs {history.journal.params.window}")
     return verdict
 
 

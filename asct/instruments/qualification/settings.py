@@ -114,73 +114,78 @@ class QualificationParams(Params):
 
     profile: Profile = setting(
         "pts",
-        "pts measures every cell in every round; fast drives the tracked cells alone to the steady state and then "
-        "measures each cell once",
-        pitfalls="Values of `fast` are labelled: compare them with those of `fast` alone.",
+        "pts measures every workload in every round; fast brings only the tracked workloads to the steady state "
+        "and then measures each workload once",
+        pitfalls="Results of `fast` are labelled: compare them only with those of `fast`.",
     )
     file_names: Annotated[
         tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
     ] = setting(
         (),
-        "Existing device or file to measure, as an absolute path; a temporary file unless set",
+        "Existing device or file to measure, as an absolute path; unset: a temporary file",
         aliases=("filenames", "filename", "file_name", "target"),
         max_length=1,
-        pitfalls="A device is overwritten whole and purged: it needs its consent in `safety.destroys`.",
+        pitfalls="The whole device is purged and overwritten: this requires consent in `safety.destroys`.",
     )
-    filesize: Size = setting(DEFAULT_FILE_BYTES, "Bytes of the temporary file", aliases=("size",), ge=MIB)
+    filesize: Size = setting(DEFAULT_FILE_BYTES, "Size of the temporary file", aliases=("size",), ge=MIB)
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
     offset: Size = setting(0, "First byte of the active range", aliases=("active_range_offset",))
     active_range: Size | None = setting(
-        None, "Bytes of the target that are used, from offset on; up to its end unless set", ge=MIB
+        None, "Bytes of the target to use, starting at offset; unset: up to its end", ge=MIB
     )
     capacity_fraction: float = setting(
-        1.0, "Share of the active range that is used: 0.75 is the consumer form of SNIA PTS", gt=0, le=1
+        1.0, "Share of the active range to use; SNIA PTS for consumer drives: 0.75", gt=0, le=1
     )
-    numjobs: Count = setting(2, "Processes that do the same at the same time", aliases=("nj",), ge=1, le=1024)
-    iodepth: Count = setting(16, "Requests in flight per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
-    engine: Engine = setting(
-        "auto", "How requests reach the kernel; auto takes io_uring, libaio or psync", aliases=("ioengine",)
-    )
+    numjobs: Count = setting(2, "Number of identical concurrent processes", aliases=("nj",), ge=1, le=1024)
+    iodepth: Count = setting(16, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
+    engine: Engine = setting("auto", "I/O engine; auto: io_uring, libaio or psync", aliases=("ioengine",))
     round_time: Duration = setting(
-        60.0, "Time of each cell in each round", aliases=("duration", "runtime", "rt"), gt=0, le=86400
+        60.0, "Time per workload in each round", aliases=("duration", "runtime", "rt"), gt=0, le=86400
     )
-    ramp_time: Duration = setting(0.0, "Load before the measured time of each cell", aliases=("ramp",), le=3600)
-    window: Count = setting(5, "Rounds of the measurement window", ge=2, le=100)
+    ramp_time: Duration = setting(
+        0.0, "Time of load before the measurement of each workload", aliases=("ramp",), le=3600
+    )
+    window: Count = setting(5, "Number of rounds in the measurement window", ge=2, le=100)
     excursion: float = setting(
-        20.0, "Largest minus smallest value in the window, in percent of the average, at most", gt=0, le=100
+        20.0,
+        "Maximum difference between the largest and smallest value in the window, in percent of the average",
+        gt=0,
+        le=100,
     )
     slope: float = setting(
-        10.0, "Rise or fall of the fitted line over the window, in percent of the average, at most", gt=0, le=100
+        10.0, "Maximum change of the fitted line over the window, in percent of the average", gt=0, le=100
     )
     rounds_max: Count = setting(25, "Rounds after which the test ends without a steady state", ge=2, le=1000)
     steady_volume: float = setting(
         1.0,
-        "Times the active range that must have been written since the purge before a window counts, preconditioning "
-        "included; a fall of the level by half counts as well",
+        "How many times the active range must have been written since the purge, including preconditioning, "
+        "before a window counts; a fall of the rate by half also qualifies",
         ge=0,
         le=100,
-        pitfalls="With 0 the plateau of a burst may be taken for the steady state.",
+        pitfalls="With 0, the plateau of a burst may be mistaken for the steady state.",
     )
     purge: PurgeMethod = setting(
         "auto",
-        "How all content is removed first: auto takes what the device allows",
+        "How to remove all content first; auto: a method that the device supports",
         aliases=("secure_erase",),
-        pitfalls="Files cannot be purged; values of a target that was not purged are flagged.",
+        pitfalls="Files cannot be purged; results of a target that was not purged are flagged.",
     )
     precondition: Count = setting(
-        2, "Times the active range is written before the rounds", aliases=("preconditioning",), le=10
+        2, "How many times the active range is written before the rounds", aliases=("preconditioning",), le=10
     )
     write_cache: CacheState = setting(
-        "as-found", "State that the write cache of the drive must have (SNIA PTS: off for enterprise, on for client)"
+        "as-found", "Required state of the drive's write cache (SNIA PTS: off for enterprise, on for client drives)"
     )
     fast_interval: float = setting(
-        2.0, "Profile fast: a cell ends when the 95 % interval of its rate is within so many percent", gt=0, le=50
+        2.0, "Profile fast: a workload ends when the 95 % interval of its rate is within this percentage", gt=0, le=50
     )
-    fast_min_time: Duration = setting(5.0, "Profile fast: shortest time of a cell", gt=0, le=3600)
+    fast_min_time: Duration = setting(5.0, "Profile fast: minimum time per workload", gt=0, le=3600)
     fast_drift: float = setting(
-        5.0, "Profile fast: the cells are measured again when the tracked ones moved by more percent meanwhile", gt=0
+        5.0,
+        "Profile fast: measure the workloads again if the tracked ones changed by more than this percentage meanwhile",
+        gt=0,
     )
-    fast_passes: Count = setting(3, "Profile fast: how often the cells are measured at most", ge=1, le=20)
+    fast_passes: Count = setting(3, "Profile fast: maximum number of passes over the workloads", ge=1, le=20)
     seed: Count = setting(1, "Seed of the random offsets and of the data", aliases=("randseed",), le=2**31)
 
     @property
@@ -206,15 +211,16 @@ class QualificationParams(Params):
         room = target_bytes - self.offset
         if self.active_range is not None and self.active_range > room:
             raise Unsuitable(
-                f"the target has {target_bytes} bytes and active_range ends at {self.offset + self.active_range}; "
-                "lower active_range or offset"
+                f"the target has {target_bytes} bytes, but active_range ends at "
+                f"{self.offset + self.active_range}; lower active_range or offset"
             )
         wanted = (self.active_range or room) * self.capacity_fraction
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
         if wanted < grain:
             raise Unsuitable(
-                f"the active range has {max(0, int(wanted))} bytes, a request of each size for {self.numjobs} jobs "
-                f"takes {grain}; raise active_range or capacity_fraction, or lower numjobs or the block sizes"
+                f"the active range has {max(0, int(wanted))} bytes, but a request of each size for {self.numjobs} "
+                f"jobs requires {grain}; raise active_range or capacity_fraction, or lower numjobs or the block "
+                "sizes"
             )
         return int(wanted) // grain * grain
 
@@ -236,11 +242,14 @@ class QualificationParams(Params):
 def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
     """Pairs of a setting and what is wrong with it, each with the way out."""
     if params.rounds_max < params.window:
-        yield "rounds_max", f"{params.rounds_max} rounds hold no window of {params.window}; raise it, or lower window"
+        yield (
+            "rounds_max",
+            (f"{params.rounds_max} rounds are fewer than the window of {params.window}; raise it, or lower window"),
+        )
     if params.makes_file and params.purge not in ("auto", "none"):
-        yield "purge", f"a temporary file cannot be purged by {params.purge}; name a device, or leave purge at auto"
+        yield "purge", f"a temporary file cannot be purged with {params.purge}; use a device, or set purge to auto"
     if any(size % 512 for size in params.sizes):
-        yield "block_sizes", "direct requests are multiples of 512; round the sizes"
+        yield "block_sizes", "the size of direct requests must be a multiple of 512; round the sizes"
     if params.offset % 4096:
         yield "offset", "is not a multiple of 4096; round it"
     if params.makes_file:
@@ -258,11 +267,11 @@ Places = Annotated[tuple[Place, ...], BeforeValidator(listed)]
 class MatrixParams(QualificationParams):
     """Every block size with every mix is a cell of each round."""
 
-    block_sizes: Sizes = setting((4096,), "Block sizes of the cells", aliases=("block_size", "bs"), min_length=1)
-    mixes: Counts = setting((0,), "Shares of reads of the cells, in percent", aliases=("rwmixread",), min_length=1)
+    block_sizes: Sizes = setting((4096,), "Block sizes of the workloads", aliases=("block_size", "bs"), min_length=1)
+    mixes: Counts = setting((0,), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
     dependent: Places = setting(
         ("4K:0",),
-        "Cells that must be steady, as block size and percent of reads",
+        "Workloads that must be steady, as block size and percentage of reads",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )
@@ -283,8 +292,8 @@ class MatrixParams(QualificationParams):
         tracked = tuple(Tracked(cell, quantity) for cell in self.places() if cell in cells)
         if not tracked:
             raise Unsuitable(
-                f"the target has logical blocks of {logical_block} bytes, and every cell of `dependent` is smaller; "
-                "name one of 4k or more"
+                f"the target has logical blocks of {logical_block} bytes, but all workloads in `dependent` are "
+                "smaller; use 4k or more"
             )
         return Phase("", cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
 
@@ -301,14 +310,14 @@ class MatrixParams(QualificationParams):
 def matrix_at_odds(params: MatrixParams) -> Iterator[tuple[str, str]]:
     """Pairs of a setting and what is wrong with it, each with the way out."""
     if any(reads > 100 for reads in params.mixes):
-        yield "mixes", "a share of reads is at most 100 percent"
+        yield "mixes", "a read percentage cannot exceed 100"
     if any(size < 512 for size in params.block_sizes):
-        yield "block_sizes", "a request has 512 bytes or more"
+        yield "block_sizes", "a request must have at least 512 bytes"
         return
     cells = params.cells(512)
     missing = [cell.label for cell in params.places() if cell not in cells]
     if missing:
         yield (
             "dependent",
-            f"{', '.join(missing)} is not among the cells of block_sizes and mixes; name cells that are measured",
+            f"{', '.join(missing)} is not a workload of block_sizes and mixes; use workloads that are measured",
         )

@@ -155,7 +155,7 @@ _STEADY: Final = (
     Column("average", "Average", format="text"),
     Column("excursion", "Excursion (%)"),
     Column("slope", "Slope (%)"),
-    Column("written", "Written (GB)", 1e9, help="since the purge, until the end of the rounds"),
+    Column("written", "Written (GB)", 1e9, help="from the purge to the end of the rounds"),
 )
 
 
@@ -206,26 +206,27 @@ def notes_of(view: View) -> tuple[str, ...]:
         found.append(f"Active range: {about_size(round(size))}")
     if view.left_out:
         sizes = ", ".join(size_name(one) for one in view.left_out)
-        found.append(f"Left out: {sizes}, smaller than a logical block of the target")
+        found.append(f"Skipped: {sizes}, smaller than a logical block of the target")
     return tuple(found)
 
 
 def _phase_notes(view: View, phase: str) -> list[str]:
     run = view.run(phase)
     seconds = format_duration(float(run["round_time"]))
-    load = f"{run['numjobs']} jobs with {run['iodepth']} requests each, engine {run['engine']}, direct"
+    load = f"{run['numjobs']} jobs of queue depth {run['iodepth']}, engine {run['engine']}, direct"
     where = f"{phase_label(phase)}: " if phase_label(phase) else ""
     first, last = view.first_round(phase), view.last_round(phase)
     if run["profile"] == "fast":
         how = (
-            f"Profile fast: the tracked cells {seconds} a round until steady (rounds {first} to {last}), then each "
-            f"cell once, until its rate settled or {seconds} were over; not comparable with profile pts"
+            f"Profile fast: the tracked workloads {seconds} per round until steady (rounds {first} to {last}), "
+            f"then each workload once, until its rate settled or for at most {seconds}; not comparable with "
+            "profile pts"
         )
     else:
-        how = f"Averages of rounds {first} to {last}, each cell {seconds} a round"
+        how = f"Averages of rounds {first} to {last}, each workload {seconds} per round"
     notes = [f"{where}{how}; {load}"]
     if not view.steady(phase):
-        notes.append(f"{where}The steady state was NOT reached: the values still change")
+        notes.append(f"{where}The steady state was NOT reached: the values are still changing")
     method = view.method(phase)
     purged = "NOT purged" if method == "none" else f"Purged by {method}"
     notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds")
@@ -246,9 +247,9 @@ def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 def _rule(run: dict[str, Scalar]) -> str:
     """The rule as it was applied."""
     return (
-        f"Steady: over {run['window']} rounds, largest minus smallest value at most {run['excursion']:g} % and the "
-        f"change of the fitted line at most {run['slope']:g} % of the average, behind {run['steady_volume']:g} times "
-        f"the active range written since the purge or a fall of the level by half; at most {run['rounds_max']} rounds"
+        f"Steady: over {run['window']} rounds, the values differ by at most {run['excursion']:g} % and the fitted "
+        f"line changes by at most {run['slope']:g} % of the average, after {run['steady_volume']:g} times the "
+        f"active range was written since the purge or the rate fell by half; at most {run['rounds_max']} rounds"
     )
 
 
