@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from asct.engine.reuse import earlier_runs, reusable
-from asct.engine.reuse_key import changes, conditions, drives
+from asct.engine.reuse_key import changes, conditions, drives, repeatable
 from asct.hosts.base import Host
 from asct.hosts.local import LocalHost
 from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec, PendingValue
 from asct.sdk.facts import Cache, Cpu, HostFacts, HugePages, Load, Memory, Node, System, ToolFact
+from asct.sdk.needs import Needs
 from asct.store.verify import verify
 from tests.engine import plant
 from tests.engine.conftest import Lab
@@ -155,18 +156,35 @@ def test_what_is_too_old_is_measured(lab: Lab, script: str) -> None:
     assert lab.run(job, reuse_s=HOUR).values() == [2.0]
 
 
-def test_another_build_of_a_kernel_is_measured_again(lab: Lab) -> None:
-    def build(sha256: str) -> plant.Services:
+@pytest.mark.parametrize(
+    "other",
+    [{"sha256": "b" * 64}, {"flags": ("-O3", "-march=native")}, {"compiler": "clang 19"}],
+    ids=lambda other: next(iter(other)),
+)
+def test_another_build_of_a_kernel_is_measured_again(lab: Lab, other: dict[str, Any]) -> None:
+    def build(**made: Any) -> plant.Services:
         def provide(host: Host, kernel: str, facts: HostFacts, folder: Path) -> plant.FakeBuilt:
-            return replace(plant.provide(host, kernel, facts, folder), sha256=sha256)
+            return replace(plant.provide(host, kernel, facts, folder), **made)
 
         return plant.collaborators(provide=provide)
 
-    lab.run(plant.kernel_job(), ports=build("a" * 64))
-    changed = lab.run(plant.kernel_job(), ports=build("b" * 64), reuse_s=HOUR)
+    lab.run(plant.kernel_job(), ports=build())
+    changed = lab.run(plant.kernel_job(), ports=build(**other), reuse_s=HOUR)
     assert (reused(changed), changed.codes()) == ({}, ["E623"])
     assert "a program, a drive" in changed.outcome.findings[-1][1].message
-    assert reused(lab.run(plant.kernel_job(), ports=build("b" * 64), reuse_s=HOUR))
+    assert reused(lab.run(plant.kernel_job(), ports=build(**other), reuse_s=HOUR))
+
+
+def test_another_version_of_a_benchmark_is_measured_again(lab: Lab, script: str) -> None:
+    job = plant.job(plant.point(script=script))
+    lab.run(job)
+    assert lab.run(replace(job, version="2"), reuse_s=HOUR).values() == [2.0]
+
+
+def test_what_wipes_its_target_or_writes_to_it_is_not_repeatable() -> None:
+    assert repeatable(Needs(targets=("/dev/a",)))
+    assert not repeatable(Needs(targets=("/dev/a",), purges=("/dev/a",), may_overwrite=True))
+    assert not repeatable(Needs(targets=("/dev/a",), writes_bytes=(("/dev/a", 1),), may_overwrite=True))
 
 
 def test_failures_and_doubtful_results_are_not_taken(lab: Lab, script: str, monkeypatch: pytest.MonkeyPatch) -> None:

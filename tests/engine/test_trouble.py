@@ -197,6 +197,15 @@ def test_a_repeat_that_lost_a_part_of_its_records_is_measured_again(lab: Lab, tm
     assert verify(second.stored) == []
 
 
+def test_a_status_that_contradicts_the_journal_is_measured_again(lab: Lab) -> None:
+    points = [point(script="echo 1"), point(script="echo 2")]
+    resolved = lab.plan(job(*points))
+    layout = plant.run(lab.results, resolved).stored.layout
+    path = layout.status(layout.repeat("local", "a", points[1].id, 1))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "noisy"}))
+    assert [identity for _, identity, _ in missing(resolved, layout)] == [points[1].id]
+
+
 def test_resume_gives_results_of_earlier_jobs_to_later_ones(lab: Lab, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     needy = job(point(script=f"[ -e {marker} ] && echo 2"), name="b", needs={"first": "a"})
