@@ -149,7 +149,7 @@
       button.addEventListener("click", async () => {
         const rows = matrix(table);
         const done = await copy(button.dataset.copy === "csv" ? toCsv(rows) : toMarkdown(rows));
-        button.textContent = done ? "Copied" : "Copying is not allowed";
+        button.textContent = done ? "Copied" : "Copying was blocked";
         announce(button.textContent);
         setTimeout(() => { button.textContent = name; }, 1600);
       });
@@ -251,7 +251,7 @@
       for (const plot of plots) {
         if (!plot.querySelector(".main-svg")) {
           plot.classList.add("missing");
-          plot.textContent = `This browser cannot draw the figure (${error.message}); its values stand below or in the run's files.`;
+          plot.textContent = `This browser cannot draw the figure (${error.message}); its values are in the table below or in the run's files.`;
         }
       }
     }

@@ -63,7 +63,7 @@ def judge(
     verdicts: list[Verdict] = []
     for check in checks:
         if check.versus == "baseline":
-            verdicts.append(_unknown(check, None, "comparison with a baseline comes with `diff`"))
+            verdicts.append(_unknown(check, None, "baselines are compared by `asct diff`"))
         else:
             verdicts.extend(_judge_one(check, places, run, facts, strict))
     return verdicts
@@ -108,7 +108,7 @@ def _judge_one(
     jobs = [(job.host, job.id) for job in run.jobs if fnmatchcase(job.id, check.job_id)]
     hosts = list(check.hosts) if check.hosts is not None else list(dict.fromkeys(host for host, _ in jobs))
     if not hosts:
-        return [_unknown(check, None, f"no job `{check.job_id}` in this run")]
+        return [_unknown(check, None, f"this run has no job `{check.job_id}`")]
     verdicts: list[Verdict] = []
     for host in hosts:
         matching = [place for place in places if place.host == host and _matches(check, place)]
@@ -141,7 +141,7 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
     if problem:
         return base.model_copy(update={"reason": problem})
     if doubts and f"{place.host}/{place.id}" in strict:
-        reason = f"the value is {' and '.join(doubts)}, which `strict` does not accept"
+        reason = f"the value is {' and '.join(doubts)}, which `strict` rejects"
         return base.model_copy(update={"reason": reason})
     held = (low is None or place.value >= low) and (high is None or place.value <= high)
     notes = [f"the value is {' and '.join(doubts)}"] if doubts else []
@@ -152,11 +152,11 @@ def _judge_place(check: Check, place: MetricGroup, whole: float | None, strict: 
 def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:
     """The lower and upper bound in the metric's unit, and why they are not known."""
     if check.min is None and check.max is None:
-        return None, None, "no bound is given"
+        return None, None, "the expectation has no bound"
     if check.relative_to is None:
         return check.min, check.max, ""
     if whole is None:
-        return None, None, f"`{check.relative_to}` is not known for this host"
+        return None, None, f"`{check.relative_to}` is unknown for this host"
     return (
         None if check.min is None else check.min * whole,
         None if check.max is None else check.max * whole,
@@ -196,7 +196,7 @@ def _straddles(place: MetricGroup, low: float | None, high: float | None) -> lis
         span = stats.ci95
     unit = place.records[0].unit
     return [
-        f"the bound lies within the spread {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
+        f"the bound is within the spread, {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
         for bound in (low, high)
         if bound is not None and span[0] < bound < span[1]
     ][:1]
@@ -210,11 +210,11 @@ def _why_missing(check: Check, host: str, places: Sequence[MetricGroup], run: Ru
         return f"host {entry.status}: {entry.reason}" if entry.reason else f"host {entry.status}"
     jobs = [job for job in run.jobs if job.host == host and fnmatchcase(job.id, check.job_id)]
     if not jobs:
-        return f"no job `{check.job_id}` on this host"
+        return f"this host has no job `{check.job_id}`"
     here = [place for place in places if place.host == host and fnmatchcase(place.id, check.job_id)]
     if not here:
         lost = [f"{count} {status}" for job in jobs for status, count in _lost(job.counts)]
-        return "nothing was measured" + (f": {', '.join(lost)}" if lost else "")
+        return "no values were measured" + (f": {', '.join(lost)}" if lost else "")
     if not any(fnmatchcase(place.metric, check.metric) for place in here):
         return f"`{check.metric}` was not measured"
     at = ", ".join(f"{key} = {value}" for key, value in check.at.items())
@@ -236,7 +236,7 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], run: Run) ->
         if swept and swept <= set(check.at):
             continue  # the place is pinned down, and it was measured
         text = ", ".join(f"{count} {status}" for status, count in lost)
-        verdict = _unknown(check, host, f"part of the job was not measured: {text}")
+        verdict = _unknown(check, host, f"part of the job is missing: {text}")
         verdicts.append(verdict.model_copy(update={"id": job.id}))
     return verdicts
 

@@ -100,7 +100,7 @@ def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple
     for some, folds, side in zip(only, many, sides, strict=True):
         if folds:
             names = [one.field.removeprefix(f"{title}.").removeprefix(f"{label}.") for one in some]
-            yield f"{label}: {len(some)} known only of {side}: {_named(names)}"
+            yield f"{label}: {len(some)} known only for {side}: {_named(names)}"
     for one in found:
         if not (many[0] and one.other is None) and not (many[1] and one.base is None):
             yield f"{one.field.removeprefix(f'{title}.')}: {_values(one)}"
@@ -133,7 +133,7 @@ def _without(words: Iterable[str], others: Iterable[str]) -> list[str]:
 
 def _text(value: Any) -> str:
     if value is None:
-        return "not known"
+        return "unknown"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

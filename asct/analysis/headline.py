@@ -164,7 +164,7 @@ def _spread(place: MetricGroup, metric: Metric) -> str:
     if half is None:
         return ""
     text = f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
-    return f"{text} over its sizes" if _sums_up_sizes(place, metric) else text
+    return f"{text} across sizes" if _sums_up_sizes(place, metric) else text
 
 
 def _sums_up_sizes(place: MetricGroup, metric: Metric) -> bool:

@@ -23,7 +23,7 @@ class HostCard:
     line: str
     rows: tuple[Row, ...]
     found: tuple[DisturbanceLink, ...] = ()
-    """What disturbs measurement there, also what is only possible."""
+    """Disturbances there, also what is only possible."""
     picture: str = ""
     unknown: tuple[str, ...] = ()
 

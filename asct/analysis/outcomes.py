@@ -126,10 +126,10 @@ def outcome_grid(run: Run) -> TextTable | None:
         return None
     heads = (ColumnHead("Host"), *(ColumnHead(plain(name), kept=True) for name in found.ids))
     rows = tuple((TableCell(row.label, row.label), *(_cell(item) for item in row.outcomes)) for row in found.rows)
-    return TextTable("outcomes", "How each benchmark went on each host", heads, rows)
+    return TextTable("outcomes", "Outcome by benchmark and host", heads, rows)
 
 
 def _cell(item: JobOutcome | None) -> TableCell:
     if item is None:
-        return TableCell(ABSENT, tone="muted", note="not planned on this host")
+        return TableCell(ABSENT, tone="muted", note="not in the plan for this host")
     return TableCell(item.text, float(WORST_FIRST.index(item.status)), item.tone)

@@ -166,7 +166,7 @@ def _failure(root: Path, group: Sequence[RepeatView]) -> Failure:
     label = item.label if len(group) == 1 else f"{item.label} and {len(group) - 1} more"
     return Failure(
         label=label,
-        status=status.status if status else "not ended",
+        status=status.status if status else "not finished",
         message=_message(item),
         hint=text_at(diagnostic, "hint"),
         tail=_tail(root / item.folder / "stderr"),

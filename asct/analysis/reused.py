@@ -31,8 +31,8 @@ def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
     if not found:
         return ""
     total = sum(sum(job.counts.values()) for job in jobs)
-    parts = (f"{item.repeats} by {item.run}, {_age(item.measured_at, started_at)} old" for item in found)
-    return f"{sum(item.repeats for item in found)} of {total} measured before: {'; '.join(parts)}"
+    parts = (f"{item.repeats} from {item.run}, measured {_age(item.measured_at, started_at)} earlier" for item in found)
+    return f"{sum(item.repeats for item in found)} of {total} measurements reused: {'; '.join(parts)}"
 
 
 def _age(moment: str, present: str) -> str:

@@ -16,7 +16,7 @@ _WORST_FIRST: Final = ("invalid", "noisy")
 def reason_text(reason: Reason) -> str:
     """`steal 3.4 % (quiet: up to 1 %)`."""
     unit = f" {reason.unit}" if reason.unit else ""
-    return plain(f"{reason.what} {reason.seen:.3g}{unit} (quiet: up to {reason.limit:.3g}{unit})")
+    return plain(f"{reason.what} {reason.seen:.3g}{unit} (quiet limit {reason.limit:.3g}{unit})")
 
 
 def host_remarks(job: JobView) -> list[str]:
@@ -63,7 +63,7 @@ def hosts_line(jobs: Iterable[JobEntry]) -> str:
         states.update(job.host_states)
         reasons.update(job.host_reasons)
     total = states.total()
-    parts = [f"{states['noisy']} of {total} on a noisy host"] if states["noisy"] else []
+    parts = [f"{states['noisy']} of {total} while the host was noisy"] if states["noisy"] else []
     if states["invalid"]:
-        parts.append(f"{states['invalid']} of {total} on one that was held back")
+        parts.append(f"{states['invalid']} of {total} while the host was throttled or limited")
     return f"{', '.join(parts)} ({', '.join(plain(what) for what, _ in reasons.most_common())})" if parts else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,42 +30,44 @@ class VerdictSummary:
 
 
 def summarize(view: RunView) -> VerdictSummary:
-    """The answer of the run: failed expectations first, then what is not known, then what was not measured."""
+    """The result of the run: failed expectations first, then unknown ones, then what was not measured."""
     run = view.run
-    against = [verdict for verdict in run.verdicts if is_blocking(verdict)]
-    failed = [verdict for verdict in against if verdict.outcome == "fail"]
-    unknown = [verdict for verdict in against if verdict.outcome == "unknown"]
     counting = [item for item in run.verdicts if item.severity == "fail" or is_blocking(item)]
-    lost = sum(run.counts.get(status, 0) for status in NOT_MEASURED)
-    total = sum(run.counts.values())
-    unusable = [host.name for host in run.hosts if host.status != "ok"]
-    sentences: list[tuple[Outcome, str]] = []
-    if failed:
-        sentences.append(("bad", f"{_of(len(failed), len(counting), 'expectation')} failed"))
-    if unknown:
-        sentences.append(("doubt", f"{_of(len(unknown), len(counting), 'expectation')} could not be judged"))
-    if unusable:
-        sentences.append(("doubt", f"{_of(len(unusable), len(run.hosts), 'host')} could not be used"))
-    if lost:
-        sentences.append(("doubt", f"{_of(lost, total, 'measurement')} {'is' if lost == 1 else 'are'} missing"))
+    problems = [*_verdict_problems(run, counting), *_run_problems(run)]
+    if not problems:
+        return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(run)), "good")
+    (tone, first), *rest = ((tone, text[:1].upper() + text[1:]) for tone, text in problems)
+    return VerdictSummary(first, (*(text for _, text in rest), *_remarks(run)), tone)
+
+
+def _verdict_problems(run: Run, counting: Sequence[Verdict]) -> Iterator[tuple[Outcome, str]]:
+    outcomes = [verdict.outcome for verdict in run.verdicts if is_blocking(verdict)]
+    if failed := outcomes.count("fail"):
+        yield "bad", f"{_share(failed, len(counting), 'expectation')} failed"
+    if unknown := outcomes.count("unknown"):
+        if 1 < unknown == len(counting):
+            yield "doubt", f"none of the {unknown} expectations could be judged"
+        else:
+            yield "doubt", f"{_share(unknown, len(counting), 'expectation')} could not be judged"
+
+
+def _run_problems(run: Run) -> Iterator[tuple[Outcome, str]]:
+    if unusable := sum(host.status != "ok" for host in run.hosts):
+        if 1 < unusable == len(run.hosts):
+            yield "doubt", f"none of the {unusable} hosts could be used"
+        else:
+            yield "doubt", f"{_share(unusable, len(run.hosts), 'host')} could not be used"
+    if lost := sum(run.counts.get(status, 0) for status in NOT_MEASURED):
+        share = _share(lost, sum(run.counts.values()), "measurement")
+        yield "doubt", f"{share} {'is' if lost == 1 else 'are'} missing"
     if run.status in ("running", "interrupted"):
-        state = "has not ended" if run.status == "running" else "was interrupted"
-        sentences.append(("doubt", f"the run {state}"))
-    if not sentences:
-        return VerdictSummary(_all_good(counting, total), tuple(_remarks(run)), "good")
-    (tone, first), *rest = sentences
-    details = [_sentence(text) for _, text in rest]
-    return VerdictSummary(_sentence(first), (*details, *_remarks(run)), tone)
+        yield "doubt", f"the run {'has not finished' if run.status == 'running' else 'was interrupted'}"
 
 
-def _of(part: int, whole: int, noun: str) -> str:
+def _share(part: int, whole: int, noun: str) -> str:
     if part == whole:
         return f"the only {noun}" if whole == 1 else f"all {whole} {noun}s"
     return f"{part} of {whole} {noun}s"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _all_good(counting: Sequence[Verdict], total: int) -> str:
@@ -74,7 +76,7 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
         if held < len(counting):
             return f"{held} of {len(counting)} expectations held, none failed"
         return "The expectation held" if held == 1 else f"All {held} expectations held"
-    return "The measurement was made" if total == 1 else f"All {total} measurements were made"
+    return "The measurement is complete" if total == 1 else f"All {total} measurements are complete"
 
 
 def _remarks(run: Run) -> list[str]:
@@ -87,11 +89,15 @@ def _remarks(run: Run) -> list[str]:
     before = reused_text(run.jobs, run.started_at)
     if before:
         remarks.append(plain(before))
-    mild = sum(1 for item in run.verdicts if item.outcome != "pass" and not is_blocking(item))
+    mild = [item for item in run.verdicts if item.outcome != "pass" and not is_blocking(item)]
     if mild:
-        remarks.append(f"{mild} expectation{'' if mild == 1 else 's'} not met or unknown, which the plan allows")
+        why = (
+            f"severity: {item.severity}" if item.outcome == "fail" else f"if_missing: {item.if_missing}"
+            for item in mild
+        )
+        remarks.append(f"{len(mild)} warning{'' if len(mild) == 1 else 's'} ({', '.join(sorted(set(why)))})")
     if not run.verdicts:
-        remarks.append("The plan sets no expectations")
+        remarks.append("The plan has no expectations")
     return remarks
 
 

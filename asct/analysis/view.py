@@ -148,14 +148,14 @@ def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:
     try:
         path = stored.inside(stored.layout.plan)
         if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise OSError(0, "it is not a file")
+            raise OSError(0, "not a regular file")
         text = path.read_text(encoding="utf-8", errors="replace")
         return plain(text, keep_lines=True)
     except StoreError as error:
         notes.extend(error.diagnostics)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        notes.append(Diagnostic("E701", f"{stored.layout.plan}: cannot be read: {reason}", severity="warning"))
+        notes.append(Diagnostic("E701", f"{stored.layout.plan}: unreadable: {reason}", severity="warning"))
     return ""
 
 
@@ -170,9 +170,10 @@ def _job(entry: JobEntry, records: Sequence[Record], repeats: Sequence[RepeatVie
     if benchmark is not None and benchmark.version == entry.version:
         tables, figures = tuple(benchmark.tables(own)), tuple(benchmark.figures(own))
         return JobView(entry, benchmark, own, ordered, tables, figures)
-    note = f"`{entry.benchmark}` is not installed here"
+    note = f"`{entry.benchmark}` is not installed on this machine"
     if benchmark is not None:
-        note = f"measured with version {entry.version} of `{entry.benchmark}`, installed is {benchmark.version}"
+        versions = f"version {entry.version} of `{entry.benchmark}`, but version {benchmark.version} is installed"
+        note = f"measured with {versions}"
     return JobView(entry, benchmark, own, ordered, (_plain_table(own),) if own else (), (), note)
 
 
@@ -212,4 +213,4 @@ def _plain_table(records: Sequence[Record]) -> Table:
         Column("value", "Value", format="text"),
         Column("unit", "Unit", format="text"),
     )
-    return Table("values", "Values as recorded", columns, tuple(rows))
+    return Table("values", "Recorded values", columns, tuple(rows))

@@ -1,4 +1,4 @@
-"""What disturbs measurement on a host: `assess`, one file per subject, and the script that mends it. Pure."""
+"""Disturbances on a host: `assess`, one file per subject, and the script that mends it. Pure."""
 
 from asct.disturbances.assess import assess
 from asct.disturbances.build import MeasuredScope

@@ -242,4 +242,4 @@ def _complaints(health: NvmeHealth) -> Iterator[str]:
         if (health.critical_warning or 0) >> bit & 1:
             yield text
     if (health.percentage_used or 0) >= 100:
-        yield f"{health.percentage_used} % of its life used"
+        yield f"{health.percentage_used} % of rated life used"

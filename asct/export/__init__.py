@@ -52,7 +52,7 @@ def formats() -> dict[str, Format]:
         if not all(isinstance(getattr(module, key, None), str) for key in ("NAME", "SUFFIX", "FILE", "SUMMARY")):
             raise TypeError(f"{__name__}.{info.name} is not a format: NAME, SUFFIX, FILE and SUMMARY are needed")
         if not (hasattr(module, "render") or hasattr(module, "write")):
-            raise TypeError(f"{__name__}.{info.name} is not a format: it has neither render nor write")
+            raise TypeError(f"{__name__}.{info.name} is not a format: it defines neither render nor write")
         found[module.NAME] = module
     return dict(sorted(found.items()))
 
@@ -69,8 +69,8 @@ def render(view: RunView, name: str) -> str | bytes:
     """The document of a one-file format; raises UsageError (E702, E703)."""
     module = get(name)
     if not hasattr(module, "render"):
-        message = f"`{name}` writes several files and cannot be printed"
-        raise UsageError(Diagnostic("E703", message, hint="name a folder with `--output-dir`"))
+        message = f"`{name}` consists of several files and cannot be printed"
+        raise UsageError(Diagnostic("E703", message, hint="choose a folder with `--output-dir`"))
     return cast(OneFile, module).render(view)
 
 

@@ -20,7 +20,7 @@ _FORMULA = re.compile(r"[=@\t\n＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", r
 NAME = "csv"
 SUFFIX = ".csv"
 FILE = "<benchmark>.csv"
-SUMMARY = "a table per benchmark, its tidy records and the host's facts as CSV files"
+SUMMARY = "CSV files: tables and records of each benchmark, facts of each host"
 
 
 def write(view: RunView, folder: Path) -> list[Path]:

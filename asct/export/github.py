@@ -44,7 +44,7 @@ def render(view: RunView) -> str:
         lines += [_line(note) for note in found[:MOST]]
         left += max(0, len(found) - MOST)
     if left:
-        lines.append(_line(_Note("notice", "asct", f"{left} more findings stand in summary.md")))
+        lines.append(_line(_Note("notice", "asct", f"{left} more findings are in summary.md")))
     return "".join(line + "\n" for line in lines)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NAME = "html"
 SUFFIX = ".html"
 FILE = "report.html"
-SUMMARY = "one page with figures and tables that works offline"
+SUMMARY = "a single page with figures and tables that works offline"
 
 _MOST_RESOLVED = 200_000
 """Characters of plan.resolved.json that the page repeats; a longer one is only linked."""
@@ -96,7 +96,7 @@ def _run_data(view: RunView) -> Mapping[str, Any]:
     body["verdicts"] = [item.model_dump(mode="json") for item in run.verdicts]
     if len(view.records) <= _MOST_RECORDS:
         return {**body, "records": compact(view.records)}
-    return {**body, "records": None, "note": f"{len(view.records)} records stand in records.jsonl"}
+    return {**body, "records": None, "note": f"{len(view.records)} records are in records.jsonl"}
 
 
 def _resolved_text(view: RunView) -> str:

@@ -10,7 +10,7 @@ from asct.analysis.view import RunView
 NAME = "json"
 SUFFIX = ".json"
 FILE = "report.json"
-SUMMARY = "run, facts, tables, verdicts and records as one document"
+SUMMARY = "one document with the run, its facts, tables, verdicts and records"
 
 
 def render(view: RunView) -> str:

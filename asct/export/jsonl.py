@@ -8,7 +8,7 @@ from asct.analysis.view import RunView
 NAME = "jsonl"
 SUFFIX = ".jsonl"
 FILE = "report.jsonl"
-SUMMARY = "one record (asct.record/1) a line"
+SUMMARY = "one record (asct.record/1) per line"
 
 
 def render(view: RunView) -> str:

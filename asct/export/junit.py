@@ -16,7 +16,7 @@ from asct.values.quantity import format_quantity
 NAME = "junit"
 SUFFIX = ".xml"
 FILE = "junit.xml"
-SUMMARY = "a case per point and per expectation, for CI servers"
+SUMMARY = "a test case per point and per expectation, for CI servers"
 
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 """Of what `plain` leaves."""
@@ -65,7 +65,7 @@ def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: list[Re
     bad = [item for item in repeats if not item.measured]
     if not bad:
         return
-    states = [item.status.status if item.status else "not ended" for item in bad]
+    states = [item.status.status if item.status else "not finished" for item in bad]
     kind = "skipped" if set(states) == {"skipped"} else "error"
     diagnostic = next((item.status.diagnostic for item in bad if item.status and item.status.diagnostic), None) or {}
     message = str(

@@ -33,7 +33,7 @@ def render(view: RunView) -> str:
     """The summary; sections that would pass 1 MiB are left out from the end, and it says so."""
     report = build(view)
     parts = [_head(report), *_sections(report), _tail(report)]
-    note = "\n_The summary ends here because GitHub shows at most 1 MiB; the other reports are whole._\n"
+    note = "\n_Truncated here: GitHub shows at most 1 MiB. The other reports are complete._\n"
     budget, kept = MOST_BYTES - len(note.encode()), []
     for part in parts:
         budget -= len(part.encode()) + 1
@@ -84,7 +84,7 @@ def table(grid: TextTable) -> str:
     lines = [_row(escape(head.title) for head in grid.heads), _row(aligns)]
     lines += [_row(prose(cell.text) for cell in row) for row in grid.rows[:_MOST_ROWS]]
     if len(grid.rows) > _MOST_ROWS:
-        lines += ["", f"_{len(grid.rows) - _MOST_ROWS} more rows stand in the other reports._"]
+        lines += ["", f"_{len(grid.rows) - _MOST_ROWS} more rows are in the other reports._"]
     lines += [f"\n_{escape(note)}_" for note in grid.notes]
     return "\n".join(lines) + "\n"
 
@@ -107,7 +107,7 @@ def _head(report: RunReport) -> str:
         lines += ["## Warnings", ""]
         for item in report.warnings:
             host = f"{escape(item.host)}: " if item.host else ""
-            hint = f" Way out: {prose(item.hint)}" if item.hint else ""
+            hint = f" Fix: {prose(item.hint)}" if item.hint else ""
             lines.append(f"- **{escape(item.severity)}** {code(item.code)} {host}{prose(item.message)}.{hint}")
         lines.append("")
     return "\n".join([*lines, *_measured(report)])
@@ -128,7 +128,7 @@ def _line(host: HostCard) -> str:
 def _headlines(report: RunReport) -> list[str]:
     if not report.headlines:
         return []
-    lines = ["## Headline numbers", ""]
+    lines = ["## Key results", ""]
     for grid in report.headline_grids:
         lines += [f"**{escape(grid.caption)}**", "", table(grid)]
     if not report.headline_grids:
@@ -142,7 +142,7 @@ def _headlines(report: RunReport) -> list[str]:
 
 
 def _measured(report: RunReport) -> list[str]:
-    lines = ["## What was measured on what", ""]
+    lines = ["## Coverage by host", ""]
     if report.outcomes is not None:
         lines += [table(report.outcomes), ""]
     few = len(report.hosts) <= _MOST_HOSTS
@@ -150,34 +150,34 @@ def _measured(report: RunReport) -> list[str]:
         if len(report.hosts) > 1 and (few or host.status != "ok"):
             lines += [_line(host), ""]
         lines += _facts(host) if few else []
-    lines += [] if few else ["_The facts of each host stand in the HTML report._", ""]
+    lines += [] if few else ["_The HTML report has the facts of each host._", ""]
     return [*lines, *_findings(report.findings, few, len(report.hosts) > 1)]
 
 
 def _facts(host: HostCard) -> list[str]:
     rows = [_row((escape(label), escape(value))) for label, value in host.rows]
-    rows += [_row(("Not known", escape(text))) for text in host.unknown]
+    rows += [_row(("Unknown", escape(text))) for text in host.unknown]
     return ["<details><summary>Facts</summary>", "", "| Fact | Value |", "| --- | --- |", *rows, "", "</details>", ""]
 
 
 def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> list[str]:
-    """What disturbs measurement, folded; of many hosts without the commands, which differ from host to host."""
+    """Disturbances, folded; of many hosts without the commands, which differ from host to host."""
     if not findings:
         return []
-    lines = [f"<details><summary>What disturbs measurement ({len(findings)})</summary>", ""]
+    lines = [f"<details><summary>Disturbances ({len(findings)})</summary>", ""]
     for item in findings:
         hosts = f" on {escape(item.hosts)}" if several else ""
         rows = item.rows if few else (("Effect", item.effect),)
         told = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in rows)
         lines.append(f"- **{escape(item.title)}**{hosts} ({item.sure}). {told}")
         lines += [line for way in item.ways for line in _way(way, len(item.ways) > 1)] if few else []
-    note = [] if few else ["", "_The fix of each, and its undo, stand in the HTML report._"]
+    note = [] if few else ["", "_The HTML report has the fix and undo of each._"]
     return [*lines, *note, "", "</details>", ""]
 
 
 def _way(way: Remedy, several: bool) -> list[str]:
     on = f" on {escape(way.hosts)}" if several else ""
-    lines = [f"  - way out{on}: {prose(way.advice)}"] if way.advice else []
+    lines = [f"  - fix{on}: {prose(way.advice)}"] if way.advice else []
     for label, text in (("fix", way.fix), ("undo", way.undo)):
         lines += [f"  - {label}{on}, as root: " + "; ".join(map(code, text.splitlines()))] if text else []
     return lines
@@ -195,7 +195,7 @@ def _section(section: ReportSection, hosts: int) -> str:
     for part in section.parts:
         if hosts <= _MOST_HOSTS or part.failures or part.remarks or part.note:
             lines += _part(part, hosts)
-    lines += [] if hosts <= _MOST_HOSTS else ["_The tables of each host stand in the other reports._", ""]
+    lines += [] if hosts <= _MOST_HOSTS else ["_The other reports have the tables of each host._", ""]
     lines += [f"- {code(flag)}: {prose(text)}" for flag, text in section.flags] + [""] * bool(section.flags)
     return "\n".join(lines)
 
@@ -206,7 +206,7 @@ def _part(part: HostPart, hosts: int) -> list[str]:
     if part.note:
         lines += [f"_{escape(part.note)}_", ""]
     names = ", ".join(f"**{escape(item.title)}**" for item in part.disturbed)
-    doubts = [f"- ⚠️ disturbed by {names}"] if names else []
+    doubts = [f"- ⚠️ affected by {names}"] if names else []
     doubts += [f"- ⚠️ {prose(remark)}" for remark in part.remarks]
     lines += [*doubts, ""] if doubts else []
     for grid in part.grids if hosts <= _MOST_HOSTS else ():
@@ -220,6 +220,6 @@ def _part(part: HostPart, hosts: int) -> list[str]:
 
 
 def _tail(report: RunReport) -> str:
-    lines = ["<details><summary>About this run</summary>", "", "| | |", "| --- | --- |"]
+    lines = ["<details><summary>Run details</summary>", "", "| | |", "| --- | --- |"]
     lines += [_row((escape(label), escape(value))) for label, value in report.facts]
     return "\n".join([*lines, "", "</details>", ""])

@@ -13,13 +13,13 @@ from asct.errors import UsageError
 NAME = "parquet"
 SUFFIX = ".parquet"
 FILE = "records.parquet"
-SUMMARY = "tidy records as a columnar file (needs the extra `query`)"
+SUMMARY = "records in columns (needs `pip install 'asct[query]'`)"
 
 
 def render(view: RunView) -> bytes:
     """The file; columns that mix texts and numbers become texts. Raises UsageError (E704) without pyarrow."""
     if importlib.util.find_spec("pyarrow") is None:
-        message = "`parquet` needs the Python package `pyarrow`, which is not installed"
+        message = "`parquet` needs the Python package `pyarrow`"
         raise UsageError(Diagnostic("E704", message, hint="pip install 'asct[query]'"))
     frame = to_frame(view.records)
     for column in frame.columns:

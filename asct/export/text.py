@@ -17,7 +17,7 @@ from asct.values.quantity import format_quantity
 NAME = "stdout"
 SUFFIX = ".txt"
 FILE = "report.txt"
-SUMMARY = "plain tables for a terminal of 80 columns"
+SUMMARY = "plain-text tables, 80 columns wide"
 
 WIDTH = 80
 _NARROWEST = 12
@@ -68,7 +68,7 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
     if part.note:
         blocks.append(_wrapped(part.note, width))
     if part.disturbed:
-        blocks.append(_wrapped(f"disturbed by: {', '.join(item.title for item in part.disturbed)}", width))
+        blocks.append(_wrapped(f"affected by: {', '.join(item.title for item in part.disturbed)}", width))
     blocks += [_wrapped(remark, width) for remark in part.remarks]
     for grid in part.grids:
         title = grid.caption

@@ -92,11 +92,11 @@ def test_hosts_of_the_check_limit_it() -> None:
     [
         ({"at": {"level": "L9"}}, [record(1.0)], "`latency` was not measured at level = L9"),
         ({"metric": "iops"}, [record(1.0)], "`iops` was not measured"),
-        ({"job_id": "other"}, [record(1.0)], "no job `other` in this run"),
+        ({"job_id": "other"}, [record(1.0)], "this run has no job `other`"),
         ({"hosts": ("z",)}, [record(1.0)], "`z` is not a host of this run"),
-        ({"max": None}, [record(1.0)], "no bound is given"),
-        ({"versus": "baseline", "max": None}, [record(1.0)], "comparison with a baseline comes with `diff`"),
-        ({"relative_to": "theoretical_bandwidth"}, [record(1.0)], "is not known for this host"),
+        ({"max": None}, [record(1.0)], "the expectation has no bound"),
+        ({"versus": "baseline", "max": None}, [record(1.0)], "baselines are compared by `asct diff`"),
+        ({"relative_to": "theoretical_bandwidth"}, [record(1.0)], "is unknown for this host"),
     ],
 )
 def test_what_cannot_be_judged_is_unknown_and_says_why(
@@ -115,7 +115,7 @@ def test_an_unreachable_host_is_unknown_with_its_reason() -> None:
 
 def test_a_failed_job_is_unknown() -> None:
     verdict = one([check()], [], run=run_of(counts={"failed": 3}))
-    assert verdict.reason == "nothing was measured: 3 failed"
+    assert verdict.reason == "no values were measured: 3 failed"
 
 
 def test_a_hole_in_the_sweep_is_not_a_pass_unless_the_place_is_pinned_down() -> None:
@@ -164,7 +164,7 @@ def test_a_bound_inside_the_interval_is_noted() -> None:
     stats = Stats(n=9, median=1.9, mad=0.1, ci95=(1.7, 2.1), min=1.6, max=2.2)
     verdict = one([check(max=2.0)], [record(1.9, stats=stats)])
     assert verdict.outcome == "pass"
-    assert verdict.reason == "the bound lies within the spread 1.7 s to 2.1 s"
+    assert verdict.reason == "the bound is within the spread, 1.7 s to 2.1 s"
 
 
 def test_shares_of_a_known_fact() -> None:

@@ -34,7 +34,7 @@ def test_what_one_side_alone_has_is_counted() -> None:
     assert told(base, other) == {
         "cpu": [
             "logical: 60 only in b: 4-63",
-            "logical: node differs in 4, first 0: not known -> 0",
+            "logical: node differs in 4, first 0: unknown -> 0",
             "logical.1.core: 1 -> 0",
             "logical.2.core: 2 -> 1",
             "logical.3.core: 3 -> 1",
@@ -65,9 +65,9 @@ def test_fields_and_long_texts() -> None:
     found = told(base, other)
     assert sorted(found["system"]) == [
         "kernel: 6.1 -> 6.2",
-        "kernel_options: 9 known only of a: CONFIG_0, CONFIG_1, CONFIG_2, CONFIG_3, CONFIG_4, CONFIG_5 and 3 more",
+        "kernel_options: 9 known only for a: CONFIG_0, CONFIG_1, CONFIG_2, CONFIG_3, CONFIG_4, CONFIG_5 and 3 more",
     ]
     assert found["cpu"] == ["flags: without x, with y"]
-    assert found["memory"] == ["total_bytes: not known -> 1"]
+    assert found["memory"] == ["total_bytes: unknown -> 1"]
     long = told(machine("a", system=System(os="x" * 500)), machine("b", system=System(os="y")))
     assert len(long["system"][0]) < 200

@@ -44,7 +44,7 @@ def told(known: HostFacts) -> dict[str, str]:
 
 def test_nothing_is_said_of_what_is_not_known() -> None:
     assert sections(facts()) == []
-    assert host_rows(HostEntry(name="h", transport="local", status="ok"), None) == [("Reached by", "local")]
+    assert host_rows(HostEntry(name="h", transport="local", status="ok"), None) == [("Connection", "local")]
 
 
 def test_modules_are_counted_by_kind() -> None:
@@ -57,7 +57,7 @@ def test_modules_are_counted_by_kind() -> None:
     )
     rows = told(facts(memory=memory))
     assert rows["Installed"] == "2 x 32 GiB DDR4 3200 MT/s in 3 slots, 2 channels"
-    assert rows["Peak bandwidth"] == "51.2 GB/s in theory"
+    assert rows["Peak bandwidth"] == "51.2 GB/s theoretical"
     assert rows["A1"] == "32 GiB DDR4 3200 MT/s, 2 ranks, ACME"
     assert rows["A2"] == "empty"
     assert told(facts(memory=Memory(modules=[empty])))["Installed"] == "nothing in 1 slot"
@@ -78,7 +78,7 @@ def test_processors_of_several_kinds() -> None:
     assert rows["Kind 0"] == "Cortex-X3; 1 core, CPUs 7; 3.2 GHz; capacity 1024"
     assert rows["Kind 1"] == "unnamed; 3 cores, CPUs 0-2; 1 GHz-2 GHz"
     assert rows["Clock of 0-2"] == "powersave"
-    assert rows["Idle C6"] == "deep, back in 133 us, for stays from 600 us, disabled on 1"
+    assert rows["Idle C6"] == "deep, wake-up 133 us, target residency 600 us, disabled on 1"
 
 
 def test_instances_of_caches_are_folded() -> None:
@@ -97,7 +97,7 @@ def test_nodes() -> None:
     ]
     rows = told(facts(nodes=nodes))
     assert rows["NUMA nodes"] == "2 (0: 1 GiB, 8: size unknown)"
-    assert rows["Node 0"] == "CPUs 0-1, 1 GiB, 3 of 5 x 2M free, firmware says 100 GB/s, 100 ns"
+    assert rows["Node 0"] == "CPUs 0-1, 1 GiB, 3 of 5 x 2M free, firmware reports 100 GB/s, 100 ns"
     assert (rows["Node 8"], rows["Distances of 8"]) == ("no CPUs", "20 10")
 
 
@@ -117,7 +117,7 @@ def test_devices() -> None:
     assert rows["Drives"] == "nvme0n1 960 GB"
     assert rows["nvme0n1"] == (
         "disk, 960 GB, nvme ACME X1, blocks of 512/4096 B, scheduler none, 1023 requests in 64 queues, "
-        "link 16.0 GT/s PCIe x4 of 32.0 GT/s PCIe x4, used by dm-0, 38 degC, 3 % of its life used, 10 TB written, "
+        "link 16.0 GT/s PCIe x4 of 32.0 GT/s PCIe x4, used by dm-0, 38 degC, 3 % of rated life used, 10 TB written, "
         "1 media error, critical warning 0x04"
     )
     assert rows["nvme0n1p1"] == "partition of nvme0n1, mounted at /"
@@ -134,7 +134,7 @@ def test_network() -> None:
     )
     assert rows["eth0"] == "ethernet, up, mtu 9000, 25 Gb/s, queues 8/8, 192.0.2.10/24"
     assert rows["eth1"] == "ethernet, 100 Mb/s, node 1, of a, b"
-    assert (rows["Local IPv4"], rows["Network namespace"]) == ("192.0.2.10", "of its own")
+    assert (rows["Local IPv4"], rows["Network namespace"]) == ("192.0.2.10", "private")
 
 
 def test_system() -> None:
@@ -151,14 +151,14 @@ def test_system() -> None:
     rows = told(facts(system=system, perf=perf, tools=tools, thermal=thermal, limits={"memlock": None, "nofile": 5}))
     assert rows["Machine"] == "ACME Box"
     assert (rows["Virtualization"], rows["Cloud"], rows["Account"]) == ("docker on kvm", "aws, c7g.metal", "root")
-    assert (rows["Up for"], rows["Firmware"], rows["Started by"]) == ("1 d 1 h", "V 1", "UEFI")
+    assert (rows["Uptime"], rows["Firmware"], rows["Boot firmware"]) == ("1 d 1 h", "V 1", "UEFI")
     assert (rows["Options"], rows["Options not set"], rows["Clock source"]) == (
         "HZ=250 NUMA",
         "KASAN",
         "tsc (also hpet)",
     )
-    assert (rows["Vulnerable to"], rows["l1tf"], rows["Not affected by"]) == ("retbleed", "Mitigation: x", "mds")
-    assert (rows["perf_event_paranoid"], rows["Counters of a CPU"], rows["BPF"]) == ("-1", "6", "yes, without BTF")
+    assert (rows["Vulnerable to"], rows["l1tf"], rows["Not vulnerable to"]) == ("retbleed", "Mitigation: x", "mds")
+    assert (rows["perf_event_paranoid"], rows["CPU counters"], rows["BPF"]) == ("-1", "6", "yes, without BTF")
     assert (rows["Tools"], rows["fio"], rows["Limits"]) == ("fio 3.33", "/usr/bin/fio", "memlock unlimited, nofile 5")
     assert rows["Sensor die"] == "41.5 degC, critical at 100 degC"
 
@@ -173,9 +173,9 @@ def test_reasons_are_said_once_those_of_root_first() -> None:
 
 
 def test_the_report_has_the_rows_but_not_the_details() -> None:
-    many = {f"cpu.f{number}": "not there" for number in range(12)}
+    many = {f"cpu.f{number}": "not present" for number in range(12)}
     known = facts(cpu=Cpu(model="A chip\x07", flags=["fpu"]), unknown=many)
     rows = host_rows(HostEntry(name="h", transport="ssh", address="10.0.0.7", status="ok"), known)
-    assert rows[:2] == [("Reached by", "ssh 10.0.0.7"), ("Processor", "A chip\N{REPLACEMENT CHARACTER}")]
+    assert rows[:2] == [("Connection", "ssh 10.0.0.7"), ("Processor", "A chip\N{REPLACEMENT CHARACTER}")]
     assert "Flags" not in dict(rows)
-    assert [text for text in unknown_lines(known) if text.endswith("and 4 more: not there")]
+    assert [text for text in unknown_lines(known) if text.endswith("and 4 more: not present")]

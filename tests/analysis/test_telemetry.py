@@ -26,22 +26,22 @@ def entry(**states: int) -> JobEntry:
 
 def test_a_reason_says_how_much() -> None:
     reason = Reason(what="others", state="noisy", seen=1.48112, limit=0.1, unit="CPUs", means="other programs ran")
-    assert reason_text(reason) == "others 1.48 CPUs (quiet: up to 0.1 CPUs)"
+    assert reason_text(reason) == "others 1.48 CPUs (quiet limit 0.1 CPUs)"
     plain = Reason(what="drive-warning", state="invalid", seen=4, limit=0, unit="", means="\x1b[31mx")
-    assert reason_text(plain) == "drive-warning 4 (quiet: up to 0)"
+    assert reason_text(plain) == "drive-warning 4 (quiet limit 0)"
 
 
 def test_the_line_of_all_jobs() -> None:
     assert hosts_line([]) == hosts_line([entry(), entry(stable=9, unknown=1)]) == ""
-    assert hosts_line([entry(stable=2, noisy=3), entry(noisy=1)]) == "4 of 6 on a noisy host (others)"
+    assert hosts_line([entry(stable=2, noisy=3), entry(noisy=1)]) == "4 of 6 while the host was noisy (others)"
     told = hosts_line([entry(stable=2, noisy=3, invalid=1)])
-    assert told == "3 of 6 on a noisy host, 1 of 6 on one that was held back (others, quota)"
+    assert told == "3 of 6 while the host was noisy, 1 of 6 while the host was throttled or limited (others, quota)"
 
 
 def test_repeats_are_told_together_with_the_worst(tmp_path: Path) -> None:
     latency, depths = open_view(write_sample(tmp_path), Fakes()).jobs
     assert host_remarks(latency) == []
-    assert host_remarks(depths) == ["2 repeats, worst iodepth 4, repeat 2: noisy host, steal 3 % (quiet: up to 1 %)"]
+    assert host_remarks(depths) == ["2 repeats, worst iodepth 4, repeat 2: noisy host, steal 3 % (quiet limit 1 %)"]
     assert meanings([latency, depths]) == {"steal": "the hypervisor ran something else"}
     assert [item.label for item in depths.repeats if mark_of(item)] == ["iodepth 4, repeat 1", "iodepth 4, repeat 2"]
 
@@ -55,7 +55,7 @@ def test_what_is_invalid_comes_first(tmp_path: Path) -> None:
     (folder / "status.json").write_text(json.dumps(body))
     _, depths = open_view(root, Fakes()).jobs
     assert [line.partition(",")[0] for line in host_remarks(depths)] == ["iodepth 8", "2 repeats"]
-    assert "invalid host, heat 2 times (quiet: up to 0 times)" in host_remarks(depths)[0]
+    assert "invalid host, heat 2 times (quiet limit 0 times)" in host_remarks(depths)[0]
     assert meanings([depths])["heat"] == "too warm"
 
 
@@ -69,7 +69,7 @@ def test_every_report_tells_it(tmp_path: Path, name: str) -> None:
     assert isinstance(text, str)
     words = " ".join(text.replace("\\", "").split())
     assert "worst iodepth 4, repeat 2: noisy host, steal 3 %" in words
-    assert "2 of 24 on a noisy host (steal)" in words
+    assert "2 of 24 while the host was noisy (steal)" in words
     if name == "html":
         assert text.count('<span class="chip doubt">noisy host</span>') == 2
 
@@ -104,7 +104,9 @@ def test_hostile_words_of_a_host_steer_nothing(tmp_path: Path) -> None:
 def test_headlines_tell_that_the_host_was_noisy(tmp_path: Path) -> None:
     report = build(open_view(write_sample(tmp_path), Fakes()))
     doubts = {item.label: item.doubt for item in report.headlines}
-    assert doubts["DRAM latency"] == "" and "Measured 2 of 24 on a noisy host (steal)" in report.summary.details
+    assert (
+        doubts["DRAM latency"] == "" and "Measured 2 of 24 while the host was noisy (steal)" in report.summary.details
+    )
     root = write_sample(tmp_path / "other")
     for path in root.glob("jobs/*/latency-sweep/*/r1/status.json"):
         body = json.loads(path.read_text())

@@ -97,8 +97,8 @@ def test_a_group_that_lies_across_another_is_named() -> None:
     facts = threaded()
     odd = facts.model_copy(update={"cache_levels": [cache(3, 1 << 25, [[*range(6), *range(8, 14)], [6, 7, 14, 15]])]})
     whole, across = machine(odd)
-    assert across == ["NUMA node 1 lies across L3 0"]
-    assert "Not drawn: NUMA node 1 lies across L3 0." in lines(odd)
+    assert across == ["NUMA node 1 overlaps L3 0"]
+    assert "Not drawn: NUMA node 1 overlaps L3 0." in lines(odd)
     assert sorted(cpu for part in each(whole) if part.kind == "core" for cpu in part.cpus) == list(range(16))
 
 
@@ -190,7 +190,7 @@ def test_names_are_escaped() -> None:
 def test_nothing_known() -> None:
     facts = HostFacts(host="h", collected_at="x")
     assert kinds(facts) == ["machine"]
-    assert lines(facts) == ["h", "The facts name no CPUs, so nothing more can be drawn."]
+    assert lines(facts) == ["h", "The facts list no CPUs, so the rest cannot be drawn."]
     assert ET.fromstring(drawing(facts)).get("role") == "img"
 
 

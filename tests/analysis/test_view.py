@@ -43,7 +43,7 @@ def test_a_missing_benchmark_leaves_plain_tables(tmp_path: Path) -> None:
     view = open_view(write_sample(tmp_path), Empty())
     job = view.jobs[0]
     assert (job.title, job.figures) == ("latency-sweep", ())
-    assert job.note == "`latency-sweep` is not installed here"
+    assert job.note == "`latency-sweep` is not installed on this machine"
     assert job.tables[0].rows[0]["at"] == "size 128"
 
 
@@ -107,7 +107,7 @@ def test_the_report_says_first_what_went_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sample", "sentence", "tone"),
     [
-        (Sample(verdicts=False), "All 25 measurements were made", "good"),
+        (Sample(verdicts=False), "All 25 measurements are complete", "good"),
         (Sample(verdicts=False, fail_depth=8), "3 of 25 measurements are missing", "doubt"),
         (Sample(verdicts=False, status="interrupted"), "The run was interrupted", "doubt"),
     ],
@@ -124,7 +124,7 @@ def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
     assert ("DRAM latency", "98.1 ns") in texts
     assert ("Highest bandwidth", "240 MB/s") in texts
     level = next(item for item in found if item.label == "DRAM latency")
-    assert level.detail == "±0.4\N{NO-BREAK SPACE}% over its sizes"
+    assert level.detail == "±0.4\N{NO-BREAK SPACE}% across sizes"
     best = next(item for item in found if item.label == "Highest IOPS")
     assert best.detail.startswith("at iodepth 128; median of 3")
 

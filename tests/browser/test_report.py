@@ -48,7 +48,7 @@ def test_tables_are_there_without_script(reports: Reports, opened: Any) -> None:
         text = page.inner_text("main")
         assert "1 of 3 expectations failed" in text
         assert "24.99M" in text
-        assert "The figure is drawn with JavaScript; its values stand in the table below." in text
+        assert "This figure needs JavaScript; its values are in the table below." in text
         assert not page.locator(".tools").first.is_visible()
         assert not page.locator(".plot").first.is_visible()
         page.locator("#latency-sweep-curve summary").click()

@@ -130,7 +130,7 @@ def test_a_workflow_gets_a_summary_and_goes_on_without(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     assert asct("apply", "small.yaml", "--ci").code == 0
-    assert "## What was measured on what" in summary.read_text()
+    assert "## Coverage by host" in summary.read_text()
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "step.md"))
     ended = asct("apply", "small.yaml", "--ci")
     assert (ended.code, "nowhere/step.md" in ended.err.replace("\n", "")) == (0, True)

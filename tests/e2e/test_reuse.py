@@ -30,7 +30,7 @@ def valid(run: Path) -> bool:
 def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     first = apply(PLAN.replace("BLOCK", "4K"), tmp_path, "--reuse", "7d")
     assert first.code == 0, first.err
-    assert "measured before" not in first.err
+    assert "reused" not in first.err
     until(lambda: valid(latest(tmp_path)) or apply(PLAN.replace("BLOCK", "4K"), tmp_path).code, "the host is not fit")
     source = latest(tmp_path)
     (tmp_path / "plan.yaml").write_text(PLAN.replace("BLOCK", "8K"))
@@ -45,11 +45,11 @@ def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     second = asct("apply", "plan.yaml", "--reuse", "2h", cwd=tmp_path)
     assert second.code == 0, second.err
     run = latest(tmp_path)
-    told = f"6 of 7 measured before: 6 by quick/{source.name}, "
+    told = f"6 of 7 measurements reused: 6 from quick/{source.name}, "
     assert told in second.err
     assert told in (run / "summary.md").read_text()
     assert told in (run / "report.html").read_text()
-    assert f"6 of 6 measured before: 6 by quick/{source.name}, " in (run / "summary.md").read_text()
+    assert f"6 of 6 measurements reused: 6 from quick/{source.name}, " in (run / "summary.md").read_text()
     flags = {record["id"]: record["flags"] for record in lines(run / "records.jsonl")}
     assert "reused" in flags["noop"], "beside flags of a busy host"
     assert "reused" not in flags["read"]

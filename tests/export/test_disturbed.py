@@ -88,7 +88,7 @@ def test_every_report_tells_it(view: Viewer, name: str) -> None:
     if name != "stdout":
         assert "echo schedutil" in text and "cpufreq.rst" in text, "fix and undo in full"
     else:
-        assert "disturbed by: 1G to be written back, governor schedutil\n" in text
+        assert "affected by: 1G to be written back, governor schedutil\n" in text
         assert "boost on (possible): values differ\n" in text
         assert all(len(line) <= 80 for line in text.splitlines())
 

@@ -192,9 +192,9 @@ def test_markdown_begins_with_the_verdict(view: Viewer) -> None:
     assert body.startswith("# Quickstart\n\n❌ **1 of 3 expectations failed**\n")
     assert (
         body.index("| fail |")
-        < body.index("## Headline numbers")
+        < body.index("## Key results")
         < body.index("## Warnings")
-        < body.index("## What was measured on what")
+        < body.index("## Coverage by host")
     )
     assert "| DRAM | 24.99M | 1G | 528M | 98.1 | 333.0 |" in body
 
@@ -215,10 +215,10 @@ def test_markdown_leaves_out_the_facts_of_many_hosts(view: Viewer) -> None:
     few = str(render(view(hosts=("one", "two")), "markdown"))
     many = str(render(view(hosts=tuple(f"n{number:03}" for number in range(40))), "markdown"))
     assert few.count("<summary>Facts</summary>") == 2
-    assert "<summary>Facts</summary>" not in many and "stand in the HTML report" in many
+    assert "<summary>Facts</summary>" not in many and "The HTML report has" in many
     assert "40 hosts: n\\[000:039\\]\n" in many
     assert all(f"| n{number:03} | " in many for number in range(40)), "a row of headline numbers for each"
-    assert "| 24.99M |" in few and "| 24.99M |" not in many and "stand in the other reports" in many
+    assert "| 24.99M |" in few and "| 24.99M |" not in many and "The other reports have" in many
     assert "noisy host, steal" in many and len(many) < 1000 * 40, "what is the matter with a host stays"
 
 
@@ -226,7 +226,7 @@ def test_markdown_stays_below_a_mebibyte_and_says_so(view: Viewer, monkeypatch: 
     monkeypatch.setattr(markdown, "MOST_BYTES", 2500)
     body = str(render(view(), "markdown"))
     assert len(body.encode()) <= 2500
-    assert body.rstrip().endswith("the other reports are whole._")
+    assert body.rstrip().endswith("The other reports are complete._")
 
 
 @given(st.text(max_size=60))

@@ -59,7 +59,7 @@ def unknown(facts: HostFacts, below: str = "") -> list[Row]:
 
 def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
     """How the host was reached, then what bears on measurements of its facts."""
-    rows = [("Reached by", plain(f"{entry.transport} {entry.address}".strip()))]
+    rows = [("Connection", plain(f"{entry.transport} {entry.address}".strip()))]
     if facts is not None:
         rows += [row for one in sections(facts) for row in one.rows]
     return rows

@@ -65,10 +65,10 @@ def _health(health: NvmeHealth | None) -> str:
     warning = health.critical_warning
     return listed(
         f"{health.celsius:.0f} degC" if health.celsius is not None else "",
-        f"{health.percentage_used} % of its life used" if health.percentage_used is not None else "",
+        f"{health.percentage_used} % of rated life used" if health.percentage_used is not None else "",
         f"{health.available_spare} % spare" if health.available_spare is not None else "",
         f"{decimal_size(health.written_bytes)} written" if health.written_bytes is not None else "",
-        f"{health.power_on_hours} hours on" if health.power_on_hours is not None else "",
+        f"{health.power_on_hours} power-on hours" if health.power_on_hours is not None else "",
         counted(health.media_errors, "media error"),
         f"critical warning {warning:#04x}" if warning else "",
     )
@@ -86,7 +86,7 @@ def network(facts: HostFacts) -> MachineSection:
         ("Local IPv4", found.ipv4 or ""),
         ("Local IPv6", found.ipv6 or ""),
         ("Gateways", ", ".join(found.gateways)),
-        ("Network namespace", {"host": "of the host", "own": "of its own"}.get(found.namespace or "", "")),
+        ("Network namespace", {"host": "of the host", "own": "private"}.get(found.namespace or "", "")),
     ]
     return section("Network", rows, ((one.name, _interface(one)) for one in found.interfaces))
 

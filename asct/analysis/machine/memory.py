@@ -20,10 +20,10 @@ def sections(facts: HostFacts) -> Iterator[MachineSection]:
 def _memory(memory: Memory) -> Iterator[Row]:
     available = f"{size(memory.available_bytes)} available" if memory.available_bytes is not None else ""
     yield "Memory", listed(size(memory.total_bytes), available)
-    yield "Memory limit", f"{size(memory.limit_bytes)} by control groups" if memory.limit_bytes is not None else ""
+    yield "Memory limit", f"{size(memory.limit_bytes)} (control group)" if memory.limit_bytes is not None else ""
     yield "Installed", _installed(memory)
     peak = memory.theoretical_bandwidth
-    yield "Peak bandwidth", "" if peak is None else f"{format_quantity(peak, 'B/s')} in theory"
+    yield "Peak bandwidth", "" if peak is None else f"{format_quantity(peak, 'B/s')} theoretical"
     yield "Error correction", memory.ecc or ""
     yield "Page size", size(memory.page_bytes)
     yield "Huge pages", _pools(memory.huge_pages)
@@ -53,7 +53,7 @@ def _kind(module: MemoryModule) -> str:
 def _installed(memory: Memory) -> str:
     """`8 x 32 GiB DDR4 3200 MT/s in 16 slots, 8 channels`."""
     kinds = Counter(_kind(module) for module in memory.modules if module.size_bytes != 0)
-    modules = listed(*(f"{count} x {kind or 'of unknown kind'}" for kind, count in kinds.items()))
+    modules = listed(*(f"{count} x {kind or 'unknown type'}" for kind, count in kinds.items()))
     slots = f"in {counted(len(memory.modules), 'slot')}" if memory.modules else ""
     channels = counted(memory.channels, "channel")
     return listed(listed(modules or ("nothing" if memory.modules else ""), slots, by=" "), channels)
@@ -97,4 +97,4 @@ def _firmware(node: Node) -> str:
     reads = format_quantity(said.read_bandwidth, "B/s") if said.read_bandwidth is not None else ""
     latency = format_quantity(said.read_latency, "s") if said.read_latency is not None else ""
     told = listed(reads, latency)
-    return f"firmware says {told}" if told else ""
+    return f"firmware reports {told}" if told else ""

@@ -43,7 +43,7 @@ def _cores(kind: CoreKind) -> int:
 def _core(kind: CoreKind) -> str:
     if kind.microarchitecture:
         return kind.microarchitecture
-    return f"core of capacity {kind.capacity}" if kind.capacity is not None else "core of unknown design"
+    return f"core of capacity {kind.capacity}" if kind.capacity is not None else "core of unknown type"
 
 
 def _cpu(cpu: Cpu) -> Iterator[Row]:
@@ -59,11 +59,11 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     if cpu.allowed and cpu.online and set(cpu.allowed) != set(cpu.online):
         yield "CPUs allowed", cpus(cpu.allowed)
     yield "CPUs isolated", cpus(cpu.isolated)
-    yield "CPUs without ticks", cpus(cpu.nohz_full)
-    yield "CPU limit", f"{cpu.quota:g} CPUs by control groups" if cpu.quota is not None else ""
+    yield "Tickless CPUs", cpus(cpu.nohz_full)
+    yield "CPU limit", f"{cpu.quota:g} CPUs (control group)" if cpu.quota is not None else ""
     yield "SMT", _smt(cpu)
     yield "Clock", clock(cpu.frequency_hz)
-    yield "Clock before", _now(cpu)
+    yield "Clock before the run", _now(cpu)
     yield "Governor", cpu.governor or ""
     yield "Boost", yes(cpu.boost, "on", "off")
     yield "Idle states", _idle(cpu)
@@ -89,7 +89,7 @@ def _smt(cpu: Cpu) -> str:
     active = None if cpu.smt_active is None else yes(cpu.smt_active, "active", "not active")
     if cpu.smt in _WITHOUT_SMT:
         return _WITHOUT_SMT[cpu.smt]
-    return listed("off until the next start" if cpu.smt == "forceoff" else cpu.smt, active)
+    return listed("off until reboot" if cpu.smt == "forceoff" else cpu.smt, active)
 
 
 def _idle(cpu: Cpu) -> str:
@@ -105,14 +105,14 @@ def _cpu_details(cpu: Cpu) -> Iterator[Row]:
             clocks = "-".join(clock(one) for one in (kind.min_hz, kind.max_hz) if one)
             shape = listed(counted(kind.cores, "core"), f"CPUs {cpus(kind.cpus)}" if kind.cpus else "")
             capacity = f"capacity {kind.capacity}" if kind.capacity is not None else ""
-            name = kind.microarchitecture or kind.model or "of unknown design"
+            name = kind.microarchitecture or kind.model or "unknown type"
             yield f"Kind {number}", listed(name, shape, clocks, capacity, by="; ")
     yield "SVE", f"{cpu.sve_bits} bits in a new process" if cpu.sve_bits else ""
     for policy, members in _policies(cpu):
         yield f"Clock of {cpus(members)}", _policy(policy)
     for state in cpu.idle_states:
-        back = f"back in {state.latency_us} us" if state.latency_us is not None else ""
-        stay = f"for stays from {state.residency_us} us" if state.residency_us is not None else ""
+        back = f"wake-up {state.latency_us} us" if state.latency_us is not None else ""
+        stay = f"target residency {state.residency_us} us" if state.residency_us is not None else ""
         off = f"disabled on {cpus(state.disabled_cpus)}" if state.disabled_cpus else ""
         described = state.description if state.description != state.name else None
         yield f"Idle {state.name}", listed(described, back, stay, off)
@@ -156,7 +156,7 @@ def _level(level: CacheLevel) -> str:
     shared = [format_cpulist(members) for members in level.instances]
     if len(shared) > _MOST_INSTANCES:
         shared = [*shared[: _MOST_INSTANCES - 1], "...", shared[-1]]
-    each = size_text(level.size_bytes) if level.size_bytes is not None else "of unknown size"
+    each = size_text(level.size_bytes) if level.size_bytes is not None else "size unknown"
     return listed(
         f"{count} x {each}" if count else each,
         f"lines of {level.line_bytes} B" if level.line_bytes else "",

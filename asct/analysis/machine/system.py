@@ -42,7 +42,7 @@ def _names(facts: HostFacts) -> Iterator[Row]:
     yield "UUID", product.uuid or ""
     yield "Board", product.board or ""
     yield "C library", system.libc or ""
-    yield "Up for", "" if system.uptime_s is None else _age(system.uptime_s)
+    yield "Uptime", "" if system.uptime_s is None else _age(system.uptime_s)
 
 
 def _age(seconds: float) -> str:
@@ -55,8 +55,8 @@ def _firmware(system: System) -> Iterator[Row]:
     version = listed(firmware.vendor, firmware.version, by=" ")
     yield "Firmware", listed(version, f"of {firmware.release_date}" if firmware.release_date else "")
     yield "BMC", firmware.bmc_version or ""
-    yield "Started by", (firmware.boot or "").upper() if firmware.boot != "other" else "neither UEFI nor BIOS"
-    yield "Described by", {"acpi": "ACPI", "device-tree": "device tree"}.get(firmware.description or "", "")
+    yield "Boot firmware", (firmware.boot or "").upper() if firmware.boot != "other" else "other"
+    yield "Hardware description", {"acpi": "ACPI", "device-tree": "device tree"}.get(firmware.description or "", "")
 
 
 def _kernel(system: System) -> Iterator[Row]:
@@ -64,9 +64,9 @@ def _kernel(system: System) -> Iterator[Row]:
     yield "Command line", system.command_line or ""
     others = [name for name in system.clock_sources if name != system.clock_source]
     yield "Clock source", listed(system.clock_source, f"(also {', '.join(others)})" if others else "", by=" ")
-    yield "irqbalance", yes(system.irqbalance, "runs", "does not run")
-    yield "Interrupts go to", cpus(system.irq_default_affinity)
-    yield "resctrl", yes(system.resctrl, "there", "not there")
+    yield "irqbalance", yes(system.irqbalance, "runs", "not running")
+    yield "Default interrupt CPUs", cpus(system.irq_default_affinity)
+    yield "resctrl", yes(system.resctrl, "there", "not present")
 
 
 def _options(system: System) -> Iterator[Row]:
@@ -90,7 +90,7 @@ def security(facts: HostFacts) -> MachineSection:
     ]
     safe = [name for name, text in sorted(system.mitigations.items()) if text == "Not affected"]
     others = [(name, text) for name, text in sorted(system.mitigations.items()) if text != "Not affected"]
-    return section("Security", rows, [*others, ("Not affected by", ", ".join(safe))])
+    return section("Security", rows, [*others, ("Not vulnerable to", ", ".join(safe))])
 
 
 def observability(facts: HostFacts) -> MachineSection:
@@ -98,7 +98,7 @@ def observability(facts: HostFacts) -> MachineSection:
     perf = facts.perf
     rows = [
         ("perf_event_paranoid", "" if perf.paranoid is None else str(perf.paranoid)),
-        ("Counters of a CPU", "" if perf.counters is None else str(perf.counters)),
+        ("CPU counters", "" if perf.counters is None else str(perf.counters)),
         ("Sampling", ", ".join(perf.sampling)),
         ("Tracing", ", ".join(perf.trace)),
         ("Mesh counters", ", ".join(perf.interconnects)),
@@ -106,9 +106,9 @@ def observability(facts: HostFacts) -> MachineSection:
     details = [
         ("Event sources", ", ".join(perf.pmus)),
         ("kptr_restrict", "" if perf.kptr_restrict is None else str(perf.kptr_restrict)),
-        ("Counters in programs", yes(perf.user_access, "allowed", "not allowed")),
-        ("/proc/kcore", yes(perf.kcore, "there", "not there")),
-        ("/dev/mem", yes(perf.devmem, "there", "not there")),
+        ("Counters in user space", yes(perf.user_access, "allowed", "not allowed")),
+        ("/proc/kcore", yes(perf.kcore, "there", "not present")),
+        ("/dev/mem", yes(perf.devmem, "there", "not present")),
         ("BPF", listed(yes(perf.bpf), yes(perf.btf, "with BTF", "without BTF"))),
     ]
     return section("Observability", rows, details)
@@ -124,8 +124,8 @@ def state(facts: HostFacts) -> MachineSection:
         ("I/O", load.io_pressure_avg10),
     )
     rows = [
-        ("Load before", " ".join(f"{value:.2f}" for value in averages)),
-        ("Pressure before", listed(*(f"{name} {value:g} %" for name, value in pressures if value is not None))),
+        ("Load before the run", " ".join(f"{value:.2f}" for value in averages)),
+        ("Pressure before the run", listed(*(f"{name} {value:g} %" for name, value in pressures if value is not None))),
     ]
     details = [
         ("Running tasks", "" if load.running is None else str(load.running)),

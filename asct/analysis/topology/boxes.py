@@ -1,7 +1,7 @@
 """A machine as boxes in boxes: sockets, NUMA nodes, caches, clusters, cores, and the drives and interfaces beside them.
 
 A box lies in the smallest one that has all of its CPUs. The kernel's groups are not always such a tree (a node across
-parts of two sockets); a group that lies across another one is left out of the drawing and named.
+parts of two sockets); a group that overlaps another one is left out of the drawing and named.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ def machine(facts: HostFacts) -> tuple[Box, list[str]]:
 
 
 def _smallest(outside: _BoxGroup, group: _BoxGroup, across: list[str]) -> _BoxGroup | None:
-    """The innermost box that has all CPUs of the group; None (and noted) when it lies across one there."""
+    """The innermost box that has all CPUs of the group; None (and noted) when it overlaps one there."""
     for one in outside.inner:
         if group.cpus <= one.cpus:
             return _smallest(one, group, across)
         if group.cpus & one.cpus:
-            across.append(f"{group.title} lies across {one.title}")
+            across.append(f"{group.title} overlaps {one.title}")
             return None
     return outside
 
@@ -152,7 +152,7 @@ def _models(facts: HostFacts, cpus: frozenset[int]) -> str:
     if len(facts.cpu.kinds) <= 1:
         return plain(facts.cpu.model or facts.cpu.microarchitecture or "")
     kinds = [kind for kind in facts.cpu.kinds if set(kind.cpus) & cpus]
-    return plain(", ".join(kind.microarchitecture or kind.model or "unknown design" for kind in kinds))
+    return plain(", ".join(kind.microarchitecture or kind.model or "unknown type" for kind in kinds))
 
 
 def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:

@@ -24,7 +24,7 @@ def lines(facts: HostFacts, width: int = 80) -> list[str]:
     drawn = _wrapped(f"{whole.title}: {whole.detail}" if whole.detail else whole.title, "", "", width)
     drawn += list(_inside(whole.parts, "", width))
     if not whole.cpus:
-        drawn.append("The facts name no CPUs, so nothing more can be drawn.")
+        drawn.append("The facts list no CPUs, so the rest cannot be drawn.")
     drawn += [line for text in across for line in _wrapped(f"Not drawn: {text}.", "", "", width)]
     return [*drawn, *_distances(facts)]
 
