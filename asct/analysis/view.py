@@ -17,7 +17,7 @@ from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.record import Record, Scalar
-from asct.store.model import Command, JobEntry, Run, Status
+from asct.store.model import CommandDocument, JobEntry, Run, Status
 from asct.store.reader import StoredRun, read_run
 
 _T = TypeVar("_T")
@@ -35,7 +35,7 @@ class RepeatView:
     repeat: int
     folder: str
     status: Status | None
-    command: Command | None
+    command: CommandDocument | None
     sizes: frozenset[str] = frozenset()
     """The settings in bytes."""
 
@@ -125,7 +125,7 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> dict[tuple[str, str]
     for path in stored.repeats():
         host, job_id, point_id, name = path.parts[-4:]
         status: Status | None = None
-        command: Command | None = None
+        command: CommandDocument | None = None
         try:
             status, command = stored.status(path), stored.command(path)
         except StoreError as error:

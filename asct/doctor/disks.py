@@ -9,7 +9,7 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor.model import ConsentedDevice, Disk, FailedCheck
-from asct.engine.guard import CHECKS, UNREADABLE, GuardReport, inspected, plain, read
+from asct.engine.guard import CHECKS, UNREADABLE, GuardReport, inspection_result, one_line, parse_report
 from asct.engine.programs import process_of, texts
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Task
@@ -31,7 +31,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
     """
     status, out, error = _run(host, guard, Step("scan", Kernel(KERNEL), ("--scan", "1")), folder)
     try:
-        said = read(out)
+        said = parse_report(out)
     except ValueError as problem:
         raise NotMeasured(_failed(host, str(problem))) from problem
     if status != 0 or not said.ended:
@@ -45,7 +45,7 @@ def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) ->
     for item in items:
         target = Target(item.device, "write", item.serial or "", item.overwrite)
         status, out, error = _run(host, guard, inspection([target]), folder)
-        outcome = inspected(host.name, [target], status, out, error)
+        outcome = inspection_result(host.name, [target], status, out, error)
         found.append(ConsentedDevice(item.device, target.serial, outcome.refusals))
     return tuple(found)
 
@@ -58,7 +58,7 @@ def _run(host: Host, guard: str, step: Step, folder: Path) -> tuple[int | None, 
 
 
 def _failed(host: Host, why: str) -> Diagnostic:
-    message = f"host {host.name}: its devices could not be looked at: {plain(why)}"
+    message = f"host {host.name}: its devices could not be looked at: {one_line(why)}"
     return Diagnostic("E445", message, hint="see whether the account may read /sys and /dev on the host")
 
 
@@ -83,7 +83,7 @@ def _natural(path: str) -> list[tuple[int, str]]:
 
 def _objection(check: Check) -> FailedCheck:
     named = CHECKS.get(check.name, UNREADABLE) if check.ok is False else UNREADABLE
-    return FailedCheck(check.name, check.ok, plain(check.detail), named.hint)
+    return FailedCheck(check.name, check.ok, one_line(check.detail), named.hint)
 
 
 def _disk(device: Device, objections: Sequence[FailedCheck]) -> Disk:
@@ -108,4 +108,4 @@ def _bytes(device: Device) -> int | None:
 
 def _text(device: Device, key: str) -> str:
     value = device.scalar(key)
-    return plain(value) if isinstance(value, str) else ""
+    return one_line(value) if isinstance(value, str) else ""

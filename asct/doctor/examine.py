@@ -17,8 +17,8 @@ from asct.disturbances.sample import SCRIPT
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
 from asct.engine.host import owner_of
-from asct.engine.points import bind_points, deferred
-from asct.engine.preflight import JobNeeds, check, find_tools, wanted
+from asct.engine.points import bind_points, waits_for_results
+from asct.engine.preflight import JobNeeds, check, find_tools, measured_scope
 from asct.engine.services import Services
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts import describe
@@ -49,7 +49,7 @@ def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[J
         if benchmark is None:
             raise LookupError(job.benchmark)
         words |= subjects(benchmark)
-        if deferred(job):
+        if waits_for_results(job):
             continue
         try:
             points, needs = bind_points(job, benchmark, ports, {}, facts)
@@ -61,7 +61,7 @@ def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[J
         demands.append(demand)
         found = find_tools(host, [name for name in demand.tools if name not in facts.tools])
         lacking.update(dict.fromkeys(item.diagnostic for item in check(demand, facts, found, host.name)))
-    return PlanDemands(wanted(host, demands), frozenset(words), tuple(lacking))
+    return PlanDemands(measured_scope(host, demands), frozenset(words), tuple(lacking))
 
 
 _LIMIT_S = 30.0

@@ -167,58 +167,61 @@ Listener = Callable[[Event], None]
 
 
 class EventBus:
-    """Thread-safe: two hosts never interleave inside one listener, and all listeners see the same order."""
+    """Distributes events: to the journal first, then to the listeners, one event at a time and in one order for all.
+
+    Thread-safe.
+    """
 
     def __init__(self, writer: RunWriter, listeners: Iterable[Listener]) -> None:
         self._writer = writer
         self._listeners = tuple(listeners)
         self._mutex = Lock()
         self.findings: list[tuple[str | None, Diagnostic]] = []
-        """Every diagnostic told by `notice`, with its host."""
+        """Every diagnostic passed to `notice`, with its host."""
 
     def emit(self, event: Event) -> None:
-        """Journal first, so that what a listener shows is on disk. Raises StoreError when the journal cannot grow."""
+        """Store an event in the journal and distribute it. Raises StoreError when the journal cannot be written."""
         with self._mutex:
             point = isinstance(event, PointStarted | PointEnded)
             self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=not point)
-            self._tell(event)
+            self._distribute(event)
 
-    def tell(self, event: Event) -> None:
-        """What only those who watch need to know: it is not kept."""
+    def broadcast(self, event: Event) -> None:
+        """Distribute an event without storing it: it only concerns those who watch the run."""
         with self._mutex:
-            self._tell(event)
+            self._distribute(event)
 
     def notice(self, host: str | None, diagnostic: Diagnostic) -> None:
-        """A finding of a host or of the run; it is kept for run.json even when the journal cannot grow."""
+        """A diagnostic of a host or of the run; it is kept for run.json even when the journal cannot be written."""
         event = Notice(host, diagnostic)
         with self._mutex:
             self.findings.append((host, diagnostic))
             if self._writer.failure is None:
                 self._writer.journal(stamped(event), sync=True, force=True)
-            self._tell(event)
+            self._distribute(event)
 
     def notices(self, host: str | None, diagnostics: Iterable[Diagnostic]) -> None:
-        """Emit a notice for each diagnostic."""
+        """A notice for each diagnostic."""
         for diagnostic in diagnostics:
             self.notice(host, diagnostic)
 
-    def last(self, event: Event) -> None:
-        """The end of the run: told to the listeners whether or not the journal can still be written."""
+    def emit_last(self, event: Event) -> None:
+        """The end of the run: distributed even when the journal cannot be written."""
         with self._mutex:
-            self._writer.last_words(stamped(event))
-            self._tell(event)
+            self._writer.journal_last(stamped(event))
+            self._distribute(event)
 
-    def _tell(self, event: Event) -> None:
+    def _distribute(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)
 
 
 def stamped(event: Event) -> dict[str, object]:
-    """The event as a line of the journal: with the time."""
+    """The event as a line of the journal, with the time."""
     body = event.to_json()
     return {"schema": body.pop("schema"), "t": body.pop("t"), "at": now(), **body}
 
 
 def now() -> str:
-    """The time as documents write it: ISO 8601, UTC, milliseconds."""
+    """The present time as documents contain it: ISO 8601, UTC, milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

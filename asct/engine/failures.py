@@ -162,20 +162,20 @@ def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
     return shlex.join([*(["env", *words] if words else []), *argv])
 
 
-def lost(host: str, error: HostLost) -> Diagnostic:
+def connection_lost(host: str, error: HostLost) -> Diagnostic:
     """The connection broke in the midst of a measurement."""
     cause = error.diagnostics[0].message if error.diagnostics else "the connection broke"
     hint = "the rest goes on when the host answers again; `retry: {max: 1, on: [host-lost]}` repeats the point"
     return Diagnostic("E610", f"host {host}: lost while measuring: {cause}", hint=hint)
 
 
-def unbound(job: Job, error: Exception) -> Diagnostic:
+def missing_result(job: Job, error: Exception) -> Diagnostic:
     """A result of another job that this point reads is not there."""
     hint = "give the setting that the needed job would have found"
     return Diagnostic("E612", f"{job.id} on {job.host}: needs a result that was not found: {error}", hint=hint)
 
 
-def unplaced(job: Job, error: Exception) -> Diagnostic:
+def invalid_settings(job: Job, error: Exception) -> Diagnostic:
     """The settings do not hold with what the host is."""
     hint = f"`asct list settings {job.benchmark}` shows what can be set"
     return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
@@ -193,7 +193,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def started_over(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
+def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
     """The noted steps of a repeat are of another measurement, so that it cannot go on behind them."""
     message = f"{job_id} {point_id} on {host}: begins again with its first step: {why}"
     hint = "what was measured before lies beside it (.try1); the program on the host, or asct, is not the one of before"

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import now
-from asct.engine.guard import REFUSED_STATUS, VOLUME, Inspection, inspected
+from asct.engine.guard import REFUSED_STATUS, VOLUME, Inspection, inspection_result
 from asct.engine.preflight import JobNeeds
 from asct.instruments.nvme import health_of
 from asct.plan.model import Safety
@@ -127,7 +127,7 @@ class JobGuard:
         )
         self._save()
 
-    def look_folder(self, occasion: Occasion) -> Path:
+    def inspection_folder(self, occasion: Occasion) -> Path:
         """An empty folder of the run for what the next inspection writes."""
         writer = self._gate.writer
         number = len(self._audit.looks) + 1
@@ -188,7 +188,9 @@ class JobGuard:
             for path in self._first:  # no program was started: what is found there the next time is not of this run
                 self._target(path).begun = False
             targets = [Target(path, "write") for path in paths if path]
-            self.note("step", inspected(self._job.host, targets, output.status, output.stdout, output.stderr), raw)
+            self.note(
+                "step", inspection_result(self._job.host, targets, output.status, output.stdout, output.stderr), raw
+            )
         elif self._gate.limit is not None or any(paths):
             self._save(sync=False)
         stopped = _object(output.stdout, '{"t":"exit"', last=True).get("stopped") == "volume"

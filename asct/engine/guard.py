@@ -41,11 +41,13 @@ class GuardReport:
     ended: bool = False
 
 
-def inspected(host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = "") -> Inspection:
+def inspection_result(
+    host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = ""
+) -> Inspection:
     """The outcome of guard over `targets`. Anything but a whole stream in which each written target passed every check
     is a refusal; all of them are told, not just the first."""
     try:
-        said = read(stdout)
+        said = parse_report(stdout)
     except ValueError as error:
         return Inspection(refusals=(unchecked(host, f"{error}{_last(stderr)}"),))
     refusals = [
@@ -61,7 +63,7 @@ def inspected(host: str, targets: Sequence[Target], status: int | None, stdout: 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
     """Why guard did not start its program; None when it was not for a check."""
     try:
-        return _refusal(host, read(stdout))
+        return _refusal(host, parse_report(stdout))
     except ValueError:
         return None
 
@@ -95,7 +97,7 @@ def _gaps(said: GuardReport, targets: Sequence[Target], status: int | None, stde
     return gaps
 
 
-def read(stdout: str) -> GuardReport:
+def parse_report(stdout: str) -> GuardReport:
     """The lines of guard before any program runs below it. Raises ValueError for what it does not write."""
     said = GuardReport()
     for number, line in enumerate(stdout.split("\n"), start=1):
@@ -184,7 +186,7 @@ def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
     return diagnostic is not None and diagnostic.code in REFUSED
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Words of a host in one line of bounded length, without control characters."""
     line = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _LONGEST + 1])
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
@@ -194,17 +196,17 @@ def refused_check(host: str, check: Check) -> Diagnostic:
     """The refusal that a check stands for which did not pass."""
     named = CHECKS.get(check.name, UNCHECKED)
     if check.ok is None:
-        why = f"could not be checked: {plain(check.detail)}" if check.detail else "could not be checked"
+        why = f"could not be checked: {one_line(check.detail)}" if check.detail else "could not be checked"
         named = UNREADABLE
     else:
-        why = plain(check.detail) or "did not pass"
-    message = f"host {host}: {plain(check.path)} is not touched: check `{check.name}`: {why}"
+        why = one_line(check.detail) or "did not pass"
+    message = f"host {host}: {one_line(check.path)} is not touched: check `{check.name}`: {why}"
     return Diagnostic(named.code, message, hint=named.hint)
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
     """No check, no writing: the program that checks failed itself."""
-    message = f"host {host}: its devices could not be checked: {plain(why)}"
+    message = f"host {host}: its devices could not be checked: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 
 

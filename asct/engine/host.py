@@ -14,7 +14,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.context import RunContext, plan_folder
 from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.gate import DriveGuard, JobGuard, Occasion
-from asct.engine.guard import Inspection, inspected
+from asct.engine.guard import Inspection, inspection_result
 from asct.engine.preflight import (
     JobNeeds,
     PreflightProblem,
@@ -22,8 +22,8 @@ from asct.engine.preflight import (
     check_targets,
     device_names,
     find_tools,
-    look,
     missing_devices,
+    target_kinds,
 )
 from asct.engine.privilege import Rights
 from asct.engine.programs import Programs, process_of, texts
@@ -200,7 +200,7 @@ class HostSession:
     def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[PreflightProblem]:
         """Check the files and devices that the plan names as they are now; repeated right before a job writes them."""
         guard.expect(needs)
-        kinds = look(self.host, needs.targets)
+        kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host) if missing_devices(kinds) else ()
         problems = check_targets(needs, kinds, self.made, guard.consents, self.name, known)
         if refused := tuple(item.diagnostic for item in problems if item.refused):
@@ -214,7 +214,7 @@ class HostSession:
         if missing:
             return [PreflightProblem(item) for item in missing]
         writer, step = self._run.writer, inspection(targets)
-        into = guard.look_folder(occasion)
+        into = guard.inspection_folder(occasion)
         sudo = self.programs.through_sudo(step)
         process = process_of(step, self.programs.path(step.program), f"{self.host.work}/{KERNEL}", sudo=sudo)
         try:
@@ -222,13 +222,13 @@ class HostSession:
             outputs = texts(into, done.fetched)
         except OSError as error:
             raise writer.fail(into, error) from error
-        found = inspected(self.name, targets, done.status, outputs.get("stdout", ""), outputs.get("stderr", ""))
+        found = inspection_result(self.name, targets, done.status, outputs.get("stdout", ""), outputs.get("stderr", ""))
         guard.note(occasion, found, writer.layout.relative(into))
         return [PreflightProblem(item, refused=True) for item in found.refusals]
 
     def will_write(self, needs: JobNeeds) -> None:
         """Note which named files the job about to start creates: later jobs of this run may write them."""
-        kinds = look(self.host, list(needs.writes))
+        kinds = target_kinds(self.host, list(needs.writes))
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:

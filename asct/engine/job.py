@@ -16,12 +16,12 @@ from asct.engine.context import EarlierResults, MeasuredRepeat, RunContext
 from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.guard import is_refusal
 from asct.engine.host import HostSession
-from asct.engine.points import BoundPoint, bind_points, deferred, needed_values, total_seconds
+from asct.engine.points import BoundPoint, bind_points, needed_values, total_seconds, waits_for_results
 from asct.engine.preflight import JobNeeds, PreflightProblem
 from asct.engine.records import ExportLedger
 from asct.engine.repeat import Attempt, RepeatRunner
 from asct.engine.reuse import Reuse
-from asct.engine.reuse_key import ReuseInputs, keyed
+from asct.engine.reuse_key import ReuseInputs, with_reuse_keys
 from asct.engine.services import Services
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobBrief, Task
@@ -86,7 +86,7 @@ class JobRunner:
 
     def preflight(self) -> None:
         """Check what can be known before any job ran; a job whose settings wait for others is checked in `run`."""
-        if not deferred(self.job):
+        if not waits_for_results(self.job):
             self._bind()
 
     def _bind(self) -> None:
@@ -175,7 +175,7 @@ class JobRunner:
         """
         job, session = self.job, self._session
         inputs = ReuseInputs(session.host, session.spec, session.programs, self._needed)
-        self._points = points = keyed(job, self.benchmark, points, inputs)
+        self._points = points = with_reuse_keys(job, self.benchmark, points, inputs)
         done = self._completed(points)
         numbers = range(1, job.repeats + 1)
         whole = {point.id for point in points if all((point.id, number) in done for number in numbers)}
@@ -344,7 +344,7 @@ def _unprepared(job: Job, cause: Diagnostic) -> Diagnostic:
 def estimate(services: Services, job: Job) -> float:
     """Seconds for all repeats of a job as far as they are known without the host; 0 when nothing is known."""
     benchmark = services.catalog.get(job.benchmark)
-    if benchmark is None or deferred(job):
+    if benchmark is None or waits_for_results(job):
         return 0.0
     params = [benchmark.params_model.model_validate(dict(point.settings)) for point in job.points]
     return total_seconds([benchmark.needs(item, None) for item in params], job.repeats + job.warmup)

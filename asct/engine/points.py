@@ -45,7 +45,7 @@ class BoundPoint:
         return ", ".join(f"{name}={value}" for name, value in self.swept.items())
 
 
-def deferred(job: Job) -> bool:
+def waits_for_results(job: Job) -> bool:
     """Whether points of the job wait for results of other jobs."""
     return any(_waits(value) for point in job.points for value in point.settings.values())
 

@@ -166,7 +166,7 @@ done"""
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
-def look(host: Host, paths: Collection[str]) -> dict[str, Kind]:
+def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
     """What each path is on the host, links followed, in one exchange. Raises HostError."""
     if not paths:
         return {}
@@ -271,7 +271,7 @@ _MOST: Final = 4
 _LINKS: Final = 'for path do readlink -f -- "$path" || echo; done'
 
 
-def wanted(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
+def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
     """What jobs with these demands open and use on an open host. Raises HostLost."""
     paths: dict[str, None] = {}
     tools: dict[str, None] = {}
@@ -294,7 +294,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
     return {path: PurePosixPath(line).name for path, line in zip(paths, lines, strict=False) if line}
 
 
-def notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
+def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
     """One line on what disturbs the jobs with these subjects; None when nothing does."""
     told = found.touching(subjects)
     if not told:

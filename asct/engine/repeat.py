@@ -15,7 +15,7 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.engine.context import RunContext
 from asct.engine.events import DriveRates, StepStarted, now
-from asct.engine.failures import lost, started_over, unbound, unplaced, unreadable
+from asct.engine.failures import connection_lost, invalid_settings, missing_result, steps_changed, unreadable
 from asct.engine.gate import JobGuard
 from asct.engine.guard import RateFeed, Rates
 from asct.engine.host import HostSession
@@ -32,7 +32,7 @@ from asct.sdk.guard import KERNEL
 from asct.sdk.needs import SHORTEST_LIMIT_S
 from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Kernel, Step
-from asct.store.model import Command, PointStatus, Status, Telemetry
+from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 from asct.store.reader import RepeatKey
 
 _MOST_STEPS = 10_000
@@ -200,7 +200,7 @@ class RepeatRunner:
         try:
             self._run_steps(attempt)
         except StepsChangedError as change:
-            finding = started_over(self._job.host, self._job.id, attempt.point.id, str(change))
+            finding = steps_changed(self._job.host, self._job.id, attempt.point.id, str(change))
             self._run.events.notice(self._job.host, finding)
             self._run.writer.repeat_folder(attempt.folder, attempt.number)
             attempt.steps = StepOutputs()
@@ -214,13 +214,13 @@ class RepeatRunner:
             self._next_steps(attempt)
         except HostLost as error:
             attempt.lost = True
-            self._cut_off(attempt, "host-lost", lost(self._job.host, error))
+            self._cut_off(attempt, "host-lost", connection_lost(self._job.host, error))
         except HostError as error:
             self._cut_off(attempt, "failed", error.diagnostics[0])
         except _UnreadableError as error:
             self._fail_unreadable(attempt, error.reason)
         except (LookupError, ValueError) as error:
-            reason = unbound if isinstance(error, LookupError) else unplaced
+            reason = missing_result if isinstance(error, LookupError) else invalid_settings
             self._cut_off(attempt, "failed", reason(self._job, error))
 
     def _next_steps(self, attempt: Attempt) -> None:
@@ -263,13 +263,13 @@ class RepeatRunner:
         coordinates = (self._job.host, self._job.id, attempt.point.id, attempt.repeat)
         events = self._run.events
         if attempt.notes is not None:
-            events.tell(StepStarted(*coordinates, len(attempt.steps.rows) + 1, step.label or step.name))
+            events.broadcast(StepStarted(*coordinates, len(attempt.steps.rows) + 1, step.label or step.name))
         if step.program != Kernel(KERNEL):
             return None
 
         def emit(rates: Rates) -> None:
             reads, read_bytes, writes, written_bytes = rates
-            events.tell(DriveRates(*coordinates, read_bytes, written_bytes, reads, writes))
+            events.broadcast(DriveRates(*coordinates, read_bytes, written_bytes, reads, writes))
 
         return RateFeed(emit)
 
@@ -356,7 +356,7 @@ class RepeatRunner:
         )
         if attempt.telemetry is not None:
             self._run.writer.telemetry(attempt.folder, attempt.telemetry)
-        command = Command(
+        command = CommandDocument(
             host=self._job.host,
             benchmark=self._job.benchmark,
             settings=dict(point.settings),

@@ -16,14 +16,14 @@ from asct.engine.context import MeasuredRepeat, RunContext
 from asct.engine.events import PointEnded, PointStarted, now
 from asct.engine.points import BoundPoint
 from asct.engine.records import measurements_of
-from asct.engine.reuse_key import changes, repeatable
+from asct.engine.reuse_key import can_be_reused, changes
 from asct.errors import StoreError
 from asct.planner.costs import known_settings
 from asct.planner.model import Job, Point, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import REUSED, Record, Scalar
-from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns, Wanted
+from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns, ReuseQuery
 from asct.store.model import Status
 from asct.values.moment import age
 
@@ -36,9 +36,9 @@ def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> 
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
-def wanted(job: Job, point_id: str) -> Wanted:
+def query_of(job: Job, point_id: str) -> ReuseQuery:
     """What of a point must be there to do without measuring it."""
-    return Wanted(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
+    return ReuseQuery(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Reuse:
 
     def _point(self, point: BoundPoint) -> list[ReusedRepeat]:
         other: EarlierPoint | None = None
-        for found in self.runs.of(wanted(self.job, point.id)):
+        for found in self.runs.of(query_of(self.job, point.id)):
             if any(status.reuse_key != point.reuse_key for status in found.statuses):
                 other = other or found
             elif whole := self._adopted(point, found):
@@ -165,11 +165,11 @@ def _may_be_taken(
     job: Job, point: Point, benchmark: Benchmark[Any], runs: EarlierRuns, newest: HostFacts | None
 ) -> bool:
     params = benchmark.params_model.model_validate(known_settings(point))
-    if not repeatable(benchmark.needs(params, newest)):
+    if not can_be_reused(benchmark.needs(params, newest)):
         return False
     return any(
         all(status.reuse_key for status in found.statuses) and _unchanged(found.facts(), newest)
-        for found in runs.of(wanted(job, point.id))
+        for found in runs.of(query_of(job, point.id))
     )
 
 

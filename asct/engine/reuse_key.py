@@ -42,7 +42,7 @@ _GRAIN: Final = 64 << 20
 """Sizes of memory count in steps of so many bytes: a kernel keeps a little more or less for itself at each start."""
 
 
-def repeatable(needs: Needs) -> bool:
+def can_be_reused(needs: Needs) -> bool:
     """Whether a point leaves everything as it was but its own files: one that writes what the plan names, or wipes it,
     is measured each time it is asked for."""
     return not needs.purges and not any(path for path, _ in needs.writes_bytes)
@@ -81,7 +81,9 @@ class ReuseInputs:
     needs: Mapping[str, Scalar]
 
 
-def keyed(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], around: ReuseInputs) -> list[BoundPoint]:
+def with_reuse_keys(
+    job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], around: ReuseInputs
+) -> list[BoundPoint]:
     """The points with their keys; one that cannot be taken again, or not be measured at all, has none.
 
     Raises HostLost.
@@ -90,7 +92,7 @@ def keyed(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], aro
     asked = {
         point.id: needs
         for point in points
-        if point.unfit is None and repeatable(needs := benchmark.needs(point.params, facts))
+        if point.unfit is None and can_be_reused(needs := benchmark.needs(point.params, facts))
     }
     try:
         opened = drives(around.host, {path for needs in asked.values() for path in _opened(needs, around.host)})

@@ -27,7 +27,7 @@ from asct.engine.events import EventBus, Listener, RunEnded, RunStarted, now
 from asct.engine.host import HostSession
 from asct.engine.job import JobRunner, estimate
 from asct.engine.options import RunOptions
-from asct.engine.preflight import notice, wanted
+from asct.engine.preflight import disturbance_notice, measured_scope
 from asct.engine.provenance import git_commit
 from asct.engine.resume import reopen
 from asct.engine.reuse import earlier_runs
@@ -123,7 +123,7 @@ def finish_run(outcome: RunOutcome, verdicts: Sequence[Verdict] = (), render: Re
         if render is not None:
             reports = render(outcome.layout)
         elapsed = round(time.monotonic() - outcome.started, 3)
-        outcome.bus.last(RunEnded(writer.run.run, _state(outcome, strict), code, elapsed, reports))
+        outcome.bus.emit_last(RunEnded(writer.run.run, _state(outcome, strict), code, elapsed, reports))
     finally:
         writer.close()
     return code
@@ -213,9 +213,9 @@ class HostRunner:
     def _report_disturbances(self) -> None:
         """Store what disturbs measurement on the host, with a notice if it affects these jobs. Raises HostLost."""
         host = self._session.host
-        found = assess(self._session.facts, wanted=wanted(host, (job.needs for job in self.jobs)))
+        found = assess(self._session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
         self._run.writer.disturbances(self.entry.name, found)
-        line = notice(found, {word for job in self.jobs for word in subjects(job.benchmark)})
+        line = disturbance_notice(found, {word for job in self.jobs for word in subjects(job.benchmark)})
         if line is not None:
             self._run.events.notice(self.entry.name, line)
 

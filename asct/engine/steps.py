@@ -187,7 +187,7 @@ class StepNotes:
 
     def reopen(self) -> None:
         """Keep the repeat's folder with its finished steps."""
-        self._writer.go_on(self._repeat, self._earlier)
+        self._writer.reopen_repeat(self._repeat, self._earlier)
 
     def discard_earlier(self) -> None:
         """Ignore the steps of earlier parts."""
@@ -196,7 +196,7 @@ class StepNotes:
 
     def discard(self) -> None:
         """Remove the notes: the repeat ended, but its values do not count, so the next attempt starts over."""
-        self._writer.forget_steps(self._repeat)
+        self._writer.discard_steps(self._repeat)
 
     def replay(self, step: Step, done: StepOutputs) -> bool:
         """Read the output of `step` back if it has a note; raises StepsChangedError if the note is of another step."""

@@ -13,12 +13,12 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
 from asct.store.find import list_runs
-from asct.store.model import Command, Run, Status
+from asct.store.model import CommandDocument, Run, Status
 from asct.store.reader import RepeatKey, StoredRun, real_folders
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReuseQuery:
     """Repeats 1 to `repeats` of a point on a host, each ended in one of the ways `accepted`."""
 
     host: str
@@ -35,7 +35,7 @@ class EarlierRepeat:
     raw: str
     """The same, as the run's own documents write it."""
     status: Status
-    command: Command
+    command: CommandDocument
     records: Sequence[Record]
 
 
@@ -117,13 +117,13 @@ class EarlierRuns:
         self._lock = Lock()
         self._runs: list[_Run] | None = None
 
-    def of(self, wanted: Wanted) -> Iterator[EarlierPoint]:
+    def of(self, query: ReuseQuery) -> Iterator[EarlierPoint]:
         """Every job of every run that has the point in full, newest run first. Only its status files are read."""
         for run in self._all():
-            for job in real_folders(run.stored.layout.root / "jobs" / wanted.host):
-                statuses = self._statuses(run.stored, job / wanted.point_id, wanted)
+            for job in real_folders(run.stored.layout.root / "jobs" / query.host):
+                statuses = self._statuses(run.stored, job / query.point_id, query)
                 if statuses is not None:
-                    yield EarlierPoint(run, wanted.host, job.name, wanted.point_id, statuses)
+                    yield EarlierPoint(run, query.host, job.name, query.point_id, statuses)
 
     def newest_facts(self, host: str) -> HostFacts | None:
         """What the newest run on `host` found there; None without any."""
@@ -155,20 +155,20 @@ class EarlierRuns:
         except (ValueError, TypeError):
             return False
 
-    def _statuses(self, stored: StoredRun, point: Path, wanted: Wanted) -> tuple[Status, ...] | None:
+    def _statuses(self, stored: StoredRun, point: Path, query: ReuseQuery) -> tuple[Status, ...] | None:
         found = []
-        for number in range(1, wanted.repeats + 1):
+        for number in range(1, query.repeats + 1):
             status = _status(stored, point / f"r{number}")
-            if status is None or not self._usable(status, wanted):
+            if status is None or not self._usable(status, query):
                 return None
             found.append(status)
         return tuple(found)
 
-    def _usable(self, status: Status, wanted: Wanted) -> bool:
+    def _usable(self, status: Status, query: ReuseQuery) -> bool:
         invalid = any(flag.startswith("invalid") for flag in status.flags)
         state = status.telemetry.state if status.telemetry is not None else "unknown"
-        noisy = state == "noisy" and "noisy" not in wanted.accepted
-        return status.status in wanted.accepted and not (invalid or noisy) and self._is_recent(status.started_at)
+        noisy = state == "noisy" and "noisy" not in query.accepted
+        return status.status in query.accepted and not (invalid or noisy) and self._is_recent(status.started_at)
 
 
 def _status(stored: StoredRun, folder: Path) -> Status | None:

@@ -137,7 +137,7 @@ class Status(_Document):
         return records > 0 and self.records in (None, records)
 
 
-class Command(_Document):
+class CommandDocument(_Document):
     """jobs/.../command.json: what was run, literally, so that it can be run again by hand."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
@@ -353,7 +353,7 @@ class Ready(_Line):
     t: Literal["ready"]
 
 
-class Sample(_Line):
+class KernelSample(_Line):
     """One measurement: raw integers under names that carry the unit (`ns`, `bytes`, `ticks`, `ops`)."""
 
     t: Literal["sample"]
@@ -367,5 +367,5 @@ class End(_Line):
     error: str | None = Field(default=None, description="why not ok, for people")
 
 
-class StreamLine(RootModel[Annotated[Meta | Ready | Sample | End, Field(discriminator="t")]]):
+class StreamLine(RootModel[Annotated[Meta | Ready | KernelSample | End, Field(discriminator="t")]]):
     """One line of a kernel's standard output."""

@@ -18,7 +18,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated
 from asct.store.layout import RunLayout, safe_name
-from asct.store.model import Command, Run, Status, StepNote
+from asct.store.model import CommandDocument, Run, Status, StepNote
 
 M = TypeVar("M", bound=BaseModel)
 RepeatKey = tuple[str, str, str, int]
@@ -83,10 +83,10 @@ class StoredRun:
         path = self.layout.status(repeat)
         return load(Status, "status", self.inside(path)) if path.exists() else None
 
-    def command(self, repeat: Path) -> Command | None:
+    def command(self, repeat: Path) -> CommandDocument | None:
         """command.json of a repeat's folder; None when it never ended."""
         path = self.layout.command(repeat)
-        return load(Command, "command", self.inside(path)) if path.exists() else None
+        return load(CommandDocument, "command", self.inside(path)) if path.exists() else None
 
     def repeats(self) -> Iterator[Path]:
         """The folders of all repeats on disk (warm-ups and set-aside attempts left out), sorted."""

@@ -17,7 +17,7 @@ from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.documents import VERSIONS
-from asct.store.model import Audit, Command, Run, Status, StepNote, StreamLine, Telemetry
+from asct.store.model import Audit, CommandDocument, Run, Status, StepNote, StreamLine, Telemetry
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: dict[str, tuple[type[BaseModel], str]] = {
@@ -26,7 +26,7 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "facts": (HostFacts, "facts/<host>.json: what is known of a host"),
     "disturbances": (Disturbances, "disturbances/<host>.json: what disturbs measurement on a host, with fix and undo"),
     "status": (Status, "status.json: how one repeat ended"),
-    "command": (Command, "command.json: what one repeat ran, literally"),
+    "command": (CommandDocument, "command.json: what one repeat ran, literally"),
     "step": (StepNote, "one line of steps.jsonl: a finished step of a repeat that can go on behind it"),
     "audit": (Audit, "audit.json: what was found on the targets of a job, what was decided, what was written"),
     "telemetry": (Telemetry, "telemetry.json: what else a host did around one repeat, and whether it was quiet"),

@@ -26,7 +26,7 @@ from asct.sdk.record import Record
 from asct.store.files import LineFile, clear_unfinished, sync_files, write_atomic, write_error, writing
 from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
 from asct.store.layout import RunLayout
-from asct.store.model import Command, Run, Status, StepNote, Telemetry
+from asct.store.model import CommandDocument, Run, Status, StepNote, Telemetry
 
 _RESERVE_BYTES = 128 << 10
 _SYNC_EVERY_S = 0.25
@@ -170,7 +170,7 @@ class RunWriter:
         """telemetry.json of the repeat in `folder`."""
         self._put(self.layout.telemetry(folder), _document(telemetry), sync=False)
 
-    def finish_repeat(self, folder: Path, command: Command, status: Status, records: Sequence[Record]) -> None:
+    def finish_repeat(self, folder: Path, command: CommandDocument, status: Status, records: Sequence[Record]) -> None:
         """command.json, the lines of records.jsonl, then status.json: its presence means the repeat is over."""
         status = status.model_copy(update={"records": len(records)})
         self._put(self.layout.command(folder), _document(command), sync=False)
@@ -215,12 +215,12 @@ class RunWriter:
         except StoreError as error:
             raise self._failed(error) from error
 
-    def go_on(self, repeat: Path, notes: Sequence[StepNote]) -> None:
+    def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
         """Open the folder of a repeat again behind these steps: what else is noted of it, and its end, go."""
         self._put(self.layout.steps(repeat), "".join(map(_line, notes)))
         self._unlink(self.layout.status(repeat))
 
-    def forget_steps(self, repeat: Path) -> None:
+    def discard_steps(self, repeat: Path) -> None:
         """The repeat came to an end that does not count: the next one begins with its first step."""
         self._unlink(self.layout.steps(repeat))
 
@@ -256,7 +256,7 @@ class RunWriter:
             write_atomic(self.layout.run, _document(self.run))
             return self.run
 
-    def last_words(self, event: Mapping[str, Any]) -> None:
+    def journal_last(self, event: Mapping[str, Any]) -> None:
         """A journal line after a failure: written if possible, never raises."""
         if self._journal is not None:
             with self._mutex, suppress(StoreError):

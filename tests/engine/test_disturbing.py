@@ -9,7 +9,7 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import assess
-from asct.engine.preflight import JobNeeds, notice, wanted
+from asct.engine.preflight import JobNeeds, disturbance_notice, measured_scope
 from asct.engine.services import Services
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Answer, Host
@@ -105,16 +105,16 @@ def test_a_host_that_comes_back_is_not_told_again(lab: Lab) -> None:
 
 
 def test_the_line_names_the_worst_and_counts_the_rest() -> None:
-    line = notice(assess(disturbed(), SAMPLE), {"*", "memory", "memory.latency"})
+    line = disturbance_notice(assess(disturbed(), SAMPLE), {"*", "memory", "memory.latency"})
     assert line is not None and line.severity == "warning"
     assert line.message.startswith("host h1: 13 things disturb measurement: other work on the CPUs, ")
     assert line.message.endswith(" and 9 more")
     likely = with_cpu(policies=[policy(0, "schedutil")])
-    line = notice(assess(likely), {"memory"})
+    line = disturbance_notice(assess(likely), {"memory"})
     assert line is not None
     assert (line.severity, line.message) == ("note", "host h1: 1 thing disturbs measurement: governor schedutil")
-    assert notice(assess(likely), {"*"}) is None
-    assert notice(assess(with_cpu(boost=True)), {"memory"}) is None, "only possible"
+    assert disturbance_notice(assess(likely), {"*"}) is None
+    assert disturbance_notice(assess(with_cpu(boost=True)), {"memory"}) is None, "only possible"
 
 
 class Answering:
@@ -133,7 +133,7 @@ class Answering:
 
 
 def asked(host: Any, *needs: Needs) -> Any:
-    return wanted(host, [JobNeeds.of([one]) for one in needs])
+    return measured_scope(host, [JobNeeds.of([one]) for one in needs])
 
 
 def test_what_jobs_open_and_use() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.diagnostics.codes import lookup
-from asct.engine.guard import CHECKS, REFUSED, REQUIRED, inspected, is_refusal, refusal, refused_check
+from asct.engine.guard import CHECKS, REFUSED, REQUIRED, inspection_result, is_refusal, refusal, refused_check
 from asct.instruments.watch import Check
 from asct.sdk.guard import Target
 
@@ -31,19 +31,19 @@ def passed(*, without: str = "") -> list[dict[str, Any]]:
 
 
 def codes(status: int | None, text: str, stderr: str = "") -> list[str]:
-    return [item.code for item in inspected("h", [TARGET], status, text, stderr).refusals]
+    return [item.code for item in inspection_result("h", [TARGET], status, text, stderr).refusals]
 
 
 def test_every_check_passed() -> None:
     device = {"t": "device", "when": "before", "path": TARGET.path, "bytes": 5}
-    found = inspected("h", [TARGET], 0, lines({"t": "meta"}, device, *passed(), {"t": "ready"}, END))
+    found = inspection_result("h", [TARGET], 0, lines({"t": "meta"}, device, *passed(), {"t": "ready"}, END))
     assert (found.refusals, len(found.checks)) == ((), len(REQUIRED))
     assert [(item.path, item.scalar("bytes")) for item in found.devices] == [(TARGET.path, 5)]
 
 
 def test_all_refusals_are_told_with_their_names() -> None:
     text = lines(*passed(), check("mounted", False, "on /mnt"), check("data", None), {"t": "end", "ok": False})
-    found = inspected("h", [TARGET], 4, text)
+    found = inspection_result("h", [TARGET], 4, text)
     assert [item.code for item in found.refusals] == ["E442", "E444"]
     assert found.refusals[0].message == "host h: /dev/loop7 is not touched: check `mounted`: on /mnt"
     assert "could not be checked" in found.refusals[1].message
@@ -98,7 +98,7 @@ def test_a_refusal_without_its_line_still_counts() -> None:
 
 def test_a_target_that_is_read_is_not_judged_here() -> None:
     text = lines(*passed(), check("mounted", False, path="/data/file"), END)
-    assert inspected("h", [TARGET, Target("/data/file", "read")], 0, text).refusals == ()
+    assert inspection_result("h", [TARGET, Target("/data/file", "read")], 0, text).refusals == ()
 
 
 def test_why_a_step_was_refused() -> None:

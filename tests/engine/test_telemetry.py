@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.engine.telemetry.readings import READING, grown, seen
+from asct.engine.telemetry.readings import READING, counter_growth, parse_reading
 from asct.engine.telemetry.summary import StepReading, summarize
 from asct.hosts.base import Around
 from asct.sdk.guard import Target, guarded
@@ -43,7 +43,7 @@ def after(changes: dict[str, str] | None = None, **more: int) -> str:
 
 
 def test_a_reading_is_understood() -> None:
-    moment = seen(reading()).moment
+    moment = parse_reading(reading()).moment
     assert (moment.uptime_s, moment.load1, moment.running) == (100.0, 0.5, 3)
     assert (moment.online, moment.clock_source) == ("0-7", "tsc")
     assert moment.clock_hz == {"policy0": 3.0e9} and moment.clock_limit_hz == {"policy0": 3.1e9}
@@ -58,14 +58,14 @@ def test_a_reading_is_understood() -> None:
 
 def test_a_quota_of_version_1_is_in_nanoseconds() -> None:
     group = "/sys/fs/cgroup/cpu/cpu.stat"
-    found = seen(f"{group}:nr_throttled 3\n{group}:throttled_time 5000000")
+    found = parse_reading(f"{group}:nr_throttled 3\n{group}:throttled_time 5000000")
     assert found.moment.counters == {"quota_throttled": 3, "quota_us": 5000}
 
 
 def test_counters_of_a_device_that_came_anew_do_not_count() -> None:
-    first = seen(f"{readings.THROTTLES}:9\n{readings.GROUP}:nr_throttled 1")
-    second = seen(f"{readings.THROTTLES}:2\n{readings.GROUP}:nr_throttled 4\n/other_throttle_count:7")
-    assert grown(first, second) == {"quota_throttled": 3}
+    first = parse_reading(f"{readings.THROTTLES}:9\n{readings.GROUP}:nr_throttled 1")
+    second = parse_reading(f"{readings.THROTTLES}:2\n{readings.GROUP}:nr_throttled 4\n/other_throttle_count:7")
+    assert counter_growth(first, second) == {"quota_throttled": 3}
 
 
 @given(st.text(max_size=200), st.text(max_size=20))

@@ -22,7 +22,7 @@ from asct.sdk.facts import (
     ToolFact,
 )  # fmt: skip
 from asct.sdk.record import Record, Stats
-from asct.store.model import Command, HostEntry, HostVerdict, JobEntry, Reason, Run, Status, Verdict
+from asct.store.model import CommandDocument, HostEntry, HostVerdict, JobEntry, Reason, Run, Status, Verdict
 from asct.store.writer import RunWriter
 
 HASH = "3f9c2a" + "0" * 58
@@ -263,7 +263,9 @@ def _latency(writer: RunWriter, host: str, factor: float) -> None:
     (folder / "stderr").write_text("")
     settings = {"stride": 64, "sizes": SIZES, "pages": "auto"}
     argv = ["/var/tmp/asct/k/chase-1f2e", "--sizes", ",".join(map(str, SIZES)), "--stride", "64", "--pages", "thp"]
-    command = Command(host=host, benchmark=job, settings=settings, swept={}, steps=[{"name": "chase", "argv": argv}])
+    command = CommandDocument(
+        host=host, benchmark=job, settings=settings, swept={}, steps=[{"name": "chase", "argv": argv}]
+    )
     status = Status(
         status="ok", point_id=records[0].point_id, repeat=1, started_at="2026-11-21T04:28:15Z", elapsed_s=12.4
     )
@@ -311,7 +313,7 @@ def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, whic
     companion = {"argv": ["/usr/bin/mpstat", "-P", "ALL", "-o", "JSON", "1"]}
     settings = {"block_size": 4096, "iodepth": depth, "rw": "randread", "file_names": sample.text or None}
     steps = [{"name": "fio", "argv": argv, "companions": [companion]}]
-    command = Command(host=host, benchmark=job, settings=settings, swept=point, steps=steps)
+    command = CommandDocument(host=host, benchmark=job, settings=settings, swept=point, steps=steps)
     diagnostic = {
         "code": "E601", "severity": "error", "message": "fio ended with exit status 1: no space left" + sample.text,
         "hint": "free some space in the work folder",

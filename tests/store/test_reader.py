@@ -12,7 +12,7 @@ from asct.errors import StoreError
 from asct.store import documents
 from asct.store.documents import inside
 from asct.store.find import list_runs, open_run
-from asct.store.model import Command, HostEntry, Status
+from asct.store.model import CommandDocument, HostEntry, Status
 from asct.store.reader import StoredRun, read_run
 from asct.store.verify import verify
 from asct.store.writer import RunWriter
@@ -25,7 +25,7 @@ def written(results: Path, **fields: Any) -> StoredRun:
     writer.facts("h", facts())
     folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))
     status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
-    command = Command(host="h", benchmark="b", settings={}, swept={})
+    command = CommandDocument(host="h", benchmark="b", settings={}, swept={})
     writer.finish_repeat(folder, command, status, [record(run=writer.run.run, plan=writer.run.plan)])
     event = {"schema": "asct.event/1", "t": "point-ended", "at": "2026-11-21T04:28:13.000Z", "host": "h", "id": "a",
              "point_id": "p1", "repeat": 1, "status": "ok", "elapsed_s": 1.0, "headline": ""}  # fmt: skip

@@ -17,7 +17,7 @@ from asct.engine.event_schema import all_schemas
 from asct.engine.events import stamped
 from asct.resources import folder
 from asct.sdk.record import Record, Stats
-from asct.store.model import End, Meta, Sample, StreamLine
+from asct.store.model import End, KernelSample, Meta, StreamLine
 from asct.store.schemas import file_name, schema_of, schema_text, validator, violations, write
 from tests.store.make import facts, head, record
 
@@ -103,7 +103,7 @@ def test_records_are_numbers(value: float) -> None:
 
 def test_lines_of_a_kernel() -> None:
     assert isinstance(StreamLine.model_validate_json('{"t":"meta","kernel":"chase","abi":1,"seed":3}').root, Meta)
-    assert isinstance(StreamLine.model_validate_json('{"t":"sample","ns":[1,2],"bytes":64}').root, Sample)
+    assert isinstance(StreamLine.model_validate_json('{"t":"sample","ns":[1,2],"bytes":64}').root, KernelSample)
     end = StreamLine.model_validate_json('{"t":"end","ok":true}').root
     assert isinstance(end, End) and end.ok
     for text in ('{"t":"other"}', '{"t":"end"}', "{}", "x", '{"t":"end","ok":true'):

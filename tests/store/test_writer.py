@@ -16,7 +16,7 @@ from asct.errors import SafetyError, StoreError
 from asct.store.files import LineFile, write_atomic
 from asct.store.folders import clear_run
 from asct.store.layout import RunLayout, run_id, safe_name
-from asct.store.model import Command, Status
+from asct.store.model import CommandDocument, Status
 from asct.store.reader import read_run
 from asct.store.writer import RunWriter
 from tests.store.make import head, record
@@ -96,7 +96,7 @@ def test_a_repeat_leaves_command_records_and_status(tmp_path: Path) -> None:
     writer = create(tmp_path)
     folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))
     status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
-    command = Command(host="h", benchmark="b", settings={}, swept={})
+    command = CommandDocument(host="h", benchmark="b", settings={}, swept={})
     writer.finish_repeat(folder, command, status, [record(value=1.5)])
     writer.journal({"schema": "asct.event/1", "t": "notice", "host": None}, sync=True)
     writer.finish(status="complete", exit_code=0)
@@ -129,7 +129,9 @@ def test_reopening_cuts_off_torn_lines_and_drops_records(tmp_path: Path) -> None
     again.drop_records({("h", "a", "p1", 2)})
     folder = again.repeat_folder(again.layout.repeat("h", "a", "p1", 2))
     status = Status(status="ok", point_id="p1", repeat=2, started_at="now", elapsed_s=1.0)
-    again.finish_repeat(folder, Command(host="h", benchmark="b", settings={}, swept={}), status, [record(repeat=2)])
+    again.finish_repeat(
+        folder, CommandDocument(host="h", benchmark="b", settings={}, swept={}), status, [record(repeat=2)]
+    )
     again.close()
     stored = read_run(writer.layout.root)
     assert [item.repeat for item in stored.records()] == [1, 3, 2]
@@ -199,7 +201,7 @@ def test_after_a_failure_nothing_more_is_written_but_the_end(tmp_path: Path) -> 
         writer.repeat_folder(writer.layout.repeat("h", "a", "p", 1))
     with pytest.raises(StoreError):
         writer.json(writer.layout.audit("h", "a"), {})
-    writer.last_words({"schema": "asct.event/1", "t": "run-ended"})
+    writer.journal_last({"schema": "asct.event/1", "t": "run-ended"})
     assert writer.finish(status="incomplete", exit_code=3).exit_code == 3
     writer.close()
     assert read_run(writer.layout.root).run.status == "incomplete"
@@ -208,7 +210,7 @@ def test_after_a_failure_nothing_more_is_written_but_the_end(tmp_path: Path) -> 
 def test_a_repeat_whose_status_cannot_be_written_leaves_no_records(tmp_path: Path) -> None:
     writer = create(tmp_path)
     first, second = (writer.repeat_folder(writer.layout.repeat("h", "a", "p1", number)) for number in (1, 2))
-    command = Command(host="h", benchmark="b", settings={}, swept={})
+    command = CommandDocument(host="h", benchmark="b", settings={}, swept={})
     status = Status(status="ok", point_id="p1", repeat=1, started_at="now", elapsed_s=1.0)
     writer.finish_repeat(first, command, status, [record()])
     writer.layout.status(second).mkdir()

@@ -50,7 +50,7 @@ class CounterReading:
             counters[name] = counters.get(name, 0) + value // per
 
 
-def seen(text: str) -> CounterReading:
+def parse_reading(text: str) -> CounterReading:
     """One reading: lines `path:text`. What is not understood is left out."""
     found = CounterReading()
     kinds = dict(_kinds(text))
@@ -61,7 +61,7 @@ def seen(text: str) -> CounterReading:
     return found
 
 
-def grown(before: CounterReading, after: CounterReading) -> dict[str, int]:
+def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
     """By how much counters grew, those of several files together; one that went back is left out (a new device)."""
     growth: dict[str, int] = {}
     for key, value in after.sources.items():

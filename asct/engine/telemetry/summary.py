@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.engine.telemetry.readings import CounterReading, grown, seen
+from asct.engine.telemetry.readings import CounterReading, counter_growth, parse_reading
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, NoiseEvidence, cpus_of, verdict
 from asct.hosts.base import Around
 from asct.hosts.readings import BRIEF_S
@@ -52,7 +52,7 @@ class _Pair:
 
     def growth(self) -> dict[str, int]:
         """By how much counters grew, without ticks of more time than all CPUs had: the host cannot know of them."""
-        found = grown(self.before, self.after)
+        found = counter_growth(self.before, self.after)
         cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
         if self.window_s is None or not cpus:
             return found
@@ -93,7 +93,7 @@ def summarize(steps: Sequence[StepReading]) -> Telemetry:
 
 
 def _pair(step: StepReading) -> _Pair:
-    before, after = seen(step.around.before), seen(step.around.after)
+    before, after = parse_reading(step.around.before), parse_reading(step.around.after)
     for device, when in _devices(step.output):
         health = _health(device)
         if health is not None:
