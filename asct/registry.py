@@ -1,49 +1,135 @@
-"""Benchmarks by name. Each package below asct/benchmarks/ exposes `BENCHMARK`; a broken one fails loudly."""
+"""The installed benchmarks. Each package below asct/benchmarks/ exposes `BENCHMARK`; a broken one fails loudly.
+
+Importing a benchmark is slow, so what `list`, `explain` and completion show of it is also kept in
+asct/benchmarks/index.json. `make index` (`python -m asct.registry`) writes that file, and a test fails when it is out
+of date. A benchmark that is not in the index yet is imported instead.
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
-from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import asct.benchmarks
-from asct.sdk.benchmark import Benchmark
+
+if TYPE_CHECKING:
+    from asct.sdk.benchmark import Benchmark
+
+INDEX = Path(asct.benchmarks.__file__).parent / "index.json"
+
+
+@dataclass(frozen=True)
+class SettingInfo:
+    """A setting as text: its type in the words of the plan language, its default as a plan writes it."""
+
+    name: str
+    type: str
+    default: str
+    aliases: list[str]
+    help: str
+    pitfalls: str = ""
+
+    def written(self, value: Any) -> str:
+        """`value`, in base units, as a plan writes it: sizes and durations with their unit, lists with commas."""
+        return _written(self.type, value)
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """A metric; `at` are the coordinates of its values."""
+
+    name: str
+    unit: str
+    better: str
+    at: list[str]
+    help: str
+
+
+@dataclass(frozen=True)
+class FlagInfo:
+    """A flag of values; `doubtful` when it says not to trust them."""
+
+    name: str
+    doubtful: bool
+    help: str
+
+
+@dataclass(frozen=True)
+class BenchmarkInfo:
+    """What is known of a benchmark without importing it. `needs` names the benchmarks whose results it uses."""
+
+    name: str
+    title: str
+    summary: str
+    aliases: list[str]
+    keywords: list[str]
+    default: bool
+    hidden: bool
+    needs: list[str]
+    settings: list[SettingInfo]
+    metrics: list[MetricInfo]
+    flags: list[FlagInfo]
+
+    def setting(self, name: str) -> SettingInfo | None:
+        """By main name or alias; None when the benchmark has no such setting."""
+        return next((item for item in self.settings if name == item.name or name in item.aliases), None)
 
 
 class Registry:
-    """The catalog of installed benchmarks; imports a package only when it is asked for."""
+    """The catalog of installed benchmarks; imports one only when it is asked for."""
 
-    def __init__(self, folder: Sequence[str] | None = None, package: str = "asct.benchmarks") -> None:
-        path = list(folder) if folder is not None else list(asct.benchmarks.__path__)
-        self._package = package
-        self._modules = {
-            info.name.replace("_", "-"): f"{package}.{info.name}"
-            for info in pkgutil.iter_modules(path)
+    def __init__(self) -> None:
+        self._folders = {
+            info.name.replace("_", "-"): Path(getattr(info.module_finder, "path"), info.name)  # noqa: B009 - typeshed has no path
+            for info in pkgutil.iter_modules(asct.benchmarks.__path__)
             if info.ispkg and not info.name.startswith("_")
         }
         self._loaded: dict[str, Benchmark[Any]] = {}
 
     def names(self) -> list[str]:
         """All main names, sorted."""
-        return sorted(self._modules)
+        return sorted(self._folders)
 
     def all(self) -> list[Benchmark[Any]]:
-        """Every benchmark, sorted by name."""
+        """Every benchmark, sorted by name. Imports them all: `infos` is faster where it is enough."""
         return [self._load(name) for name in self.names()]
 
     def get(self, name: str) -> Benchmark[Any] | None:
         """By main name or alias; None when unknown."""
-        if name in self._modules:
+        if name in self._folders:
             return self._load(name)
-        return next((bench for bench in self.all() if name in bench.aliases), None)
+        found = self.info(name)
+        return None if found is None else self._load(found.name)
+
+    @cached_property
+    def infos(self) -> list[BenchmarkInfo]:
+        """What is known of every benchmark, sorted by name."""
+        indexed = _index().benchmarks
+        return [indexed.get(name) or describe(self._load(name)) for name in self.names()]
+
+    def info(self, name: str) -> BenchmarkInfo | None:
+        """What is known of one benchmark, by main name or alias; None when unknown."""
+        exact = next((item for item in self.infos if item.name == name), None)
+        return exact or next((item for item in self.infos if name in item.aliases), None)
+
+    def readme(self, name: str) -> str:
+        """README.md of the benchmark with this main name."""
+        return (self._folders[name] / "README.md").read_text(encoding="utf-8")
 
     def _load(self, name: str) -> Benchmark[Any]:
         if name not in self._loaded:
-            found = importlib.import_module(self._modules[name]).BENCHMARK
+            from asct.sdk.benchmark import Benchmark
+
+            module = f"{asct.benchmarks.__name__}.{self._folders[name].name}"
+            found = importlib.import_module(module).BENCHMARK
             if not isinstance(found, Benchmark) or found.name != name:
-                raise TypeError(f"{self._modules[name]}.BENCHMARK is not a benchmark named {name}")
+                raise TypeError(f"{module}.BENCHMARK is not a benchmark named {name}")
             self._loaded[name] = found
         return self._loaded[name]
 
@@ -52,3 +138,120 @@ class Registry:
 def installed() -> Registry:
     """The registry of this installation."""
     return Registry()
+
+
+def common_flags() -> list[FlagInfo]:
+    """The flags that values of any benchmark may have."""
+    return _index().flags
+
+
+@dataclass(frozen=True)
+class _Index:
+    """The content of index.json: common flags, and benchmarks by name."""
+
+    flags: list[FlagInfo]
+    benchmarks: dict[str, BenchmarkInfo]
+
+
+_PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
+"""Parts that benchmarks share: index.json has each once, and a benchmark their positions."""
+
+
+@cache
+def _index() -> _Index:
+    document = json.loads(INDEX.read_text(encoding="utf-8"))
+    parts: dict[str, list[Any]] = {key: [kind(**item) for item in document[key]] for key, kind in _PARTS.items()}
+    found = {}
+    for entry in document["benchmarks"]:
+        own = {key: [parts[key][place] for place in entry[key]] for key in _PARTS}
+        found[entry["name"]] = BenchmarkInfo(**{**entry, **own})
+    return _Index([parts["flags"][place] for place in document["common_flags"]], found)
+
+
+def index_text() -> str:
+    """The content that index.json should have, a part or benchmark to a line."""
+    from asct.sdk.record import COMMON_FLAGS
+
+    entries = [asdict(describe(item)) for item in Registry().all()]
+    common = [asdict(item) for item in _flags(COMMON_FLAGS)]
+    parts = {key: list({_line(part): part for entry in entries for part in entry[key]}) for key in _PARTS}
+    parts["flags"] = list(dict.fromkeys([*map(_line, common), *parts["flags"]]))
+    for entry in entries:
+        entry.update({key: [parts[key].index(_line(part)) for part in entry[key]] for key in _PARTS})
+    parts["common_flags"] = [str(place) for place in range(len(common))]
+    parts["benchmarks"] = list(map(_line, entries))
+    blocks = (f'"{key}": [\n' + ",\n".join(lines) + "\n]" for key, lines in parts.items())
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def describe(benchmark: Benchmark[Any]) -> BenchmarkInfo:
+    """What the index says of a benchmark."""
+    return BenchmarkInfo(
+        name=benchmark.name,
+        title=benchmark.title,
+        summary=benchmark.summary,
+        aliases=list(benchmark.aliases),
+        keywords=list(benchmark.keywords),
+        default=benchmark.default,
+        hidden=benchmark.hidden,
+        needs=[item.benchmark for item in benchmark.dependencies],
+        settings=_settings(benchmark),
+        metrics=[MetricInfo(one.name, one.unit, one.better, list(one.coords), one.help) for one in benchmark.metrics],
+        flags=_flags(benchmark.flags),
+    )
+
+
+def _settings(benchmark: Benchmark[Any]) -> list[SettingInfo]:
+    schema = benchmark.settings_schema()
+    found = []
+    for name, field in benchmark.params_model.model_fields.items():
+        own = schema["properties"][name]
+        reference = str(own.get("$ref", "")).rpartition("/")[2]
+        kind = _type_name(schema["$defs"][reference] if reference else own)
+        default, aliases = _written(kind, field.default), own.get("aliases", [])
+        found.append(SettingInfo(name, kind, default, aliases, field.description or "", own.get("pitfalls", "")))
+    return found
+
+
+def _written(kind: str, value: Any) -> str:
+    if value is None or (isinstance(value, list | tuple) and not value):
+        return "-"
+    if isinstance(value, list | tuple):
+        return ",".join(_written(kind, item) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if "duration" in kind and isinstance(value, int | float):
+        from asct.values.duration import format_duration
+
+        return format_duration(value)
+    if "size" in kind and isinstance(value, int):
+        from asct.values.size import format_size
+
+        return format_size(value)
+    return str(value)
+
+
+def _type_name(schema: dict[str, Any]) -> str:
+    """A JSON Schema in a word: size, duration, integer, list of ..., or the values to choose from."""
+    if "enum" in schema:
+        return "|".join(str(item) for item in schema["enum"])
+    if "anyOf" in schema:
+        return "|".join(_type_name(item) for item in schema["anyOf"] if item.get("type") != "null")
+    if schema.get("type") == "array":
+        return f"list of {_type_name(schema.get('items', {}))}"
+    by_unit = {"B": "size", "s": "duration", "ops/s": "rate"}
+    return by_unit.get(str(schema.get("unit")), str(schema.get("type", "any")))
+
+
+def _flags(flags: Mapping[str, str]) -> list[FlagInfo]:
+    from asct.sdk.record import doubtful
+
+    return [FlagInfo(name, doubtful(name), meaning) for name, meaning in flags.items()]
+
+
+if __name__ == "__main__":
+    INDEX.write_text(index_text(), encoding="utf-8")

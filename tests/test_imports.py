@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"pandas", "plotly", "fabric", "paramiko", "jinja2", "pydantic", "yaml", "numpy", "jsonschema", "tabulate"}
+LIBRARIES = {
+    "fabric", "jinja2", "jsonschema", "numpy", "pandas", "paramiko", "plotly", "pydantic", "rich", "tabulate", "yaml",
+}  # fmt: skip
+STANDARD = {"asyncio", "email", "http", "multiprocessing", "sqlite3", "urllib.request", "xml"}
+"""Slow modules of the standard library."""
 
 
 def loaded(*arguments: str) -> set[str]:
-    """The top-level modules that `asct ARGUMENTS` has loaded when it ends."""
+    """The names of all modules that `asct ARGUMENTS` has loaded when it ends."""
     program = (
         "import sys\n"
         "from asct.__main__ import main\n"
@@ -20,7 +24,7 @@ def loaded(*arguments: str) -> set[str]:
         "    main()\n"
         "except SystemExit as end:\n"
         "    assert not end.code, end.code\n"
-        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)\n"
+        "print(*sys.modules, file=sys.stderr)\n"
     )
     command = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -28,12 +32,55 @@ def loaded(*arguments: str) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("arguments", [("version",), ("version", "--json"), ("--version",)])
-def test_version_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
-    assert loaded(*arguments) & HEAVY == set()
+def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The modules loaded by TAB after `line`."""
+    monkeypatch.setenv("_ASCT_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    return loaded()
 
 
-def test_checking_a_plan_loads_neither_transports_nor_reports(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("version",),
+        ("version", "--json"),
+        ("--version",),
+        ("--help",),
+        ("apply", "--help"),
+        ("help", "results", "list"),
+        ("list",),
+        ("list", "-v"),
+        ("list", "settings", "sids"),
+        ("list", "metrics", "latency-sweep", "--json"),
+        ("explain", "latency-sweep"),
+        ("explain", "storage-fio.bs"),
+        ("explain", "noisy-host"),
+        ("explain", "E104"),
+    ],
+)
+def test_a_command_that_only_informs_loads_no_library_and_no_benchmark(arguments: tuple[str, ...]) -> None:
+    assert slow(loaded(*arguments)) == set()
+
+
+@pytest.mark.parametrize("line", ["asct ap", "asct run lat", "asct explain latency-s", "asct list settings s"])
+def test_completion_loads_no_library_and_no_benchmark(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert slow(complete(line, monkeypatch)) == set()
+
+
+def slow(names: set[str]) -> set[str]:
+    """Libraries, slow modules, and the parts of asct that run plans or import benchmarks."""
+    own = {name for name in names if name.startswith(("asct.benchmarks.", "asct.engine.run", "asct.hosts", "asct.sdk"))}
+    return own | names & (LIBRARIES | STANDARD)
+
+
+def test_checking_a_plan_loads_its_benchmarks_and_neither_transports_nor_reports(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
-    plan.write_text("plan: 1\nname: one\nbenchmarks: [latency-sweep, storage-fio]\n")
-    assert loaded("check", str(plan)) & {"pandas", "plotly", "fabric", "paramiko", "jinja2", "numpy"} == set()
+    plan.write_text("plan: 1\nname: one\nbenchmarks: [ls, storage-fio]\n")
+    names = loaded("check", str(plan))
+    assert names & (LIBRARIES - {"pydantic", "yaml"}) == set()
+    benchmarks = {name.split(".")[2] for name in names if name.startswith("asct.benchmarks.")}
+    assert benchmarks == {"latency_sweep", "storage_fio"}
+    assert not {
+        name for name in names if name.startswith(("asct.hosts.", "asct.export", "asct.figures", "asct.engine.run"))
+    }

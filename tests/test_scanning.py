@@ -30,8 +30,10 @@ from asct.sdk.params import Params
 class Added(Benchmark[Params]):
     name = "added"
     title = summary = "added"
+    aliases = ("addition",)
     version = "1"
     params_model = Params
+    metrics = ()
     needs = steps = parse = lambda *_: ()
 
 
@@ -85,6 +87,8 @@ def test_a_benchmark_is_a_folder(lay: Lay) -> None:
     assert "added" in registry.names()
     found = registry.get("added")
     assert found is not None and found.title == "added"
+    assert registry.get("addition") is found  # also as long as index.json does not list it
+    assert [info.summary for info in registry.infos if info.name == "added"] == ["added"]
 
 
 def test_a_transport_is_a_file(lay: Lay) -> None:

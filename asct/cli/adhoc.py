@@ -1,6 +1,6 @@
-"""Turns what `asct run` is given (names, aliases, keywords, settings) into the text of a plan.
+"""Turns the arguments of `asct run` (names, aliases, keywords, settings) into the text of a plan.
 
-The plan then takes the same way as a written one; errors in settings point into its text.
+The plan is then processed like a written one; errors in settings point into its text.
 """
 
 from __future__ import annotations
@@ -8,25 +8,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import nearest
 from asct.errors import UsageError
-from asct.sdk.benchmark import Benchmark
 from asct.values.cpulist import parse_integers
+
+if TYPE_CHECKING:
+    from asct.registry import BenchmarkInfo
+    from asct.sdk.benchmark import Benchmark
 
 GROUPS = ("all", "default")
 _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
-def select(words: Sequence[str], benchmarks: Sequence[Benchmark[Any]]) -> list[Benchmark[Any]]:
-    """The benchmarks that `words` choose, in the catalog's order. Raises UsageError with every wrong word.
+def select(words: Sequence[str], benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
+    """The benchmarks that `words` select, in the order of the catalog. Raises UsageError with every unknown word.
 
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. With only exclusions, or nothing at
-    all, the start is `default`. A hidden benchmark is chosen by its own name alone.
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. Without any word but exclusions,
+    `default` is selected. A hidden benchmark is selected by its name or alias only.
     """
     problems = [_unknown(word, benchmarks) for word in words if not _matching(word.removeprefix("^"), benchmarks)]
     if problems:
@@ -36,14 +37,13 @@ def select(words: Sequence[str], benchmarks: Sequence[Benchmark[Any]]) -> list[B
     chosen = {item.name for word in wanted for item in _matching(word, benchmarks)}
     chosen -= {item.name for word in unwanted for item in _matching(word, benchmarks)}
     if not chosen:
-        said = " ".join(words)
         raise UsageError(
-            Diagnostic("E913", f"`{said}` selects no benchmark", hint="`asct list` shows names and keywords")
+            Diagnostic("E913", f"`{' '.join(words)}` selects no benchmark", hint="`asct list` shows names and keywords")
         )
     return [item for item in benchmarks if item.name in chosen]
 
 
-def _matching(word: str, benchmarks: Sequence[Benchmark[Any]]) -> list[Benchmark[Any]]:
+def _matching(word: str, benchmarks: Sequence[BenchmarkInfo]) -> list[BenchmarkInfo]:
     exact = [item for item in benchmarks if word == item.name or word in item.aliases]
     if exact:
         return exact
@@ -55,20 +55,20 @@ def _matching(word: str, benchmarks: Sequence[Benchmark[Any]]) -> list[Benchmark
     return [item for item in shown if word in item.keywords]
 
 
-def _unknown(word: str, benchmarks: Sequence[Benchmark[Any]]) -> Diagnostic:
+def _unknown(word: str, benchmarks: Sequence[BenchmarkInfo]) -> Diagnostic:
     known = [*GROUPS]
     for item in benchmarks:
         known += [item.name, *item.aliases, *item.keywords]
     bare = word.removeprefix("^")
     close = nearest(bare, sorted(set(known)))
     hint = f"did you mean `{close}`?" if close else "`asct list` shows names and keywords"
-    return Diagnostic("E913", f"no benchmark, alias or keyword is called `{bare}`", hint=hint)
+    return Diagnostic("E913", f"no benchmark, alias or keyword is named `{bare}`", hint=hint)
 
 
 def user_settings(items: Iterable[str], benchmarks: Sequence[Benchmark[Any]]) -> dict[str, dict[str, Any]]:
-    """`bench.setting=value` texts as settings by benchmark name. A setting without `=` means true.
+    """Settings by benchmark from texts like `bench.setting=value`. A setting without `=` is true.
 
-    Raises UsageError for a text without a dot or an unknown benchmark; unknown settings are found by the planner.
+    Raises UsageError for a text without a dot or an unknown benchmark; the planner rejects unknown settings.
     """
     found: dict[str, dict[str, Any]] = {}
     problems: list[Diagnostic] = []
@@ -88,15 +88,15 @@ def user_settings(items: Iterable[str], benchmarks: Sequence[Benchmark[Any]]) ->
 def _bad_setting(item: str, owner: str, benchmarks: Sequence[Benchmark[Any]]) -> Diagnostic:
     known = [name for one in benchmarks for name in (one.name, *one.aliases)]
     close = nearest(owner, known)
-    hint = f"did you mean `{close}`?" if close else "write BENCHMARK.SETTING=VALUE, for instance `sids.duration=2s`"
+    hint = f"did you mean `{close}`?" if close else "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
     return Diagnostic("E910", f"`{item}` does not name a setting of a benchmark", hint=hint)
 
 
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
-    """A text of the command line as a value of the plan language, by the type of the setting.
+    """A text from the command line as a value of the plan language, by the type of the setting.
 
-    Lists are comma-separated (whole numbers may be ranges, `1,2,5-9:2`); a bare number for a duration means seconds
-    and 1/0/yes/no are accepted for true/false, as users of ASCT write them.
+    Lists are comma-separated (integers may be ranges, `1,2,5-9:2`); a bare number for a duration means seconds and
+    1/0/yes/no stand for true/false, as in ASCT.
     """
     schema = _schema(benchmark, name)
     if schema.get("type") == "array":
@@ -119,7 +119,7 @@ def _items(schema: dict[str, Any], text: str) -> list[Any]:
         try:
             return parse_integers(text)
         except ValueError:
-            pass  # the planner says what is wrong with it, at its place
+            pass  # the planner reports the error with its location
     inner = text.strip().removeprefix("[").removesuffix("]")
     return [_scalar(schema, part.strip()) for part in inner.split(",") if part.strip()]
 
@@ -145,13 +145,12 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def plan_text(
-    chosen: Sequence[Benchmark[Any]], config: Mapping[str, Mapping[str, Any]], host: Mapping[str, Any] | None
-) -> str:
+def plan_text(chosen: Iterable[str], config: Mapping[str, Mapping[str, Any]], host: Mapping[str, Any] | None) -> str:
     """The plan as YAML. `host` is a host of the plan language under its name; None means this machine."""
+    import yaml
+
     entries: list[Any] = [
-        {"id": item.name, "uses": item.name, "config": dict(config[item.name])} if config.get(item.name) else item.name
-        for item in chosen
+        {"id": name, "uses": name, "config": dict(config[name])} if config.get(name) else name for name in chosen
     ]
     plan: dict[str, Any] = {"plan": 1, "name": "run"}
     if host:
@@ -165,8 +164,8 @@ _LARGEST_FILE_BYTES = 8 << 20
 
 
 def file_settings(name: str, benchmarks: Sequence[Benchmark[Any]]) -> dict[str, dict[str, Any]]:
-    """Settings of a JSON file as ASCT's `config save` writes it: {benchmark: {setting: value}}. Raises UsageError."""
-    hint = 'the file maps benchmarks to settings: {"storage-io-depth-sweep": {"duration": "2s"}}'
+    """Settings from a JSON file as ASCT's `config save` writes it: {benchmark: {setting: value}}. Raises UsageError."""
+    hint = 'the file maps benchmarks to settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
         with Path(name).open("rb") as file:
             data = file.read(_LARGEST_FILE_BYTES + 1)
@@ -178,7 +177,7 @@ def file_settings(name: str, benchmarks: Sequence[Benchmark[Any]]) -> dict[str, 
     except (ValueError, RecursionError) as problem:
         raise UsageError(Diagnostic("E910", f"{name} is not JSON: {problem}", hint=hint)) from problem
     if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
-        raise UsageError(Diagnostic("E910", f"{name}: benchmarks with their settings are expected", hint=hint))
+        raise UsageError(Diagnostic("E910", f"{name} does not map benchmarks to settings", hint=hint))
     values: dict[str, dict[str, Any]] = {}
     problems: list[Diagnostic] = []
     for owner, settings in found.items():

@@ -1,6 +1,7 @@
 """The command line: finds one file per command in cli/commands/, and turns exceptions into exit codes.
 
-Nothing heavy is imported here: `asct version` must cost little more than a bare interpreter.
+`asct version` must start almost as fast as a bare interpreter, and `asct --help` imports every command, so neither this
+module nor a command imports anything slow at its top.
 """
 
 from __future__ import annotations
@@ -16,21 +17,22 @@ from typing import NoReturn
 
 import click
 
+from asct import __version__
 from asct.cli import commands
-from asct.cli.options import PROGRAM, Settings
+from asct.cli.options import PROGRAM, GlobalOptions
 from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, Interrupted
 
 BROKEN_PIPE = 141
-"""What a shell reports of a program ended by SIGPIPE."""
+"""The exit code that a shell reports for a program ended by SIGPIPE."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does: on the way out everything is put in order."""
+    """SIGTERM, which ends a command like Ctrl-C, after cleaning up."""
 
 
 def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
-    """The handler of SIGTERM for a command that has none of its own; a second one does not cut the way out short."""
+    """The default handler of SIGTERM; a second SIGTERM does not interrupt the cleanup."""
     signal.signal(number, lambda *_: None)
     raise Terminated
 
@@ -64,16 +66,16 @@ class Commands(click.Group):
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ASCT", "max_content_width": 100},
 )
-@click.version_option(None, "--version", package_name="asct", message="%(version)s", is_eager=True, hidden=True)
+@click.version_option(__version__, "--version", message="%(version)s", is_eager=True, hidden=True)
 @click.pass_context
 def root(ctx: click.Context) -> None:
-    """Characterize the memory, storage and topology of servers, as a plan says.
+    """Characterize the memory, storage and topology of servers with declarative plans.
 
-    Start with `asct apply plans/quickstart.yaml`, or `asct init` for a plan of your own. An option can also be set by
-    ASCT_<COMMAND>_<OPTION>: ASCT_APPLY_RESULTS.
+    Start with `asct init`, which writes a plan for this machine, and run it with `asct apply plan.yaml`. Environment
+    variables named ASCT_<COMMAND>_<OPTION> set options, e.g. ASCT_APPLY_RESULTS.
 
-    Exit codes: 0 all was measured and holds, 1 an expectation failed, 2 wrong usage or plan, 3 something was not
-    measured, 4 refused for safety, 70 a bug.
+    Exit codes: 0 everything was measured and every expectation met, 1 an expectation failed, 2 wrong usage or invalid
+    plan, 3 something was not measured, 4 refused for safety, 70 a bug in asct.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -91,10 +93,10 @@ def name_variables(command: click.Command, prefix: str) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; the one place where exceptions end."""
-    settings = Settings(json="--json" in arguments)  # so that a wrong option is told as JSON too
+    """Run one command and return its exit code; the only place that handles every exception."""
+    options = GlobalOptions(json="--json" in arguments)  # so that usage errors are printed as JSON too
     try:
-        result = root.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=settings)
+        result = root.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=options)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_request:
@@ -103,19 +105,19 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(problem.format_message(), err=True)
         return 2
     except click.ClickException as problem:
-        return _usage(problem, settings)
-    except (KeyboardInterrupt, click.Abort) as problem:  # click makes its own of the first
-        settings.console.line("interrupted")
+        return _usage(problem, options)
+    except (KeyboardInterrupt, click.Abort) as problem:  # click turns the first into the second
+        options.console.line("interrupted")
         terminated = isinstance(problem, Terminated) or isinstance(problem.__cause__, Terminated)
         return 128 + (signal.SIGTERM if terminated else signal.SIGINT)
     except BrokenPipeError:
         return _closed_pipe()
-    except SystemExit as end:  # click and rich answer a closed pipe with 1, which has another meaning here
+    except SystemExit as end:  # click and rich exit with 1 on a closed pipe; here 1 is a failed expectation
         return _closed_pipe() if end.code else 0
     except AsctError as problem:
-        return _expected(problem, settings)
-    except Exception as problem:  # noqa: BLE001 - the last resort: a bug ends in a short message and a log
-        return _bug(problem, settings)
+        return _expected(problem, options)
+    except Exception as problem:  # noqa: BLE001 - a bug ends in a short message and a log
+        return _bug(problem, options)
 
 
 def _closed_pipe() -> int:
@@ -123,20 +125,20 @@ def _closed_pipe() -> int:
     return BROKEN_PIPE
 
 
-def _usage(problem: click.ClickException, settings: Settings) -> int:
+def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
     if isinstance(problem, click.BadParameter) and problem.param is not None:
         argument = isinstance(problem.param, click.Argument) and isinstance(problem.param.type, click.Choice)
         problem.param_hint = f"`{problem.param.name}`" if argument else problem.param_hint
     message, hint = " ".join(problem.format_message().split()).rstrip("."), ""
     if isinstance(problem, click.UsageError) and problem.ctx is not None:
-        hint = f"`{problem.ctx.command_path} --help` shows what it takes"
+        hint = f"`{problem.ctx.command_path} --help` shows the usage"
     if isinstance(problem, click.exceptions.NoSuchOption | click.exceptions.NoSuchCommand):
         message = problem.message.rstrip(".").replace("'", "`")
         if problem.possibilities:
             hint = f"did you mean {' or '.join(f'`{name}`' for name in problem.possibilities)}?"
     if isinstance(problem, click.BadParameter):
         message += _variable(problem)
-    settings.console.diagnostics([Diagnostic("E910", message[:1].lower() + message[1:], hint=hint)])
+    options.console.diagnostics([Diagnostic("E910", message[:1].lower() + message[1:], hint=hint)])
     return 2
 
 
@@ -151,24 +153,24 @@ def _variable(problem: click.BadParameter) -> str:
     return "".join(f" (set by {name})" for name in names if os.environ.get(name))[:200]
 
 
-def _expected(problem: AsctError, settings: Settings) -> int:
-    settings.console.diagnostics(problem.diagnostics)
+def _expected(problem: AsctError, options: GlobalOptions) -> int:
+    options.console.diagnostics(problem.diagnostics)
     return 128 + problem.signal_number if isinstance(problem, Interrupted) else problem.exit_code
 
 
-def _bug(problem: Exception, settings: Settings) -> int:
+def _bug(problem: Exception, options: GlobalOptions) -> int:
     import tempfile
     import traceback
 
     text = "".join(traceback.format_exception(problem))
-    if settings.log_file:
-        place = settings.log_file
-        with open(place, "a", encoding="utf-8") as log:  # noqa: PTH123 - a name given by the user
+    if options.log_file:
+        path = options.log_file
+        with open(path, "a", encoding="utf-8") as log:  # noqa: PTH123 - a name given by the user
             log.write(text)
     else:
         with tempfile.NamedTemporaryFile("w", prefix="asct-bug-", suffix=".log", delete=False) as log_file:
             log_file.write(text)
-            place = log_file.name
+            path = log_file.name
     message = f"a bug in asct: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
-    settings.console.diagnostics([Diagnostic("E970", message, hint=f"report it with the log in {place}")])
+    options.console.diagnostics([Diagnostic("E970", message, hint=f"report it with the log in {path}")])
     return 70

@@ -1,7 +1,7 @@
-"""The only part that prints. stdout carries what was asked for; stderr carries progress, warnings and errors.
+"""The only module that prints. stdout carries results; stderr carries progress, warnings and errors.
 
-Colour: `--color`, then NO_COLOR and FORCE_COLOR (any non-empty value), then whether the stream is a terminal that is
-not TERM=dumb. Width: COLUMNS, or the terminal's, or 80.
+Color: `--color`, then NO_COLOR and FORCE_COLOR (any non-empty value), then whether the stream is a terminal other than
+TERM=dumb. Width: COLUMNS, the width of the terminal, or 80. rich is loaded only for styled text and live progress.
 """
 
 from __future__ import annotations
@@ -9,51 +9,53 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TextIO
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from rich.console import Console as RichConsole
-from rich.text import Text
-
-from asct.cli.look import Look
 from asct.diagnostics.model import Diagnostic
 
+if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
+    from rich.text import Text
+
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What would steer a terminal: control characters but tab and line feed, and marks that turn the direction of text."""
+"""Characters that control a terminal (all but tab and line feed), and marks that change the direction of text."""
 
-
-_ORDER = re.compile(r"(?m)(^[^\S\n]*):(?=:[A-Za-z-]+[ :])|#(?=#\[)")
-"""How commands for GitHub's runner begin: `::name` at the start of a line, behind spaces too, and `##[name` anywhere
-(actions/runner, ActionCommand.cs). It reads both output streams, and obeys."""
+_RUNNER_COMMAND = re.compile(r"(?m)(^[^\S\n]*):(?=:[A-Za-z-]+[ :])|#(?=#\[)")
+"""Start of a command for GitHub's runner: `::name` at the start of a line, also after spaces, and `##[name` anywhere
+(actions/runner, ActionCommand.cs). The runner executes such commands from both output streams."""
 
 
 def harmless(text: str | Text) -> str | Text:
-    """`text` without what would steer a terminal, or the runner of a workflow: names in a results tree and words of a
-    host are not asct's own."""
+    """`text` with everything replaced that would control a terminal or the runner of a workflow: names in a results
+    tree and the output of hosts are not trusted."""
     if isinstance(text, str):
-        return _tamed(text)
-    plain = _tamed(text.plain)
-    if plain != text.plain:  # as long as it was: styles keep their places
+        return _replaced(text)
+    plain = _replaced(text.plain)
+    if plain != text.plain:  # of the same length, so styles stay in place
         text = text.copy()
         text.plain = plain
     return text
 
 
-def _tamed(text: str) -> str:
+def _replaced(text: str) -> str:
     text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
     if not os.environ.get("GITHUB_ACTIONS"):
         return text
-    return _ORDER.sub(lambda found: (found[1] or "") + "\N{REPLACEMENT CHARACTER}", text)
+    return _RUNNER_COMMAND.sub(lambda found: (found[1] or "") + "\N{REPLACEMENT CHARACTER}", text)
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
-    """A line or a document for stdout; no text in it is a command for GitHub's runner."""
+    """A line or a document for stdout; no string in it can be read as a command for GitHub's runner."""
     return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 
 def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether `stream` gets colours under `--color choice`."""
+    """Whether to color the output to `stream`, given `--color choice`."""
     if choice != "auto":
         return choice == "always"
     if environ.get("NO_COLOR"):
@@ -64,7 +66,7 @@ def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> boo
 
 
 def width(environ: Mapping[str, str], stream: TextIO) -> int:
-    """Columns to fill: COLUMNS when it is a number of at least 20, the terminal's width, or 80."""
+    """Columns of the output: COLUMNS when it is a number of at least 20, else the terminal's width, else 80."""
     columns = environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) >= 20:
         return int(columns)
@@ -74,18 +76,40 @@ def width(environ: Mapping[str, str], stream: TextIO) -> int:
         return 80
 
 
-class Console:
-    """Prints text, tables and diagnostics as the shared options say."""
+@dataclass
+class OutputStyle:
+    """How much to print, in which form and in which colors."""
 
-    def __init__(self, look: Look) -> None:
-        self.look = look
+    verbosity: int = 0
+    quiet: bool = False
+    json: bool = False
+    colour: Literal["auto", "always", "never"] = "auto"
+    progress: bool = True
+
+
+class Console:
+    """Prints text, tables and diagnostics in an output style."""
+
+    def __init__(self, style: OutputStyle) -> None:
+        self.style = style
         self.files: dict[str, str] = {}
-        """Sources of diagnostics: file name to text; commands that read a plan fill it."""
-        self.out = self._rich(sys.stdout)
-        self.err = self._rich(sys.stderr)
+        """Source texts by file name, from which diagnostics quote lines; commands that read a plan fill it."""
+        self.width = width(os.environ, sys.stdout)
+
+    @cached_property
+    def out(self) -> RichConsole:
+        """Styled text to stdout."""
+        return self._rich(sys.stdout)
+
+    @cached_property
+    def err(self) -> RichConsole:
+        """Styled text and live progress to stderr."""
+        return self._rich(sys.stderr)
 
     def _rich(self, stream: TextIO) -> RichConsole:
-        colour = wants_colour(self.look.colour, stream, os.environ)
+        from rich.console import Console as RichConsole
+
+        colour = wants_colour(self.style.colour, stream, os.environ)
         return RichConsole(
             file=stream,
             width=width(os.environ, stream),
@@ -100,17 +124,20 @@ class Console:
 
     @property
     def interactive(self) -> bool:
-        """Whether a live display makes sense: a capable terminal, and nobody asked for less."""
-        plain = self.look.quiet or self.look.json or not self.look.progress
+        """Whether to show live progress: on a capable terminal, unless the options ask for less."""
+        plain = self.style.quiet or self.style.json or not self.style.progress
         return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
 
     def result(self, text: str | Text = "") -> None:
-        """What was asked for, to stdout."""
-        self.out.print(harmless(text))
+        """A result, to stdout."""
+        if isinstance(text, str):
+            _write(sys.stdout, f"{harmless(text)}\n")
+        else:
+            self.out.print(harmless(text))
 
     def annotations(self, lines: str) -> None:
-        """Commands for GitHub's runner of asct's own, to stdout; what stands in them is escaped already."""
-        self.out.print(lines)
+        """Commands of asct for GitHub's runner, to stdout; their values are already escaped."""
+        _write(sys.stdout, f"{lines}\n")
 
     def document(self, document: Mapping[str, Any]) -> None:
         """One JSON document to stdout; `schema` comes first."""
@@ -119,32 +146,33 @@ class Console:
 
     def json_line(self, document: Mapping[str, Any]) -> None:
         """One line of JSON Lines to stdout, at once."""
-        sys.stdout.write(_json(document))
-        sys.stdout.flush()
+        _write(sys.stdout, _json(document))
 
     def line(self, text: str | Text = "", style: str = "") -> None:
-        """Progress or a remark, to stderr; silent under --quiet."""
-        if not self.look.quiet:
+        """Progress or a remark, to stderr; nothing under --quiet."""
+        if self.style.quiet:
+            return
+        if isinstance(text, str) and not style and "err" not in vars(self):  # once rich is loaded, it may show progress
+            _write(sys.stderr, f"{harmless(text)}\n")
+        else:
             self.err.print(harmless(text), style=style or None)
 
     def over(self, text: str) -> None:
-        """Progress in a line that the next call writes over, to stderr; for when the console is `interactive`. The
-        last call, with an empty text, leaves nothing of it."""
-        sys.stderr.write(f"\r\x1b[K{harmless(text)}")
-        sys.stderr.flush()
-
-    def more(self, text: str) -> None:
-        """A remark for -v."""
-        if self.look.verbosity > 0:
-            self.line(text, style="dim")
+        """Progress on stderr, in a line that the next call overwrites; for an `interactive` console. The last call,
+        with an empty text, clears the line."""
+        _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Findings by place, to stderr; with --json as JSON Lines to stdout."""
-        chosen = [item for item in findings if item.severity == "error" or not self.look.quiet]
-        if self.look.json:
+        """Diagnostics in the order of their locations, to stderr; with --json as JSON Lines to stdout."""
+        chosen = [item for item in findings if item.severity == "error" or not self.style.quiet]
+        if self.style.json:
             for item in chosen:
                 self.json_line(item.to_json())
             return
+        if not chosen:
+            return
+        from rich.text import Text
+
         from asct.diagnostics.render import in_order, render
 
         for item in in_order(chosen):
@@ -152,12 +180,28 @@ class Console:
             self.err.print(harmless(Text.from_ansi(text)))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
-        """Columns two spaces apart, left-aligned, or right-aligned where `right` says so."""
+        """Columns two spaces apart, left-aligned except for the columns in `right`."""
         body = [list(map(str, row)) for row in rows]
         widths = [max([len(title), *(len(row[i]) for row in body)]) for i, title in enumerate(header)]
-        self.result(Text(_aligned(header, widths, right), style="bold"))
+        title = _aligned(header, widths, right)
+        colour = wants_colour(self.style.colour, sys.stdout, os.environ)
+        _write(sys.stdout, f"\x1b[1m{title}\x1b[0m\n" if colour else f"{title}\n")
         for row in body:
             self.result(_aligned(row, widths, right))
+
+
+def discard_closed_outputs() -> None:
+    """Discard what is printed to a pipe or terminal that was closed, so that a run is finished all the same."""
+    for stream in (sys.stdout, sys.stderr):
+        poller = select.poll()
+        poller.register(stream.fileno(), 0)  # poll reports hang-ups and errors without being asked
+        if poller.poll(0):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:

@@ -1,7 +1,7 @@
-"""`--dry-run` and `--show-commands`: what would be run on each host, as text for a POSIX shell. Touches no host.
+"""`--dry-run` and `--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
 
-What only a host can tell is filled in: programs by their bare names, results of needed jobs by examples. A benchmark
-that decides its next step from earlier output shows its first one.
+Values that only a host knows are filled in: programs by their bare names, results of needed jobs by examples. Of a
+benchmark that chooses its next step by the output of earlier ones, the first step is shown.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asct.cli.options import Settings
-from asct.cli.words import counted
+from asct.cli.options import GlobalOptions
+from asct.cli.text import counted
 
 if TYPE_CHECKING:
     from asct.hosts.base import Task
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from asct.sdk.step import Step
 
 
-def dry_run(settings: Settings, resolved: ResolvedPlan) -> int:
-    """Print the commands of every job; with --json as one document."""
+def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
+    """Print the commands of every job; with --json as one document. Returns the exit code."""
     from asct.hosts.dryrun import shell_text
     from asct.registry import installed
 
@@ -30,14 +30,14 @@ def dry_run(settings: Settings, resolved: ResolvedPlan) -> int:
     for job in resolved.jobs:
         texts = [shell_text(task) for task in tasks_of(job, resolved, installed())]
         found.append({"host": job.host, "job": job.id, "commands": texts})
-    if settings.json:
-        settings.console.document({"schema": "asct.commands/1", "plan": resolved.name, "jobs": found})
+    if options.json:
+        options.console.document({"schema": "asct.commands/1", "plan": resolved.name, "jobs": found})
         return 0
     for item in found:
-        settings.console.result(f"# {item['host']}/{item['job']}: {counted(len(item['commands']), 'step')}")
+        options.console.result(f"# {item['host']}/{item['job']}: {counted(len(item['commands']), 'step')}")
         for text in item["commands"]:
-            settings.console.result(text)
-            settings.console.result("")
+            options.console.result(text)
+            options.console.result("")
     return 0
 
 
@@ -72,7 +72,7 @@ def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, S
 
 
 def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
-    """A host that has the tools; everything else is unknown."""
+    """A host with all tools, about which nothing else is known."""
     from asct.sdk.facts import HostFacts, ToolFact
 
     tools = {name: ToolFact(path=name, features=["io_uring", "libaio", "psync"]) for name in ("fio", "mpstat")}

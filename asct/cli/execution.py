@@ -1,115 +1,106 @@
-"""Runs a resolved plan as `apply` and `run` do: measure, judge, finish, report, recap."""
+"""Runs a resolved plan for `apply`, `run` and `resume`: measure, judge, write the reports, print a summary."""
 
 from __future__ import annotations
 
 import gc
+import logging
 import os
-import select
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
 
-from asct.cli.options import PROGRAM, Settings
-from asct.cli.words import counted
+from asct.analysis.expectations import judge
+from asct.analysis.view import open_view
+from asct.cli.console import discard_closed_outputs
+from asct.cli.options import PROGRAM, GlobalOptions
+from asct.cli.progress import choose, describe
+from asct.cli.reports import write_available
+from asct.cli.summary import print_summary
+from asct.cli.text import counted
+from asct.diagnostics.render import printable
+from asct.engine import events
+from asct.engine.options import RunOptions
+from asct.engine.resume import check_plan, missing
+from asct.engine.run import RunOutcome, apply, finish_run
+from asct.errors import StoreError
+from asct.export import render as render_report
+from asct.planner.freeze import thaw
+from asct.planner.model import ResolvedPlan
+from asct.registry import installed
+from asct.store.files import writing
+from asct.store.find import open_run
+from asct.store.layout import RunLayout
+from asct.store.model import Verdict
+from asct.store.reader import read_run
 
-if TYPE_CHECKING:
-    from asct.engine.options import RunOptions
-    from asct.engine.run import RunOutcome
-    from asct.planner.model import ResolvedPlan
-    from asct.store.layout import RunLayout
-    from asct.store.model import Verdict
+_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "note": logging.INFO}
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Where a run lies and how it ended."""
+class CommandOutcome:
+    """The run's folder and its exit code."""
 
     folder: Path
     exit_code: int
 
 
 def execute(
-    settings: Settings,
+    options: GlobalOptions,
     resolved: ResolvedPlan,
-    options: RunOptions,
-    resume: RunLayout | None = None,
+    how: RunOptions,
     *,
     ci: bool = False,
-) -> Outcome:
-    """Run one plan to its end, or what the run in `resume` lacks, and print the recap.
+    resume: RunLayout | None = None,
+) -> CommandOutcome:
+    """Run one plan to its end, or what the run in `resume` is missing, and print a summary.
 
-    Raises StoreError when nothing can be written at all.
+    With `ci`, write junit.xml too, and annotations under GitHub Actions. Raises StoreError when nothing can be written.
     """
-    from asct.cli.progress import choose
-    from asct.cli.recap import recap
-    from asct.cli.reporting import write_what_can_be
-    from asct.cli.runlog import RunLog
-    from asct.engine.run import apply, finish_run
-
     reports: dict[str, Path] = {}
 
     def render(layout: RunLayout) -> Mapping[str, str]:
         names = (*resolved.report.formats, "junit") if ci else resolved.report.formats
-        reports.update(write_what_can_be(settings.console, layout.root, names))
+        reports.update(write_available(options.console, layout.root, names))
         return {name: str(path) for name, path in reports.items()}
 
-    _rarely_collect()
-    with RunLog(settings.log_level) as log, choose(settings.console) as progress:
-        outcome = apply(
-            resolved, replace(options, command=(PROGRAM, *sys.argv[1:])), listeners=[log, progress], resume=resume
-        )
-        if outcome.signal is not None:
-            _discard_closed_outputs()
-        code = finish_run(outcome, _judged(resolved, outcome), render)
-    recap(settings.console, outcome.run, outcome.layout.root, reports)
-    if ci:
-        _tell_ci(settings, outcome.layout)
-    return Outcome(outcome.layout.root, code)
-
-
-def _rarely_collect() -> None:
-    """A run makes many small objects and hardly a cycle: looking for some takes a tenth of a short point's time."""
+    # A run makes many small objects and hardly a cycle: default collections take a tenth of a short point's time.
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
+    with RunLog(options.log_level) as log, choose(options.console) as progress:
+        how = replace(how, command=(PROGRAM, *sys.argv[1:]))
+        outcome = apply(resolved, how, listeners=[log, progress], resume=resume)
+        if outcome.signal is not None:
+            discard_closed_outputs()
+        code = finish_run(outcome, _judged(resolved, outcome), render)
+    print_summary(options.console, outcome.run, outcome.layout.root, reports)
+    if ci and os.environ.get("GITHUB_ACTIONS"):
+        _annotate(options, outcome.layout)
+    return CommandOutcome(outcome.layout.root, code)
 
 
 def resume_run(
-    settings: Settings, name: str, options: RunOptions, plan: ResolvedPlan | None = None, *, ci: bool = False
+    options: GlobalOptions, name: str, how: RunOptions, *, ci: bool = False, plan: ResolvedPlan | None = None
 ) -> int:
-    """Measure what a run lacks, with the plan as it was resolved then; returns the exit code.
+    """Measure what a run is missing, with the plan as it was resolved then; returns the exit code.
 
-    Raises StoreError when the run or its plan cannot be read, and when it measured something else than `plan`.
+    Raises StoreError when the run or its plan cannot be read, and when the run is of another plan than `plan`.
     """
-    from asct.engine.resume import check_plan, missing
-    from asct.planner.freeze import thaw
-    from asct.store.find import open_run
-
-    stored = open_run(options.results, name)
+    stored = open_run(how.results, name)
     resolved = plan or thaw(stored.resolved())
     check_plan(resolved, stored)
-    lacking = len(missing(resolved, stored.layout))
-    settings.console.line(f"{stored.layout.root}: {counted(lacking, 'measurement')} missing")
-    whole = not lacking and stored.run.status == "complete" and not stored.torn()
-    if whole and stored.run.exit_code is not None:
+    number = len(missing(resolved, stored.layout))
+    options.console.line(f"{stored.layout.root}: {counted(number, 'measurement')} missing")
+    complete = not number and stored.run.status == "complete" and not stored.torn()
+    if complete and stored.run.exit_code is not None:
         return stored.run.exit_code
-    return execute(settings, resolved, options, stored.layout, ci=ci).exit_code
-
-
-def _discard_closed_outputs() -> None:
-    """Writing to a terminal that was closed fails; the run is finished nonetheless, with what it prints discarded."""
-    for stream in (sys.stdout, sys.stderr):
-        poller = select.poll()
-        poller.register(stream.fileno(), 0)  # hang-ups and errors are reported without being asked for
-        if poller.poll(0):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
 
 
 def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:
-    from asct.analysis.expectations import judge
-    from asct.store.reader import read_run
-
     if not resolved.checks:
         return []
     stored = read_run(outcome.layout.root)
@@ -117,22 +108,61 @@ def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:
     return judge(resolved.checks, stored.records(), outcome.run, stored.facts(), strict=strict)
 
 
-def _tell_ci(settings: Settings, layout: RunLayout) -> None:
-    """Under GitHub Actions: annotations on stdout, and the summary into the job's summary, below its limit of 1 MiB."""
-    if not os.environ.get("GITHUB_ACTIONS"):
-        return
-    from asct.analysis.view import open_view
-    from asct.errors import StoreError
-    from asct.export import render
-    from asct.registry import installed
-    from asct.store.files import writing
-
-    lines = render(open_view(layout.root, installed()), "github")
-    settings.console.annotations(str(lines).rstrip("\n"))
+def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
+    """GitHub Actions: annotations on stdout, and the summary (below its limit of 1 MiB) in the summary of the job."""
+    lines = render_report(open_view(layout.root, installed()), "github")
+    options.console.annotations(str(lines).rstrip("\n"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and layout.markdown.exists():
         try:
             with writing(Path(summary)), Path(summary).open("a", encoding="utf-8") as target:
                 target.write(layout.markdown.read_text(encoding="utf-8"))
-        except StoreError as error:  # what was measured stands in the run
-            settings.console.diagnostics(error.diagnostics)
+        except StoreError as error:  # the results are in the run's folder
+            options.console.diagnostics(error.diagnostics)
+
+
+class RunLog(AbstractContextManager["RunLog"]):
+    """A listener that logs every event with its time, to the run's asct.log and to `--log-file`."""
+
+    def __init__(self, level: str) -> None:
+        self._log = logging.getLogger(PROGRAM)
+        self._level_before = self._log.level
+        self._log.setLevel(level.upper())
+        self._handler: logging.Handler | None = None
+
+    def __call__(self, event: events.Event) -> None:
+        if isinstance(event, events.RunStarted):
+            self._open(Path(event.folder) / "asct.log")
+        diagnostic = getattr(event, "diagnostic", None)
+        if diagnostic is not None:
+            host = getattr(event, "host", None) or "run"
+            hint = f" ({diagnostic.hint})" if diagnostic.hint else ""
+            text = f"{host}: {diagnostic.code} {diagnostic.message}{hint}"
+            self._write(_LEVELS[diagnostic.severity], text.replace("\n", " "))
+        elif isinstance(event, events.PointEnded):
+            repeat = f"{event.host}/{event.id} {event.point_id} repeat {event.repeat}"
+            self._write(logging.DEBUG, f"{repeat}: {event.status} in {event.elapsed_s:.3f} s {event.headline}")
+        elif isinstance(event, events.RunEnded):
+            self._write(logging.INFO, f"{event.status}, exit code {event.exit_code}, {event.elapsed_s:.1f} s")
+        elif text := describe(event):
+            self._write(logging.INFO, text)
+
+    def _write(self, level: int, text: str) -> None:
+        """One line without control characters: output of a host must not forge lines or control a terminal."""
+        self._log.log(level, "%s", printable(text))
+
+    def _open(self, path: Path) -> None:
+        try:
+            self._handler = logging.FileHandler(path, encoding="utf-8")
+        except OSError:
+            return  # the journal has the same facts, and the store reports a full disk
+        self._handler.setFormatter(logging.Formatter(_FORMAT))
+        self._log.addHandler(self._handler)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handler is not None:
+            self._log.removeHandler(self._handler)
+            self._handler.close()
+        self._log.setLevel(self._level_before)

@@ -2,65 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from asct.cli.options import Settings
+from asct.cli.options import GlobalOptions, PlanSelection
 from asct.diagnostics.model import Diagnostic, errors
 from asct.errors import PlanError
-from asct.planner.model import ResolvedPlan
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What of a plan to take, and what to change in it."""
-
-    hosts: tuple[str, ...] = ()
-    benchmarks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    profile: str | None = None
-    sets: tuple[str, ...] = ()
+if TYPE_CHECKING:
+    from asct.planner.model import ResolvedPlan
 
 
-_OPTIONS: tuple[Callable[[F], F], ...] = (
-    click.option(
-        "--host",
-        "hosts",
-        multiple=True,
-        metavar="H",
-        help="Only this host, group, range or pattern; commas and repetition add more.",
-    ),
-    click.option("--benchmark", "benchmarks", multiple=True, metavar="ID", help="Only this benchmark (by id)."),
-    click.option("--tag", "tags", multiple=True, metavar="T", help="Only benchmarks with this tag."),
-    click.option("--profile", metavar="P", help="A profile of the plan."),
-    click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value: vars.runtime=5s."),
-)
-
-
-def choice_options(command: F) -> F:
-    """Give a command `--host --benchmark --tag --profile --set`; it receives them as `choice`, a `Choice`."""
-
-    @functools.wraps(command)
-    def with_choice(*arguments: Any, **values: Any) -> Any:
-        names = ("hosts", "benchmarks", "tags", "profile", "sets")
-        return command(*arguments, choice=Choice(**{name: values.pop(name) for name in names}), **values)
-
-    wrapped: Any = with_choice
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    result: F = wrapped
-    return result
-
-
-def load(settings: Settings, path: str, choice: Choice, *, text: str | None = None) -> ResolvedPlan:
+def load(options: GlobalOptions, path: str, selection: PlanSelection, *, text: str | None = None) -> ResolvedPlan:
     """Load, merge, expand and resolve one plan. Raises PlanError with every finding; prints the warnings.
 
     `text` takes the place of the file's content (plans that `asct run` makes). A frozen plan (JSON) is thawed.
@@ -71,20 +28,20 @@ def load(settings: Settings, path: str, choice: Choice, *, text: str | None = No
     from asct.registry import installed
 
     if text is None and _is_frozen(path):
-        return _thaw(path, choice)
-    loaded = load_plan(Path(path), profile=choice.profile, sets=choice.sets, text=text)
-    settings.console.files.update(loaded.files)
+        return _thaw(path, selection)
+    loaded = load_plan(Path(path), profile=selection.profile, sets=selection.sets, text=text)
+    options.console.files.update(loaded.files)
     plan = loaded.plan or loaded.partial
     if plan is None:
         raise PlanError(*loaded.diagnostics)
-    selection = Selection(hosts=choice.hosts, benchmarks=choice.benchmarks, tags=choice.tags)
-    resolution = resolve(plan, installed(), selection)
+    wanted = Selection(hosts=selection.hosts, benchmarks=selection.benchmarks, tags=selection.tags)
+    resolution = resolve(plan, installed(), wanted)
     if errors(loaded.diagnostics):
         raise PlanError(
             *loaded.diagnostics, *(item for item in resolution.diagnostics if item not in loaded.diagnostics)
         )
     resolved = resolution.required()
-    settings.console.diagnostics([*loaded.diagnostics, *resolution.diagnostics])
+    options.console.diagnostics([*loaded.diagnostics, *resolution.diagnostics])
     return resolved
 
 
@@ -92,10 +49,10 @@ def _is_frozen(path: str) -> bool:
     return path.endswith(".json") and Path(path).is_file()
 
 
-def _thaw(path: str, choice: Choice) -> ResolvedPlan:
+def _thaw(path: str, selection: PlanSelection) -> ResolvedPlan:
     from asct.planner.freeze import thaw
 
-    if choice != Choice():
+    if selection != PlanSelection():
         raise click.UsageError(f"{path} is a frozen plan: it is taken as it is, without --host, --set and the like")
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -104,13 +61,13 @@ def _thaw(path: str, choice: Choice) -> ResolvedPlan:
     return thaw(document)
 
 
-def load_all(settings: Settings, paths: Sequence[str], choice: Choice) -> list[ResolvedPlan]:
+def load_all(options: GlobalOptions, paths: Sequence[str], selection: PlanSelection) -> list[ResolvedPlan]:
     """Every plan, or a PlanError with the findings of all."""
     plans: list[ResolvedPlan] = []
     findings: list[Diagnostic] = []
     for path in paths:
         try:
-            plans.append(load(settings, path, choice))
+            plans.append(load(options, path, selection))
         except PlanError as problem:
             findings += problem.diagnostics
     if findings:

@@ -1,23 +1,33 @@
-"""The machines that a report is of: this one, hosts over ssh, or what was kept of one."""
+"""Facts of machines (this one, hosts over ssh, or a snapshot) and the differences of two, as text, CSV and JSON."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
-from asct.cli.asked import ReportAsked
-from asct.cli.options import Settings
+from asct import __version__
+from asct.analysis.fields import Difference, differences, flat
+from asct.analysis.folding import FactsPair, folded, gathered, whole_line
+from asct.analysis.grid import plain
+from asct.analysis.machine import network_sections, sections, unknown
+from asct.cli.files import csv_text, write_texts
+from asct.cli.options import GlobalOptions, ReportRequest
 from asct.cli.targets import host_of
+from asct.cli.text import counted, section_lines, wrapped
 from asct.diagnostics.model import Diagnostic
 from asct.engine.options import FORKS
 from asct.errors import HostError, NoSuchRun, StoreError, UsageError
+from asct.export.csv import machine_text
 from asct.facts.bounds import bounded
+from asct.facts.describe import describe
 from asct.facts.files_snapshot import load as load_dump
 from asct.facts.reading import facts_of, probe
 from asct.facts.snapshot import KEPT
@@ -32,40 +42,40 @@ _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The facts of each machine that answered, and why the others did not."""
+class MachineFacts:
+    """The facts of each machine that was read, and the diagnostics of the others."""
 
     facts: tuple[HostFacts, ...]
     problems: tuple[Diagnostic, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """3 when a host could not be looked at."""
+        """3 when a host could not be read, else 0."""
         return HostError.exit_code if self.problems else 0
 
 
-def machines(settings: Settings, asked: ReportAsked) -> Found:
-    """Look at the machines that are asked for, side by side. Raises UsageError, StoreError."""
-    if asked.origin is not None:
-        if asked.hosts:
-            raise click.UsageError("--from reads what was kept of a machine: leave out --host")
-        return Found((kept_machine(settings, Path(asked.origin)),))
-    specs = list({spec.name: spec for spec in (host_of(name) for name in asked.hosts or (None,))}.values())
+def read_machines(options: GlobalOptions, request: ReportRequest) -> MachineFacts:
+    """Read the facts of the requested machines, in parallel. Raises UsageError, StoreError."""
+    if request.origin is not None:
+        if request.hosts:
+            raise click.UsageError("--from reads a snapshot; remove --host")
+        return MachineFacts((read_snapshot(options, Path(request.origin)),))
+    specs = list({spec.name: spec for spec in (host_of(name) for name in request.hosts or (None,))}.values())
     hosts = [make_host(spec) for spec in specs]
     with ThreadPoolExecutor(min(FORKS, len(specs))) as pool:
         try:
-            answers = list(pool.map(_looked_at, hosts, specs))
-        except BaseException:  # of a signal: nobody waits for the answers any more
+            answers = list(pool.map(_read_host, hosts, specs))
+        except BaseException:  # a signal: stop the hosts, because the pool waits for them
             for host in hosts:
                 host.interrupt()
             raise
     problems = tuple(item for answer in answers if isinstance(answer, HostError) for item in answer.diagnostics)
-    if not settings.json:
-        settings.console.diagnostics(problems)
-    return Found(tuple(answer for answer in answers if isinstance(answer, HostFacts)), problems)
+    if not options.json:
+        options.console.diagnostics(problems)
+    return MachineFacts(tuple(answer for answer in answers if isinstance(answer, HostFacts)), problems)
 
 
-def _looked_at(host: Host, spec: HostSpec) -> HostFacts | HostError:
+def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
     try:
         found = probe(host, spec.workdir)
     except HostError as error:
@@ -73,29 +83,29 @@ def _looked_at(host: Host, spec: HostSpec) -> HostFacts | HostError:
     return facts_of(found, spec.name, datetime.now(UTC))
 
 
-def kept_machine(settings: Settings, place: Path, host: str = "") -> HostFacts:
-    """What was kept of a machine: asct.facts/1 in a file, those of a run (of `host`, if it has several), or a snapshot.
+def read_snapshot(options: GlobalOptions, place: Path, host: str = "") -> HostFacts:
+    """Facts from disk: asct.facts/1 in a file, those of a run (of `host`, if it has several), or a snapshot.
 
-    That a dump is not whole is told at once, and stands in the `notes` of the facts. Raises UsageError, StoreError.
+    The `notes` of the facts say what is missing from a snapshot; they are printed too. Raises UsageError, StoreError.
     """
-    found = _kept(place, host)
-    if not settings.quiet and not settings.json:
-        settings.console.diagnostics(Diagnostic("E921", f"{place}: {note}", severity="warning") for note in found.notes)
+    found = _facts_from(place, host)
+    if not options.quiet and not options.json:
+        options.console.diagnostics(Diagnostic("E921", f"{place}: {note}", severity="warning") for note in found.notes)
     return found
 
 
-def _kept(place: Path, host: str) -> HostFacts:
+def _facts_from(place: Path, host: str) -> HostFacts:
     run = place.parent if place.name == "run.json" else place
     if holds_run(run):
         return _of_run(run, host)
     if place.suffix == ".json":
         try:
             return bounded(load_document(HostFacts, "facts", place))
-        except StoreError as error:  # what is asked for is no document of facts
+        except StoreError as error:  # the argument is not a document of facts
             raise UsageError(*error.diagnostics) from error
     found = load_dump(place)
     when = found.taken or datetime.fromtimestamp(place.stat().st_mtime, UTC)
-    return facts_of(found, _named(place), when, dated_by_file=found.taken is None)
+    return facts_of(found, _host_name(place), when, dated_by_file=found.taken is None)
 
 
 def _of_run(place: Path, host: str) -> HostFacts:
@@ -107,7 +117,7 @@ def _of_run(place: Path, host: str) -> HostFacts:
     if len(found) == 1:
         return next(iter(found.values()))
     if not found:
-        raise NoSuchRun(Diagnostic("E505", f"{place} keeps no facts of a host", hint="name another run"))
+        raise NoSuchRun(Diagnostic("E505", f"{place} contains no host facts", hint="choose another run"))
     raise UsageError(_several(place, sorted(found)))
 
 
@@ -115,12 +125,140 @@ def _several(place: Path, names: Sequence[str]) -> Diagnostic:
     known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     return Diagnostic(
         "E910",
-        f"{place} has the facts of several hosts: {known}",
-        hint=f"name one of them: {place}/facts/{names[0]}.json",
+        f"{place} contains the facts of several hosts: {known}",
+        hint=f"choose one, e.g. {place}/facts/{names[0]}.json",
     )
 
 
-def _named(place: Path) -> str:
+def _host_name(place: Path) -> str:
     """`altra` for altra.tar.gz, and for facts/altra/snapshot.txt."""
     whole = place.resolve()
     return whole.parent.name if whole.name == KEPT else _ARCHIVE.sub("", whole.name) or "machine"
+
+
+SEVERAL = "asct.machines/1"
+
+
+@dataclass(frozen=True, slots=True)
+class FactsDocument:
+    """How to print facts: `document` makes the JSON document of a machine, `stem` names the CSV file, `below` limits
+    the output to the facts below a field, `topology` draws the machine instead of listing its facts."""
+
+    stem: str
+    document: Callable[[HostFacts], dict[str, Any]]
+    below: str = ""
+    topology: bool = False
+
+
+def print_facts(options: GlobalOptions, request: ReportRequest, read: MachineFacts, what: FactsDocument) -> None:
+    """Print the facts in the requested format, and write them to the output directory if one is given."""
+    found = read.facts
+    documents = [what.document(facts) for facts in found]
+    problems = [item.to_json() for item in read.problems]
+    alone = len(documents) == 1 and not problems
+    whole = documents[0] if alone else {"schema": SEVERAL, "hosts": documents, "problems": problems}
+    folder = request.folder() if found else None
+    if folder is not None:
+        report = json.dumps(whole, indent=1, allow_nan=False) + "\n"
+        write_texts(options.console, folder, {"report.json": report, **_files(found, documents, what)})
+    if options.json or request.form == "json":
+        options.console.document(whole)
+    elif request.form == "csv":
+        options.console.result(_csv(documents).rstrip("\n"))
+    else:
+        for number, facts in enumerate(found):
+            for line in ["", *_facts_lines(facts, what, options.console.width)][number == 0 :]:
+                options.console.result(line)
+
+
+def _files(found: Sequence[HostFacts], documents: Sequence[dict[str, Any]], what: FactsDocument) -> dict[str, str]:
+    """A table for each machine, and its drawing if requested."""
+    from asct.analysis.topology import drawing
+
+    texts = {}
+    for facts, document in zip(found, documents, strict=True):
+        suffix = f".{facts.host}" if len(found) > 1 else ""
+        texts[f"{what.stem}{suffix}.csv"] = machine_text(flat(document))
+        if what.topology:
+            texts[f"topology{suffix}.svg"] = drawing(facts) + "\n"
+    return texts
+
+
+def _csv(documents: Sequence[dict[str, Any]]) -> str:
+    """One line per field; with several machines, the field is prefixed with the machine's name."""
+    if len(documents) == 1:
+        return machine_text(flat(documents[0]))
+    return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})
+
+
+def _facts_lines(facts: HostFacts, what: FactsDocument, width: int) -> list[str]:
+    if what.topology:
+        from asct.analysis.topology import lines
+
+        return lines(facts, width)
+    account = {None: "an unknown account", 0: "root"}.get(facts.system.uid, f"uid {facts.system.uid}")
+    shown = network_sections(facts) if what.below else sections(facts)
+    found = wrapped(f"{facts.host}: {describe(facts)}", width, "")
+    of_file = " (modification time of the file)" if facts.dated_by_file else ""
+    found += wrapped(f"As of {facts.collected_at}{of_file}, read as {account}, by asct {__version__}", width)
+    found += section_lines(shown, width)
+    gaps = unknown(facts, what.below)
+    missing = [line for reason, names in gaps for line in wrapped(f"{reason}: {names}", width)]
+    return [*found, *(["", "Unknown", *missing] if missing else [])]
+
+
+SCHEMA = "asct.facts_comparison/1"
+_COLUMNS = ("field", "base", "other", "moves")
+
+
+def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostFacts, other: HostFacts) -> None:
+    """Print how `other` differs from `base`, and write it to the output directory if one is given."""
+    found = differences(base, other)
+    rows = [{name: getattr(one, name) for name in _COLUMNS} for one in found]
+    sides = {
+        name: {"host": one.host, "collected_at": one.collected_at, "notes": one.notes}
+        for name, one in (("base", base), ("other", other))
+    }
+    document: dict[str, Any] = {"schema": SCHEMA, **sides, "differences": rows}
+    table = csv_text(_COLUMNS, rows)
+    folder = request.folder()
+    if folder is not None:
+        text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        write_texts(options.console, folder, {"system_info.csv": table, "report.json": text})
+    if options.json or request.form == "json":
+        options.console.document(document)
+    elif request.form == "csv":
+        options.console.result(table.rstrip("\n"))
+    else:
+        for line in _comparison_lines(base, other, found, options):
+            options.console.result(line)
+
+
+def _comparison_lines(
+    base: HostFacts, other: HostFacts, found: Sequence[Difference], options: GlobalOptions
+) -> list[str]:
+    width, all_of_them = options.console.width, options.verbosity > 0
+    shown = [one for one in found if all_of_them or not one.moves]
+    hidden = len(found) - len(shown)
+    lines = wrapped(f"{_named_at(base)} -> {_named_at(other)}: {counted(len(shown), 'difference')}", width, "")
+    for title, texts in _each(shown) if all_of_them else folded(shown, _sides(base, other)):
+        lines += ["", plain(title), *(line for text in texts for line in wrapped(plain(text), width))]
+    if hidden:
+        note = f"{counted(hidden, 'difference')} in changing values (temperatures, free memory); -v lists them"
+        lines += ["", *wrapped(note, width, "")]
+    return lines
+
+
+def _each(found: Sequence[Difference]) -> Iterator[tuple[str, list[str]]]:
+    for title, group in gathered(found, lambda one: one.field.partition(".")[0]):
+        yield title, [whole_line(one, title) for one in group]
+
+
+def _sides(base: HostFacts, other: HostFacts) -> FactsPair:
+    documents = [facts.model_dump(mode="json", by_alias=True) for facts in (base, other)]
+    names = (base.host, other.host) if base.host != other.host else ("the first", "the second")
+    return FactsPair(names, *documents)
+
+
+def _named_at(facts: HostFacts) -> str:
+    return plain(f"{facts.host} ({facts.collected_at})")

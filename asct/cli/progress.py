@@ -1,6 +1,6 @@
-"""How a run is shown while it goes on: live lines on a terminal, plain ones otherwise, JSON Lines with --json.
+"""The progress of a run: live lines on a terminal, plain lines otherwise, JSON Lines with --json.
 
-All three listen to the engine's events and know nothing else of the run.
+All three are listeners to the engine's events.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from types import TracebackType
 
 from rich.text import Text
 
-from asct.cli.console import Console
-from asct.cli.words import counted
+from asct.cli.console import Console, discard_closed_outputs
+from asct.cli.text import counted, short_time
 from asct.engine import events
 from asct.values.quantity import format_quantity
 
@@ -25,7 +25,7 @@ HEARTBEAT_S = 60.0
 
 @dataclass
 class HostProgress:
-    """What is known of one host's share of the run."""
+    """The progress of one host."""
 
     measurements: int = 0
     done: int = 0
@@ -41,15 +41,15 @@ class HostProgress:
     job_done_s: float = 0.0
     job_started: float = field(default_factory=time.monotonic)
     begun: bool = False
-    """Whether anything was heard of it; a fleet's last hosts wait for a free place."""
+    """Whether the host has started; only `--forks` hosts run at a time."""
 
     @property
     def over(self) -> bool:
-        """Whether everything planned on it was tried."""
+        """Whether every planned measurement has been attempted."""
         return self.done >= self.measurements
 
     def follow(self, event: events.Event) -> None:
-        """Take one event of the host into the state."""
+        """Update the state with an event of the host."""
         self.begun = True
         if isinstance(event, events.HostReady):
             self.doing = "preparing"
@@ -77,9 +77,9 @@ class HostProgress:
         self.step = self.rate = ""
 
     def eta_s(self, now: float) -> float | None:
-        """Seconds left: the estimate of what is not done, corrected by how the estimates of this job held so far.
+        """Seconds left: the estimate of the remaining points, scaled by the error of the estimates of this job so far.
 
-        How one benchmark's estimates hold says nothing of the next one's.
+        The error is not carried over to the next job, because estimates of different benchmarks err differently.
         """
         if self.estimated_s <= 0:
             return None
@@ -91,29 +91,30 @@ class HostProgress:
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Keeps the state of all hosts from events; subclasses show it. Called from several threads."""
+    """Tracks the state of all hosts; subclasses show it. Called from several threads."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.hosts: dict[str, HostProgress] = {}
         self.lock = threading.Lock()
-        self.unheard = False
+        self.closed = False
 
     def __call__(self, event: events.Event) -> None:
         with self.lock:
             self.update(event)
-            if not self.unheard:
+            if not self.closed:
                 self._show(event)
 
     def _show(self, event: events.Event) -> None:
-        """A closed pipe (`asct apply plan.yaml --json | head`) or terminal ends the display, not the measurement."""
+        """A closed pipe (`asct apply plan.yaml --json | head`) or terminal ends the output, not the run."""
         try:
             self.show(event)
         except (OSError, SystemExit):  # SystemExit is rich's answer to a closed pipe
-            self.unheard = True
+            self.closed = True
+            discard_closed_outputs()
 
     def update(self, event: events.Event) -> None:
-        """Take one event into the state."""
+        """Update the state with an event."""
         if isinstance(event, events.RunStarted):
             for name in event.hosts:
                 planned = event.per_host.get(name, 0)
@@ -125,7 +126,7 @@ class Progress(AbstractContextManager["Progress"]):
         self.hosts[host].follow(event)
 
     def show(self, event: events.Event) -> None:
-        """Draw what changed."""
+        """Show the change."""
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -134,7 +135,7 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 class Lines(Progress):
-    """One line per change, for pipes and logs, and a sign of life each minute."""
+    """One line per change, for pipes and logs, and a heartbeat each minute."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -157,14 +158,14 @@ class Lines(Progress):
     def _beat(self) -> None:
         while not self._stop.wait(1.0):
             with self.lock:
-                if self.unheard or time.monotonic() - self._last < HEARTBEAT_S:
+                if self.closed or time.monotonic() - self._last < HEARTBEAT_S:
                     continue
                 self._last = time.monotonic()
                 for name, state in self.hosts.items():
                     if state.over:
                         continue
                     at = ", ".join(part for part in (state.doing, state.step, state.rate) if part)
-                    self.console.line(f"{name}  still at {at}  {state.done}/{state.measurements}")
+                    self.console.line(f"{name}  still measuring: {at}  {state.done}/{state.measurements}")
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -175,7 +176,7 @@ class Lines(Progress):
 
 
 class Live(Progress):
-    """A line per host that is drawn again in place: bar, count, what is measured, last result, time left."""
+    """A line per host, redrawn in place: bar, count, current point, last result, remaining time."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -213,16 +214,16 @@ class JsonLines(Progress):
 
 
 def choose(console: Console) -> Progress:
-    """The display that fits the options and the terminal."""
-    if console.look.json:
+    """The display for the given options and terminal."""
+    if console.style.json:
         return JsonLines(console)
     if console.interactive:
         return Live(console)
-    return Progress(console) if console.look.quiet else Lines(console)
+    return Progress(console) if console.style.quiet else Lines(console)
 
 
 def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
-    """A line per host; of more than `most` those at work come first, then those that wait; the last tells the rest."""
+    """At most `most` lines: a line per host, active ones first, then waiting ones; the last line counts the others."""
     if len(hosts) <= most:
         return [live_line(name, state, now, columns) for name, state in hosts.items()]
     ordered = sorted(hosts.items(), key=lambda item: (item[1].over, not item[1].begun))
@@ -252,13 +253,13 @@ def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
 
 
 def rate_text(event: events.DriveRates) -> str:
-    """`412 MB/s, 100.6k ops/s`: reads and writes together."""
+    """`412 MB/s, 100.6k ops/s`: the sum of reads and writes."""
     bandwidth = format_quantity(event.read_bandwidth + event.write_bandwidth, "B/s")
     return f"{bandwidth}, {format_quantity(event.read_iops + event.write_iops, 'ops/s')}"
 
 
 def describe(event: events.Event) -> str:
-    """One plain line for events that people want to see; empty for the others."""
+    """An event as one plain line; empty for events that are not shown."""
     if isinstance(event, events.RunStarted):
         longest = max(event.estimated_s.values(), default=0.0)
         hosts = counted(len(event.hosts), "host")
@@ -271,7 +272,7 @@ def describe(event: events.Event) -> str:
         return f"{event.host}  kernel {event.kernel} {how}"
     if isinstance(event, events.JobStarted):
         about = f", about {short_time(event.estimated_s)}" if event.estimated_s >= 1 else ""
-        return f"{event.host}  {event.id}: {event.measurements} to measure{about}"
+        return f"{event.host}  {event.id}: {counted(event.measurements, 'measurement')}{about}"
     if isinstance(event, events.PointEnded):
         return _describe_point(event)
     if isinstance(event, events.JobEnded):
@@ -285,13 +286,3 @@ def _describe_point(event: events.PointEnded) -> str:
         return ""
     cause = event.diagnostic.message if event.diagnostic else ""
     return f"{event.host}  {event.id} {event.point_id} {event.status}: {cause}".rstrip(": ")
-
-
-def short_time(seconds: float) -> str:
-    """`40s`, `3m40s`, `2h05m`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"

@@ -13,7 +13,7 @@ _ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>\[[0-9A-Fa-f:.]+\]|[^
 
 
 def host_of(text: str | None) -> HostSpec:
-    """This machine for None or `local`, else a host reached over ssh. Raises a usage error for anything else."""
+    """This machine for None or `local`, else a host over ssh. Raises a usage error for anything else."""
     if text is None or text == "local":
         return HostSpec(name="local", transport="local")
     found = _ADDRESS.fullmatch(text)

@@ -8,9 +8,8 @@ import json
 import pytest
 from rich.text import Text
 
-from asct.cli.console import Console, harmless, wants_colour, width
-from asct.cli.look import Look
-from asct.cli.words import counted
+from asct.cli.console import Console, OutputStyle, harmless, wants_colour, width
+from asct.cli.text import counted
 
 
 class Terminal(io.StringIO):
@@ -68,7 +67,7 @@ def test_words_of_others_command_no_workflow(
     assert harmless(words) == words
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert harmless(words) == "  �:add-mask::e\n::1 is an address\nx �#[group]y"
-    Console(Look()).document({"words": words})
+    Console(OutputStyle()).document({"words": words})
     shown = capsys.readouterr().out
     assert "##[" not in shown
     assert json.loads(shown) == {"words": words}

@@ -28,11 +28,11 @@ def test_this_machine(asct: Asct) -> None:
     ended = asct("doctor")
     assert ended.code == 0
     assert all(len(line) <= 80 for line in ended.out.splitlines()) and "\x1b" not in ended.out
-    assert "2 block devices, 1 of which a job could write to with consent" in ended.out
+    assert "2 block devices, 1 of them writable with consent" in ended.out
     assert "/dev/nvme0n1  1.1 TB  ACME X1" in ended.out
     assert "serial  S6XZ" in ended.out and "target  yes" in ended.out
     assert "system: its partition 1 carries /" in ended.out
-    assert "signature: could not be seen: Permission denied" in ended.out
+    assert "signature: not checked: Permission denied" in ended.out
 
 
 def test_as_a_document(asct: Asct) -> None:
@@ -54,7 +54,7 @@ def test_the_hosts_of_a_plan_and_what_it_gives_up(asct: Asct, tmp_path: Path) ->
     (item,) = hosts[0]["consents"]
     assert (item["device"], item["refusals"][0]["code"]) == ("/dev/loop7", "E445")
     text = asct("doctor", "plan.yaml")
-    assert "/dev/loop7, which the plan gives up: would be refused:" in text.out
+    assert "/dev/loop7, which the plan may overwrite: would be refused:" in text.out
     assert "E445" in text.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.yaml"], "nothing is made"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from asct.cli.disturbed import folded
+from asct.cli.doctor_text import folded
 from asct.engine.services import Services
 from asct.hosts.base import Host
 from asct.sdk.disturbance import CERTAINTIES
@@ -43,8 +43,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_finding_has_effect_fix_and_undo_within_80_columns(asct: Asct) -> None:
     ended = asct("doctor")
     assert ended.code == 0
-    assert "things disturb measurement; 1 more does not" in ended.out
-    for text in ("    effect    clocks below", "    touches   memory, storage", "    certain   this governor asks",
+    assert "disturbances affect measurements; 1 more does not" in ended.out
+    for text in ("    effect    clocks below", "    affects   memory, storage", "    certain   this governor asks",
                  "      echo schedutil >/sys/devices/system/cpu/cpu$n/cpufreq/scaling_governor",
                  "    undo, as root", "  hardware counters closed"):  # fmt: skip
         assert text in ended.out
@@ -73,8 +73,8 @@ def test_a_plan_puts_first_what_touches_it(asct: Asct, tmp_path: Path) -> None:
     ended = asct("doctor", "plan.yaml", "--host", "one")
     assert ended.code == 0
     assert "governor powersave, schedutil\n" in ended.out
-    assert "not touching the plan (-v tells of them): " in ended.out
-    head, _, folded_away = ended.out.partition("not touching the plan")
+    assert "not affecting the plan (details with -v): " in ended.out
+    head, _, folded_away = ended.out.partition("not affecting the plan")
     for title in ("clock source hpet", "hardware counters closed"):
         assert title not in head and title in " ".join(folded_away.split())
     assert "clock source hpet\n    seen" in asct("doctor", "plan.yaml", "--host", "one", "-v").out
@@ -108,7 +108,7 @@ def test_what_could_not_be_judged_says_why(asct: Asct, monkeypatch: pytest.Monke
     blind = blind.model_copy(update={"thermal": [], "system": blind.system.model_copy(update={"irqbalance": None})})
     monkeypatch.setattr(PORTS, lambda: facts_as(blind))
     out = asct("doctor").out
-    assert "  could not be judged\n    temperatures, irqbalance: needs root\n" in out
+    assert "  not checked\n    temperatures, irqbalance: needs root\n" in out
 
 
 def test_the_script_of_this_machine(asct: Asct, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix
-from asct.cli.matrix import MOST_ROWS, matrix_lines
+from asct.cli.summary import MOST_ROWS, matrix_lines
 
 OK, BAD, NOISY = JobOutcome("ok", 1, 1), JobOutcome("failed", 2, 10), JobOutcome("noisy", 1, 10)
 
@@ -59,7 +59,7 @@ def test_a_hundred_hosts_that_all_went_differently() -> None:
     rows = tuple(HostRow((f"n{number}",), "ok", (JobOutcome("failed", number, 200), OK)) for number in range(1, 101))
     shown = lines(OutcomeMatrix(("x", "y"), rows))
     assert len(shown) == 1 + MOST_ROWS + 1
-    assert shown[-1] == "and 80 hosts more that went better; the reports show all"
+    assert shown[-1] == "and 80 hosts more with better results; the reports list all"
 
 
 def test_names_without_order_are_counted() -> None:

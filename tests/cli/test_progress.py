@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asct.cli.progress import HostProgress, Progress, describe, live_line, live_rows, short_time
+from asct.cli.progress import HostProgress, Progress, describe, live_line, live_rows
+from asct.cli.text import short_time
 from asct.diagnostics.model import Diagnostic
 from asct.engine import events
 

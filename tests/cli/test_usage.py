@@ -23,7 +23,7 @@ from tests.cli.conftest import Asct
         (["explain", "latncy"], "did you mean `latency`?", "asct explain"),
         (["list", "settings"], "needs the name of a benchmark", "`asct list`"),
         (["list", "settings", "latency-swep"], "did you mean `latency-sweep`?", "asct list"),
-        (["list", "kernels", "chase"], "takes no further name", "asct list"),
+        (["list", "kernels", "chase"], "takes no further argument", "asct list"),
         (["run", "lattency-sweep"], "`lattency-sweep`", "did you mean `latency-sweep`?"),
         (["run", "^all"], "selects no benchmark", "`asct list`"),
         (["run", "ls", "--user-config", "ls.pagez=4k"], "unknown setting `pagez`", "did you mean `pages`?"),
@@ -75,7 +75,7 @@ def test_options_of_commands_in_groups_and_repeated_ones_are_set(
     asct: Asct, plan_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASCT_RESULTS_LIST_RESULTS", "elsewhere")
-    assert "no run below elsewhere" in asct("results", "list").err
+    assert "no runs in elsewhere" in asct("results", "list").err
     monkeypatch.setenv("ASCT_CHECK_TAG", "quick nothing")
     ended = asct("check", str(plan_file))
     assert ended.code == 2

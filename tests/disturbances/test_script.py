@@ -229,7 +229,7 @@ def test_shellcheck_has_nothing_to_say(tmp_path: Path, value: str) -> None:
 
 def test_lines_for_people_do_what_the_script_does(tmp_path: Path) -> None:
     """The commands that are shown, folded as a narrow terminal shows them, run in a folder in place of /."""
-    from asct.cli.disturbed import folded
+    from asct.cli.doctor_text import folded
 
     findings = [item for item in assess(disturbed(), SAMPLE).findings if item.settings]
     tree = tree_of(tmp_path, findings)

@@ -6,52 +6,55 @@ from collections.abc import Sequence
 
 import click
 
-from asct.cli.loading import Choice, choice_options, load
-from asct.cli.options import Settings, shared_options
-from asct.cli.words import counted
+from asct.cli.loading import load
+from asct.cli.options import GlobalOptions, PlanSelection, plan_options, shared_options
+from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic, errors
 from asct.diagnostics.render import github_line
 from asct.errors import PlanError
 
 
-@click.command("check")
+@click.command("check", short_help="Validate plans without contacting a host.")
 @click.argument("plans", nargs=-1, required=True, metavar="PLAN...", type=click.Path())
-@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
 @shared_options
-@choice_options
-def command(settings: Settings, plans: tuple[str, ...], form: str, choice: Choice) -> int:
-    """Validate plans and say everything that is wrong. Touches no host."""
-    settings.json = settings.json or form == "json"
+@plan_options
+def command(options: GlobalOptions, plans: tuple[str, ...], form: str, selection: PlanSelection) -> int:
+    """Validate plans and print every error. Contacts no host."""
+    options.json = options.json or form == "json"
     findings: list[Diagnostic] = []
     sizes: dict[str, tuple[int, int]] = {}
     for name in plans:
         try:
-            resolved = load(settings, name, choice)
+            resolved = load(options, name, selection)
             sizes[name] = len(resolved.jobs), sum(len(job.points) for job in resolved.jobs)
         except PlanError as problem:
             findings += problem.diagnostics
-    _show(settings, findings, sizes, form)
+    _show(options, findings, sizes, form)
     return 2 if errors(findings) else 0
 
 
-def _show(settings: Settings, findings: Sequence[Diagnostic], sizes: dict[str, tuple[int, int]], form: str) -> None:
-    if settings.json:
+def _show(options: GlobalOptions, findings: Sequence[Diagnostic], sizes: dict[str, tuple[int, int]], form: str) -> None:
+    if options.json:
         document = {
             "schema": "asct.check/1",
             "ok": not errors(findings),
             "plans": [{"plan": name, "jobs": jobs, "points": points} for name, (jobs, points) in sizes.items()],
             "diagnostics": [item.to_json() for item in findings],
         }
-        settings.console.document(document)
+        options.console.document(document)
         return
     if form == "github":
         for item in findings:
-            settings.console.annotations(github_line(item))
+            options.console.annotations(github_line(item))
         return
-    settings.console.diagnostics(findings)
+    options.console.diagnostics(findings)
     for name, (jobs, points) in sizes.items():
-        if not settings.quiet:
-            settings.console.result(f"{name}: ok, {counted(jobs, 'job')}, {counted(points, 'point')}")
+        if not options.quiet:
+            options.console.result(f"{name}: ok, {counted(jobs, 'job')}, {counted(points, 'point')}")
     number = len(errors(findings))
     if number:
-        settings.console.line(counted(number, "error"))
+        options.console.line(counted(number, "error"))

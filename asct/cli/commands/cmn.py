@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asct.cli.asked import ReportAsked, report_options
-from asct.cli.options import Settings, shared_options
+from asct.cli.options import GlobalOptions, ReportRequest, report_options, shared_options
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -23,37 +22,37 @@ if TYPE_CHECKING:
 _NOTHING = 3
 
 
-@click.command("cmn", short_help="Show the coherent mesh (Arm CMN) between cores and memory.")
+@click.command("cmn", short_help="Show the coherent mesh (Arm CMN) of a machine.")
 @report_options("cmn.csv", "report.json")
 @click.option("--standard", is_flag=True, help="Draw the mesh.")
-@click.option("--detect", is_flag=True, help="Find where CPUs enter the mesh, by loading one after the other.")
-@click.option("--sudo", is_flag=True, help="Read registers and count through `sudo -n` there.")
+@click.option("--detect", is_flag=True, help="Locate the CPUs in the mesh by loading one after another.")
+@click.option("--sudo", is_flag=True, help="Read registers and count events through `sudo -n` on the host.")
 @shared_options
-def command(settings: Settings, asked: ReportAsked, standard: bool, detect: bool, sudo: bool) -> int:
-    """Show the coherent mesh of a machine (Arm CMN-600, CMN-650, CMN-700, CMN S3, CI-700): its size, the nodes on its
-    crosspoints, and the CPUs of each once `--detect` found them; with `--verbose` the registers.
+def command(options: GlobalOptions, request: ReportRequest, standard: bool, detect: bool, sudo: bool) -> int:
+    """Show the coherent mesh of a machine (Arm CMN-600, CMN-650, CMN-700, CMN S3, CI-700): its size, the nodes at its
+    crosspoints, their CPUs once `--detect` has located them, and with `--verbose` the registers.
 
-    Root sees most: from the configuration registers, else from the map of the arm_cmn driver, else from what driver and
-    firmware say of it. `--detect` takes a minute, can be stopped (Ctrl-C) and is kept on the host for the next time.
-    Exit code 3 when there is no mesh.
+    Sources, best first: the configuration registers (root), the map of the arm_cmn driver (root), the PMU of the driver
+    and the firmware. `--detect` takes about a minute, can be stopped with Ctrl-C, and its result is cached on the host.
+    Exit code 3 if there is no mesh.
     """
     from asct.engine.stop import StopRequest, signals
 
-    asked.check()
+    request.check()
     stop = StopRequest()
-    if asked.origin is not None:
-        if asked.host or detect or sudo:
-            raise click.UsageError("--from reads what was kept of a machine: leave out --host, --detect and --sudo")
-        seen = _kept(asked.origin)
+    if request.origin is not None:
+        if request.host or detect or sudo:
+            raise click.UsageError("--from reads a snapshot; remove --host, --detect and --sudo")
+        seen = _kept(request.origin)
     else:
         with signals(stop):
-            seen = _looked(settings, asked.host, detect=detect, sudo=sudo, stop=stop)
-    _show(settings, seen.report, asked.form, standard=standard)
-    if not settings.json:
-        settings.console.diagnostics(seen.problems)
-    if seen.report.meshes and (folder := asked.folder()) is not None:
-        _write(settings.console, seen.report, folder)
-    return _ended(settings, seen, stop)
+            seen = _looked(options, request.host, detect=detect, sudo=sudo, stop=stop)
+    _show(options, seen.report, request.form, standard=standard)
+    if not options.json:
+        options.console.diagnostics(seen.problems)
+    if seen.report.meshes and (folder := request.folder()) is not None:
+        _write(options.console, seen.report, folder)
+    return _ended(options, seen, stop)
 
 
 def _kept(origin: str) -> MeshReading:
@@ -68,14 +67,14 @@ def _kept(origin: str) -> MeshReading:
     return MeshReading(snapshot, found, odd)
 
 
-def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> MeshReading:
+def _looked(options: GlobalOptions, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> MeshReading:
     from asct.cli.targets import host_of
     from asct.doctor.meshes import MeshQuery, read_meshes
     from asct.engine.services import default_services
 
     spec = replace(host_of(host), sudo=sudo)
-    asked = MeshQuery(every_register=settings.verbosity > 0 or settings.json, detect=detect)
-    console = settings.console
+    asked = MeshQuery(every_register=options.verbosity > 0 or options.json, detect=detect)
+    console = options.console
     with tempfile.TemporaryDirectory(prefix="asct-cmn-") as raw:
         try:
             return read_meshes(spec, default_services(), Path(raw), asked, _progress(console), stop)
@@ -85,49 +84,51 @@ def _looked(settings: Settings, host: str | None, *, detect: bool, sudo: bool, s
 
 
 def _progress(console: Console) -> Progress:
-    """Says how far a detection is: a line that is written over on a terminal, else one line at the beginning."""
-    from asct.cli.words import counted
+    """Prints the progress of a detection: an overwritten line on a terminal, else one line at the beginning."""
+    from asct.cli.text import counted
 
-    told = False
+    announced = False
 
-    def tell(done: int, total: int, ports: int) -> None:
-        nonlocal told
+    def show(done: int, total: int, ports: int) -> None:
+        nonlocal announced
         if console.interactive:
-            console.over(f"{done} of {counted(total, 'CPU')} watched at {counted(ports, 'port')}")
-        elif not told:
-            console.line(f"loading {counted(total, 'CPU')}, watching {counted(ports, 'port')} of the mesh")
-        told = True
+            console.over(f"{done} of {counted(total, 'CPU')} loaded, {counted(ports, 'port')} watched")
+        elif not announced:
+            console.line(
+                f"loading {counted(total, 'CPU')} one after another, watching {counted(ports, 'port')} of the mesh"
+            )
+        announced = True
 
-    return tell
+    return show
 
 
-def _show(settings: Settings, report: CmnReport, form: str, *, standard: bool) -> None:
-    if settings.json or form == "json":
-        settings.console.document(report.model_dump(mode="json", by_alias=True))
+def _show(options: GlobalOptions, report: CmnReport, form: str, *, standard: bool) -> None:
+    if options.json or form == "json":
+        options.console.document(report.model_dump(mode="json", by_alias=True))
     elif form == "csv":
-        settings.console.result(_csv(report).rstrip("\n"))
+        options.console.result(_csv(report).rstrip("\n"))
     else:
-        _print(settings, report, standard=standard)
+        _print(options, report, standard=standard)
 
 
-def _ended(settings: Settings, seen: MeshReading, stop: StopRequest) -> int:
-    """A detection that was stopped keeps what it had found, and ends as stopped."""
+def _ended(options: GlobalOptions, seen: MeshReading, stop: StopRequest) -> int:
+    """The exit code; a stopped detection keeps its results and exits as interrupted."""
     detection = seen.detection
     if detection is not None:
         stopped = " before it was stopped" if detection.stopped else ""
-        settings.console.line(f"{detection.found} of {detection.asked} CPUs found{stopped}")
-        if not settings.json:
-            settings.console.diagnostics(detection.problems)
+        options.console.line(f"{detection.found} of {detection.asked} CPUs located{stopped}")
+        if not options.json:
+            options.console.diagnostics(detection.problems)
     if stop.signal is not None:
         return 128 + stop.signal
-    if not seen.report.meshes and not settings.json:
-        settings.console.diagnostics([_no_mesh(seen.report)])
+    if not seen.report.meshes and not options.json:
+        options.console.diagnostics([_no_mesh(seen.report)])
     return _NOTHING if not seen.report.meshes or (detection is not None and not detection.found) else 0
 
 
 def _csv(report: CmnReport) -> str:
     from asct.cli.files import csv_text
-    from asct.cli.meshtext import COLUMNS, rows
+    from asct.cli.mesh_text import COLUMNS, rows
 
     return csv_text(COLUMNS, rows(report))
 
@@ -141,20 +142,20 @@ def _write(console: Console, report: CmnReport, folder: Path) -> None:
         console.line(str(folder / name))
 
 
-def _print(settings: Settings, report: CmnReport, *, standard: bool) -> None:
-    from asct.cli.meshtext import mesh_lines
+def _print(options: GlobalOptions, report: CmnReport, *, standard: bool) -> None:
+    from asct.cli.mesh_text import mesh_lines
 
-    width = settings.console.out.width
-    registers = settings.verbosity > 0
+    width = options.console.width
+    registers = options.verbosity > 0
     for number, mesh in enumerate(report.meshes):
         if number:
-            settings.console.result("")
+            options.console.result("")
         for line in mesh_lines(mesh, len(report.meshes), width, drawn=standard, registers=registers):
-            settings.console.result(line)
+            options.console.result(line)
 
 
 def _no_mesh(report: CmnReport) -> Diagnostic:
     from asct.diagnostics.model import Diagnostic
 
-    hint = "as root `modprobe arm-cmn`, mount debugfs, and look again, if the machine has one"
-    return Diagnostic("E460", f"no coherent mesh was found: {report.unknown['meshes']}", hint=hint)
+    hint = "if the machine has one: as root `modprobe arm-cmn`, mount debugfs, and try again"
+    return Diagnostic("E460", f"no coherent mesh found: {report.unknown['meshes']}", hint=hint)

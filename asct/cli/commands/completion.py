@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from asct.cli.options import PROGRAM, Settings, shared_options
+from asct.cli.options import PROGRAM, GlobalOptions, shared_options
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -12,8 +12,8 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command("completion")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @shared_options
-def command(settings: Settings, shell: str) -> None:
-    """Print the completion script of a shell.
+def command(options: GlobalOptions, shell: str) -> None:
+    """Print the completion script for a shell.
 
     For bash: `asct completion bash > ~/.local/share/bash-completion/completions/asct`
     """
@@ -21,10 +21,10 @@ def command(settings: Settings, shell: str) -> None:
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"no completion for {shell}; known are {', '.join(_SHELLS)}")
+        raise click.UsageError(f"no completion for {shell}; supported: {', '.join(_SHELLS)}")
     group = click.get_current_context().find_root().command
     script = kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source()
-    if settings.json:
-        settings.console.document({"schema": "asct.completion/1", "shell": shell, "script": script})
+    if options.json:
+        options.console.document({"schema": "asct.completion/1", "shell": shell, "script": script})
     else:
         click.echo(script)

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from asct.cli.completing import completing, explained
-from asct.cli.options import Settings, shared_options
-from asct.sdk.record import COMMON_FLAGS, doubtful
+from asct.cli.completion import completing, topics
+from asct.cli.options import GlobalOptions, shared_options
+
+if TYPE_CHECKING:
+    from asct.registry import BenchmarkInfo, FlagInfo
 
 _ITEMS = ("* ", "- ", "1. ")
 
 
 @click.command("explain", short_help="Explain a benchmark, metric, setting, flag or error code.")
-@click.argument("name", shell_complete=completing(explained))
+@click.argument("name", shell_complete=completing(topics))
 @shared_options
-def command(settings: Settings, name: str) -> None:
-    """Explain a benchmark, a metric, a setting, a flag or an error code: what, how, pitfalls, source.
+def command(options: GlobalOptions, name: str) -> None:
+    """Explain a benchmark, metric, setting, flag or error code.
 
-    A metric or setting may be written with its benchmark: `storage-fio.iodepth`.
+    Prefix a metric or setting with its benchmark to choose one: `storage-fio.iodepth`.
     """
     title, body = _explanation(name)
-    if settings.json:
-        settings.console.document({"schema": "asct.explain/1", "name": name, "title": title, "text": body})
+    if options.json:
+        options.console.document({"schema": "asct.explain/1", "name": name, "title": title, "text": body})
         return
-    settings.console.result(reflowed(body, settings.console.out.width).rstrip("\n"))
+    options.console.result(reflowed(body, options.console.width).rstrip("\n"))
 
 
 def reflowed(text: str, width: int) -> str:
@@ -109,70 +111,59 @@ def _code(name: str) -> tuple[str, str] | None:
 
 
 def _benchmark(name: str) -> tuple[str, str] | None:
-    from asct.cli.lookup import readme
     from asct.registry import installed
 
-    found = installed().get(name)
+    found = installed().info(name)
     if found is None:
         return None
     further = f"`asct list settings {found.name}` and `asct list metrics {found.name}` show the rest."
-    return found.title, f"{readme(found).rstrip()}\n\n{further}"
+    return found.title, f"{installed().readme(found.name).rstrip()}\n\n{further}"
 
 
 def _part(name: str) -> tuple[str, str] | None:
     """A metric, a setting or a flag, of one benchmark or of all that have it."""
-    from asct.registry import installed
+    from asct.registry import common_flags, installed
 
+    common = next((flag for flag in common_flags() if flag.name == name), None)
+    if common is not None:
+        return name, _flag_text(common)
     owner, _, part = name.rpartition(".")
-    chosen = [item for item in installed().all() if not owner or owner in (item.name, *item.aliases)]
     texts: dict[str, list[str]] = {}
-    for item in chosen:
-        for text in (_metric_text(item, part), _setting_text(item, part), _flag_text(item, part)):
-            if text is not None:
+    for item in installed().infos:
+        if not owner or owner in (item.name, *item.aliases):
+            for text in _part_texts(item, part):
                 texts.setdefault(text, []).append(item.name)
-    if name in COMMON_FLAGS:
-        return name, _flag_body(name, COMMON_FLAGS[name])
     if not texts:
         return None
     body = "\n\n".join(f"{text}\n* in: {', '.join(owners)}" for text, owners in texts.items())
     return part, body
 
 
-def _metric_text(benchmark: Any, name: str) -> str | None:
-    metric = next((item for item in benchmark.metrics if item.name == name), None)
-    if metric is None:
-        return None
-    judged = {"lower": "lower is better", "higher": "higher is better", "neither": "neither is better"}[metric.better]
-    places = f"\n* where it stands: {', '.join(metric.coords)}" if metric.coords else ""
-    return f"metric `{metric.name}` in {metric.unit}, {judged}\n\n* {metric.help}{places}"
+def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
+    """What the benchmark says of `name` as a metric, as a setting and as a flag."""
+    texts = []
+    for metric in benchmark.metrics:
+        if metric.name == name:
+            coordinates = f"\n* coordinates: {', '.join(metric.at)}" if metric.at else ""
+            head = f"metric `{name}` in {metric.unit}, {metric.better} is better"
+            texts.append(f"{head}\n\n* {metric.help}{coordinates}")
+    setting = benchmark.setting(name)
+    if setting is not None:
+        aliases = f"\n* aliases: {' '.join(setting.aliases)}" if setting.aliases else ""
+        pitfalls = f"\n* pitfalls: {setting.pitfalls}" if setting.pitfalls else ""
+        head = f"setting `{setting.name}` ({setting.type}, default {setting.default})"
+        texts.append(f"{head}\n\n* {setting.help}{aliases}{pitfalls}")
+    return texts + [_flag_text(flag) for flag in benchmark.flags if flag.name == name]
 
 
-def _setting_text(benchmark: Any, name: str) -> str | None:
-    from asct.cli.lookup import describe_settings
-
-    main = benchmark.params_model.aliases().get(name)
-    if main is None:
-        return None
-    row = next(item for item in describe_settings(benchmark) if item["name"] == main)
-    extra = benchmark.params_model.model_fields[main].json_schema_extra
-    pitfalls = f"\n* pitfalls: {extra['pitfalls']}" if isinstance(extra, dict) and extra.get("pitfalls") else ""
-    others = f"\n* also written: {row['aliases']}" if row["aliases"] else ""
-    return f"setting `{main}` ({row['type']}, default {row['default']})\n\n* {row['help']}{others}{pitfalls}"
-
-
-def _flag_text(benchmark: Any, name: str) -> str | None:
-    meaning = benchmark.flags.get(name)
-    return None if meaning is None else _flag_body(name, meaning)
-
-
-def _flag_body(name: str, meaning: str) -> str:
-    doubt = "puts the value in doubt" if doubtful(name) else "does not put the value in doubt by itself"
-    return f"flag `{name}`, {doubt}\n\n* {meaning}"
+def _flag_text(flag: FlagInfo) -> str:
+    doubt = "marks the value as doubtful" if flag.doubtful else "does not make the value doubtful"
+    return f"flag `{flag.name}`, {doubt}\n\n* {flag.help}"
 
 
 def _unknown(name: str) -> click.UsageError:
     from asct.diagnostics.suggest import nearest
 
-    close = nearest(name, explained())
-    advice = f"; did you mean `{close}`?" if close else "; it takes a benchmark, metric, setting, flag or error code"
-    return click.UsageError(f"nothing is known of `{name}`{advice}")
+    close = nearest(name, topics())
+    hint = f"did you mean `{close}`?" if close else "a topic is a benchmark, metric, setting, flag or error code"
+    return click.UsageError(f"unknown topic `{name}`; {hint}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asct.cli.options import Settings, shared_options
+from asct.cli.options import GlobalOptions, shared_options
 
 if TYPE_CHECKING:
     from asct.plan.model import HostSpec
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 _KEEP_FREE = 10
 
 
-@click.command("init", short_help="Write a commented plan that fits this machine or --host.")
+@click.command("init", short_help="Write a commented plan for this machine or --host.")
 @click.argument("file", default="plan.yaml", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Fit the plan to this machine, over ssh.")
-@click.option("--force", is_flag=True, help="Write over a file that exists.")
+@click.option("--host", "address", metavar="[USER@]ADDRESS[:PORT]", help="Fit the plan to this host instead, over ssh.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @shared_options
-def command(settings: Settings, file: str, address: str | None, force: bool) -> None:
-    """Write a commented plan that fits this machine, or the one that --host names. `-` prints it."""
+def command(options: GlobalOptions, file: str, address: str | None, force: bool) -> None:
+    """Write a commented plan that fits this machine, or the host given with --host. FILE `-` prints it."""
     from asct.cli.targets import host_of
 
     target = Path(file)
     if file != "-" and target.exists() and not force:
-        raise click.UsageError(f"{file} exists; name another file, or add `--force` to write over it")
+        raise click.UsageError(f"{file} exists; choose another file, or add `--force` to overwrite it")
     spec = host_of(address)
     facts = _facts(spec)
     text = plan_for(spec, facts, name=_plan_name(file, spec))
@@ -37,13 +37,13 @@ def command(settings: Settings, file: str, address: str | None, force: bool) -> 
         from asct.cli.files import write_text
 
         write_text(target, text)
-    if settings.json:
-        settings.console.document({"schema": "asct.init/1", "file": file, "text": text})
+    if options.json:
+        options.console.document({"schema": "asct.init/1", "file": file, "text": text})
         return
     if file == "-":
-        settings.console.result(text.rstrip("\n"))
+        options.console.result(text.rstrip("\n"))
         return
-    settings.console.line(f"wrote {file}; next: asct plan {file}")
+    options.console.line(f"wrote {file}; next: asct plan {file}")
 
 
 def _plan_name(file: str, spec: HostSpec) -> str:

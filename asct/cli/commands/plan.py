@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asct.cli.durations import Duration
-from asct.cli.loading import Choice, choice_options, load
-from asct.cli.options import Settings, shared_options
-from asct.cli.progress import short_time
-from asct.cli.words import counted
+from asct.cli.loading import load
+from asct.cli.options import Duration, GlobalOptions, PlanSelection, plan_options, results_option, shared_options
+from asct.cli.text import counted, short_time
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -23,45 +21,49 @@ if TYPE_CHECKING:
 _MOST_VALUES = 8
 
 
-@click.command("plan", short_help="Show what a plan would do; touches no host.")
+@click.command("plan", short_help="Preview a plan without contacting a host.")
 @click.argument("plan", metavar="PLAN", type=click.Path())
-@click.option("--show-commands", is_flag=True, help="The commands that would be run, as one could type them.")
-@click.option("--origin", is_flag=True, help="Where each setting comes from.")
-@click.option(
-    "--reuse", type=Duration(), metavar="AGE", help="How many points `apply --reuse AGE` may take from earlier runs."
-)
-@click.option("--results", type=click.Path(), default="results", show_default=True, help="Where earlier runs lie.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Freeze the plan into this file for `apply`.")
+@click.option("--show-commands", is_flag=True, help="Print the commands as shell text.")
+@click.option("--origin", is_flag=True, help="Show the origin of each setting.")
+@click.option("--reuse", type=Duration(), metavar="AGE", help="Show how many points `apply --reuse AGE` could reuse.")
+@results_option()
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the plan, frozen, to FILE for `apply`.")
 @shared_options
-@choice_options
+@plan_options
 def command(
-    settings: Settings, plan: str, show_commands: bool, origin: bool, output: str | None, choice: Choice, **before: Any
+    options: GlobalOptions,
+    plan: str,
+    show_commands: bool,
+    origin: bool,
+    output: str | None,
+    selection: PlanSelection,
+    **before: Any,
 ) -> int:
-    """Show what a plan would do: points, repeats, time per host, bytes written, privileges. Touches no host."""
+    """Preview a plan: points, repeats, time per host, bytes written and privileges. Contacts no host."""
     from asct.planner.preview import preview
     from asct.registry import installed
 
-    resolved = load(settings, plan, choice)
+    resolved = load(options, plan, selection)
     if output is not None:
-        _freeze(settings, resolved, output)
+        _freeze(options, resolved, output)
     shown = preview(resolved, installed(), reusable=_reusable(resolved, **before))
     if show_commands:
         from asct.cli.dryrun import dry_run
 
-        return dry_run(settings, resolved)
-    if settings.json:
-        settings.console.document(shown.to_json())
+        return dry_run(options, resolved)
+    if options.json:
+        options.console.document(shown.to_json())
         return 0
-    _print(settings.console, shown, resolved)
+    _print(options.console, shown, resolved)
     if origin:
-        _print_origins(settings.console, resolved)
+        _print_origins(options.console, resolved)
     if output is None:
-        settings.console.line(f"next: asct apply {plan}")
+        options.console.line(f"next: asct apply {plan}")
     return 0
 
 
 def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
-    """At most how many points of each job could be taken from earlier runs; None when that was not asked."""
+    """The largest number of points of each job that earlier runs could provide; None without --reuse."""
     if reuse is None:
         return None
     from asct.engine.reuse import earlier_runs, reusable
@@ -70,12 +72,12 @@ def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapp
     return reusable(resolved, installed(), earlier_runs(Path(results), reuse))
 
 
-def _freeze(settings: Settings, resolved: ResolvedPlan, output: str) -> None:
+def _freeze(options: GlobalOptions, resolved: ResolvedPlan, output: str) -> None:
     from asct.cli.files import write_text
     from asct.planner.freeze import freeze
 
     write_text(Path(output), json.dumps(freeze(resolved), indent=1, allow_nan=False) + "\n")
-    settings.console.line(f"frozen as {output}; next: asct apply {output} --approve {resolved.hash[:12]}")
+    options.console.line(f"frozen plan written to {output}; next: asct apply {output} --approve {resolved.hash[:12]}")
 
 
 def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
@@ -85,7 +87,7 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
         f"{counted(shown.measurements, 'measurement')} on {counted(len(shown.hosts), 'host')}, about {about}"
     )
     if shown.reusable is not None:
-        console.result(f"of these, up to {counted(shown.reusable, 'point')} may be taken from earlier runs")
+        console.result(f"of these, up to {counted(shown.reusable, 'point')} can be reused from earlier runs")
     for host in shown.hosts:
         _print_host(console, host)
     if resolved.checks:
@@ -96,13 +98,13 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
 
 
 def _print_host(console: Console, host: HostPreview) -> None:
-    place = f" ({host.transport} {host.address})" if host.address else f" ({host.transport})"
+    address = f" ({host.transport} {host.address})" if host.address else f" ({host.transport})"
     console.result("")
-    console.result(f"{host.name}{place}: about {short_time(host.seconds)}")
+    console.result(f"{host.name}{address}: about {short_time(host.seconds)}")
     for item in host.jobs:
         job = item.job
-        before = f"; up to {item.reusable} measured before" if item.reusable else ""
-        console.result(f"  {job.id}: {_size_of(job)}, about {short_time(item.cost.seconds)}; {job.reason}{before}")
+        reusable = f"; up to {item.reusable} reusable" if item.reusable else ""
+        console.result(f"  {job.id}: {_size_of(job)}, about {short_time(item.cost.seconds)}; {job.reason}{reusable}")
         for name, values in item.swept.items():
             console.result(f"      {name}: {_values(job, name, values)}")
     for line in _effects(host):
@@ -116,16 +118,23 @@ def _size_of(job: Job) -> str:
 
 
 def _values(job: Job, name: str, values: tuple[object, ...]) -> str:
-    from asct.cli.lookup import show_value
-
-    texts = [show_value(job.benchmark, name, value) for value in values]
+    texts = [_written(job.benchmark, name, value) for value in values]
     if len(texts) > _MOST_VALUES:
         texts = [*texts[: _MOST_VALUES - 2], "...", texts[-1]]
     return ", ".join(texts)
 
 
+def _written(benchmark: str, setting: str, value: object) -> str:
+    """A value of a setting as a plan writes it."""
+    from asct.registry import installed
+
+    found = installed().info(benchmark)
+    known = found.setting(setting) if found is not None else None
+    return str(value) if known is None else known.written(value)
+
+
 def _effects(host: HostPreview) -> list[str]:
-    """What the host gives: memory, disk, files written, privileges that are missed."""
+    """What the run uses and changes on the host: memory, disk space, bytes written, privileges."""
     from asct.values.size import format_size
 
     lines = []
@@ -144,16 +153,16 @@ def _effects(host: HostPreview) -> list[str]:
 
 
 def _destroyed(item: Destroyed) -> list[str]:
-    """What becomes of a device whose content the plan gives up."""
+    """The effects on a device that the plan consents to overwrite."""
     if not item.written:
-        return [f"may be destroyed, but no job writes to it: {item.device}"]
+        return [f"may be overwritten, but no job writes to it: {item.device}"]
     lines = [f"DESTROYS the content of {item.device}", f"  serial {item.serial}, checked on the host before each job"]
     if item.reason:
         lines.append(f"  reason: {item.reason}")
     if item.purged:
-        lines.append("  wiped whole before it is measured")
+        lines.append("  purged before it is measured")
     if item.overwrite:
-        lines.append("  also if a file system, partition table or other known content is found")
+        lines.append("  even if it contains a file system, a partition table or other known content")
     return lines
 
 
@@ -172,16 +181,15 @@ def _print_origins(console: Console, resolved: ResolvedPlan) -> None:
 
 
 def _origins(job: Job) -> list[tuple[str, str, str]]:
-    """(setting, value, layer and place) of every setting of a job, in order."""
-    from asct.cli.lookup import show_value
+    """(setting, value, layer and location) of every setting of a job, in order."""
     from asct.plan.model import PendingValue
 
     rows = []
     for name, value in job.points[0].settings.items():
         origin = job.origins.get(name)
-        place = f" {origin.span.file}:{origin.span.line}" if origin and origin.span else ""
-        text = value.text if isinstance(value, PendingValue) else show_value(job.benchmark, name, value)
+        location = f" {origin.span.file}:{origin.span.line}" if origin and origin.span else ""
+        text = value.text if isinstance(value, PendingValue) else _written(job.benchmark, name, value)
         if name in job.points[0].swept and len(job.points) > 1:
             text = f"{counted(len({json.dumps(point.swept.get(name)) for point in job.points}), 'value')}"
-        rows.append((name, text, f"{origin.layer if origin else 'default'}{place}"))
+        rows.append((name, text, f"{origin.layer if origin else 'default'}{location}"))
     return rows

@@ -9,45 +9,41 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asct.cli.options import Settings, shared_options
-from asct.cli.words import counted
+from asct.cli.options import GlobalOptions, results_option, shared_options
+from asct.cli.text import counted
 
 if TYPE_CHECKING:
     from asct.sdk.record import Record
     from asct.store.find import ListedRun
     from asct.store.reader import StoredRun
 
-_results = click.option(
-    "--results", type=click.Path(file_okay=False), default="results", show_default=True, help="The results tree."
-)
-
 
 @click.group("results")
 def command() -> None:
     """List, show and verify runs in the results tree.
 
-    RUN is a path, a run id or its start, a label, `latest`, or PLAN/latest.
+    RUN is a directory, a run id or the start of one, a label, `latest`, or PLAN/latest.
     """
 
 
 @command.command("list")
-@_results
+@results_option(file_okay=False)
 @shared_options
-def list_(settings: Settings, results: str) -> int:
-    """List the runs, oldest first."""
+def list_(options: GlobalOptions, results: str) -> int:
+    """List all runs, oldest first."""
     from asct.store.find import list_runs
 
     runs = list_runs(Path(results))
-    if settings.json:
-        settings.console.document({"schema": "asct.results/1", "runs": [_as_json(item) for item in runs]})
+    if options.json:
+        options.console.document({"schema": "asct.results/1", "runs": [_as_json(item) for item in runs]})
         return 0
     if not runs:
-        settings.console.line(f"no run below {results}; `asct apply PLAN` makes one")
+        options.console.line(f"no runs in {results}; `asct apply PLAN` creates one")
         return 0
-    settings.console.table(
+    options.console.table(
         ("plan", "run", "status", "exit", "measured", "hosts", "label"), map(_row, runs), frozenset({3, 4})
     )
-    settings.console.diagnostics(finding for item in runs for finding in item.findings)
+    options.console.diagnostics(finding for item in runs for finding in item.findings)
     return 0
 
 
@@ -62,12 +58,12 @@ def _row(item: ListedRun) -> tuple[str, ...]:
 
 
 def _as_json(item: ListedRun) -> dict[str, Any]:
-    place = {"path": str(item.layout.root), "id": item.layout.root.name}
+    entry = {"path": str(item.layout.root), "id": item.layout.root.name}
     if item.run is None:
-        return {**place, "status": "unreadable", "findings": [finding.to_json() for finding in item.findings]}
+        return {**entry, "status": "unreadable", "findings": [finding.to_json() for finding in item.findings]}
     run = item.run
     return {
-        **place,
+        **entry,
         "plan": run.plan,
         "status": run.status,
         "exit_code": run.exit_code,
@@ -78,31 +74,32 @@ def _as_json(item: ListedRun) -> dict[str, Any]:
     }
 
 
-@command.command("show", short_help="Show a run: hosts, jobs, verdicts, values.")
+@command.command("show", short_help="Show a run: hosts, jobs, verdicts and values.")
 @click.argument("run", default="latest")
-@_results
+@results_option(file_okay=False)
 @shared_options
-def show(settings: Settings, run: str, results: str) -> int:
-    """Show one run: hosts, jobs, verdicts and the values measured."""
+def show(options: GlobalOptions, run: str, results: str) -> int:
+    """Show a run: hosts, jobs, verdicts and measured values."""
+    from asct.cli.reports import print_tables
     from asct.store.find import open_run
 
     stored = open_run(Path(results), run)
     records = stored.records()
-    if settings.json:
+    if options.json:
         document = stored.run.model_dump(mode="json", by_alias=True)
         document["records"] = [record.model_dump(mode="json", by_alias=True) for record in records]
-        settings.console.document(document)
+        options.console.document(document)
         return 0
-    _show_head(settings, stored)
-    _show_values(settings, stored)
-    settings.console.diagnostics(stored.notes)
+    _show_head(options, stored)
+    print_tables(options.console, stored.layout.root)
+    options.console.diagnostics(stored.notes)
     return 0
 
 
-def _show_head(settings: Settings, stored: StoredRun) -> None:
+def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
     from asct.analysis.telemetry import hosts_line
 
-    run, console = stored.run, settings.console
+    run, console = stored.run, options.console
     code = "" if run.exit_code is None else f", exit code {run.exit_code}"
     console.result(f"{run.plan} {run.run}: {run.status}{code}")
     console.result(f"  folder   {stored.layout.root}")
@@ -123,31 +120,26 @@ def _show_head(settings: Settings, stored: StoredRun) -> None:
         console.result(f"  {finding.get('severity', 'note'):8} {finding.get('message', '')}")
 
 
-def _show_values(settings: Settings, stored: StoredRun) -> None:
-    from asct.cli.recap import print_tables
-
-    print_tables(settings.console, stored)
-
-
-@command.command("verify", short_help="Check a run: schemas, raw files, counts.")
+@command.command("verify", short_help="Check the files of a run.")
 @click.argument("run", default="latest")
-@_results
+@results_option(file_okay=False)
 @shared_options
-def verify_(settings: Settings, run: str, results: str) -> int:
-    """Check every document of a run against its schema, its raw files and its counts. Exit code 3 when not whole."""
+def verify_(options: GlobalOptions, run: str, results: str) -> int:
+    """Check a run: the schema of every document, the raw files and the counts. Exit code 3 if anything is missing or
+    damaged."""
     from asct.store.find import open_run
     from asct.store.verify import verify
 
     stored = open_run(Path(results), run)
     findings = verify(stored)
     bad = [item for item in findings if item.severity == "error"]
-    if settings.json:
+    if options.json:
         document = {"schema": "asct.verify/1", "run": str(stored.layout.root), "ok": not bad}
-        settings.console.document({**document, "diagnostics": [item.to_json() for item in findings]})
+        options.console.document({**document, "diagnostics": [item.to_json() for item in findings]})
     else:
-        settings.console.diagnostics(findings)
+        options.console.diagnostics(findings)
         if not bad:
-            settings.console.result(f"{stored.layout.root}: whole, {_summary(stored.records())}")
+            options.console.result(f"{stored.layout.root}: complete, {_summary(stored.records())}")
     return 3 if bad else 0
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import click
 
-from asct.cli.options import Settings, shared_options
+from asct.cli.options import GlobalOptions, shared_options
 
 _KINDS = ("plan", "record", "run", "facts", "disturbances", "telemetry", "cmn", "kernel")
 
 
-@click.command("schema", short_help="Print the JSON Schema of plans or of results.")
+@click.command("schema", short_help="Print the JSON Schema of plans or results.")
 @click.argument("kind", type=click.Choice(_KINDS), default="plan")
 @shared_options
-def command(settings: Settings, kind: str) -> None:
-    """Print a JSON Schema: of plans (for editors), or of a document of the results tree.
+def command(options: GlobalOptions, kind: str) -> None:
+    """Print the JSON Schema of plans (for editors) or of a document in the results tree.
 
-    `asct schema plan > plan.schema.json`, and the line `# yaml-language-server: $schema=plan.schema.json` in a plan.
+    To use it in an editor: `asct schema plan > plan.schema.json`, and the line
+    `# yaml-language-server: $schema=plan.schema.json` in the plan.
     """
     import json
 

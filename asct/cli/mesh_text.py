@@ -1,13 +1,12 @@
-"""Coherent meshes for people: the summary, the diagram, the registers. And as rows for a table."""
+"""Coherent meshes as text (summary, diagram, registers) and as rows of a table."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from asct.cli.words import counted
+from asct.cli.text import counted, wrapped
 from asct.facts.cmn.diagram import diagram, grid
 from asct.facts.cmn.model import CmnReport, Mesh, Register
 from asct.values.quantity import format_quantity
@@ -15,24 +14,23 @@ from asct.values.quantity import format_quantity
 COLUMNS: Final = (
     "mesh", "record", "name", "node_id", "logical_id", "x", "y", "port", "device", "cpu", "address", "value", "meaning",
 )  # fmt: skip
-"""Of cmn.csv: one line for each property, count, crosspoint, port, node, CPU and register."""
+"""Columns of cmn.csv, which has one line per property, count, crosspoint, port, node, CPU and register."""
 _LABEL: Final = 16
-_NARROWEST: Final = 40
 _STUCK: Final = "\N{NO-BREAK SPACE}"
 _SOURCES: Final = {
     "registers": "configuration registers",
-    "debugfs": "the map of the arm_cmn driver",
-    "pmu": "the PMU of the arm_cmn driver",
-    "acpi": "the firmware's list of devices",
+    "debugfs": "map of the arm_cmn driver (debugfs)",
+    "pmu": "PMU of the arm_cmn driver",
+    "acpi": "device list of the firmware (ACPI)",
 }
 
 
 def mesh_lines(mesh: Mesh, total: int, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
-    """All there is to say of one mesh, at most `width` columns wide."""
+    """One mesh as text, at most `width` columns wide."""
     yield from _summary(mesh, total, width)
     if drawn:
         yield ""
-        yield "  Crosspoints by logical id, with what hangs on their ports (north at the top):"
+        yield "  Crosspoints by logical id, with the devices on their ports (north at the top):"
         yield from _indented(diagram(mesh, width - 2))
     cpus = grid(mesh, width - 2)
     if cpus:
@@ -54,64 +52,56 @@ def _summary(mesh: Mesh, total: int, width: int) -> Iterator[str]:
     size = f": {mesh.width} x {mesh.height} crosspoints" if mesh.width and mesh.height else ""
     number = f" (mesh {mesh.instance}, one of {total})" if total > 1 else ""
     yield f"{name}{f', {mesh.chi}' if mesh.chi else ''}{size}{number}"
-    yield _labelled("read from", _SOURCES[mesh.source])
+    yield from _labelled("read from", _SOURCES[mesh.source], width)
     if mesh.base is not None:
-        yield _labelled("base address", hex(mesh.base))
+        yield from _labelled("base address", hex(mesh.base), width)
     if mesh.slc_bytes is not None:
         filters = f", snoop filters for {format_quantity(mesh.sf_bytes, 'B')}" if mesh.sf_bytes is not None else ""
-        yield _labelled("system cache", f"{format_quantity(mesh.slc_bytes, 'B')}{filters}")
+        yield from _labelled("system cache", f"{format_quantity(mesh.slc_bytes, 'B')}{filters}", width)
     counts = ", ".join(f"{count}{_STUCK}{kind}" for kind, count in mesh.counts().items())
     if counts:
-        yield from (line.replace(_STUCK, " ") for line in _wrapped(f"  {'nodes'.ljust(_LABEL)}", counts, width))
+        yield from (line.replace(_STUCK, " ") for line in _labelled("nodes", counts, width))
     if mesh.cpus:
-        yield from _wrapped(f"  {'CPUs'.ljust(_LABEL)}", _detected(mesh), width)
+        yield from _labelled("CPUs", _detected(mesh), width)
 
 
 def _detected(mesh: Mesh) -> str:
-    """`128 CPUs, detected at 2026-11-21T20:40:00Z, the least sure one by 0.93`."""
-    placed = [place for place in mesh.cpus.values() if place is not None]
+    """`128 CPUs, detected at 2026-11-21T20:40:00Z, lowest confidence 0.93`."""
+    placed = [port for port in mesh.cpus.values() if port is not None]
     lost = len(mesh.cpus) - len(placed)
-    parts = [counted(len(placed), "CPU") + (f" (and {lost} that were not found)" if lost else "")]
+    parts = [counted(len(placed), "CPU") + (f" ({lost} not located)" if lost else "")]
     if mesh.detected_at:
         parts.append(f"detected at {mesh.detected_at}")
-    sure = [place.confidence for place in placed if place.confidence is not None]
-    if sure:
-        parts.append(f"the least sure one by {min(sure):.2f}")
+    confidence = [port.confidence for port in placed if port.confidence is not None]
+    if confidence:
+        parts.append(f"lowest confidence {min(confidence):.2f}")
     return ", ".join(parts)
 
 
-def _labelled(label: str, text: str) -> str:
-    return f"  {label.ljust(_LABEL)}{text}"
-
-
-def _wrapped(begin: str, text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text, max(width, _NARROWEST), initial_indent=begin, subsequent_indent=" " * len(begin), break_long_words=False
-    )
+def _labelled(label: str, text: str, width: int) -> list[str]:
+    head = f"  {label.ljust(_LABEL)}"
+    return wrapped(text, width, head, " " * len(head))
 
 
 def _unknown(reasons: dict[str, str], width: int) -> Iterator[str]:
-    """What is unknown, those of one reason together."""
+    """Unknown values, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for name, why in reasons.items():
         by_reason.setdefault(why, []).append(name)
     if by_reason:
         yield ""
-        yield "  Not known:"
+        yield "  Unknown:"
     for why, names in by_reason.items():
-        text = f"{', '.join(names)}: {why}"
-        yield from textwrap.wrap(
-            text, max(width, _NARROWEST), initial_indent="    ", subsequent_indent="      ", break_long_words=False
-        )
+        yield from wrapped(f"{', '.join(names)}: {why}", width, "    ")
 
 
 def _registers(registers: list[Register], width: int) -> Iterator[str]:
-    for place, group in groupby(registers, key=lambda one: (one.node, one.node_offset)):
-        yield f"{place[0]}, registers at offset {place[1]:#x}"
+    for (node, offset), group in groupby(registers, key=lambda one: (one.node, one.node_offset)):
+        yield f"{node}, registers at offset {offset:#x}"
         for one in group:
             reset = f", {one.reset:#x} after reset" if one.reset is not None and one.reset != one.value else ""
             text = f"{one.name} ({one.offset:#06x}, {one.access}) = {one.value:#x}{reset}"
-            yield from textwrap.wrap(text, max(width, _NARROWEST), initial_indent="  ", subsequent_indent="      ")
+            yield from wrapped(text, width, "  ", "      ")
             yield from _fields(one, width)
 
 
@@ -120,11 +110,12 @@ def _fields(register: Register, width: int) -> Iterator[str]:
         bits = f"{field.msb}:{field.lsb}" if field.msb != field.lsb else str(field.lsb)
         meaning = f" = {field.meaning}" if field.meaning else ""
         text = f"{field.value:#x}{meaning}"
-        yield from _wrapped(f"    {bits:>5} {field.name.ljust(24)} ", text, width)
+        head = f"    {bits:>5} {field.name.ljust(24)} "
+        yield from wrapped(text, width, head, " " * len(head))
 
 
 def rows(report: CmnReport) -> Iterator[dict[str, Any]]:
-    """Lines of cmn.csv."""
+    """The lines of cmn.csv."""
     for mesh in report.meshes:
         for row in _mesh_rows(mesh):
             yield {"mesh": mesh.instance, **row}
@@ -142,11 +133,11 @@ def _mesh_rows(mesh: Mesh) -> Iterator[dict[str, Any]]:
         for port in xp.ports:
             yield {"record": "port", "name": port.device_type, "port": port.port, "value": port.devices, **at}
     for node in mesh.nodes:
-        places = node.model_dump(include={"node_id", "logical_id", "x", "y", "port", "device"})
-        yield {"record": "node", "name": node.type, **places}
-    for cpu, place in mesh.cpus.items():
-        at = {} if place is None else place.model_dump(include={"node_id", "x", "y", "port", "device"})
-        yield {"record": "cpu", "cpu": cpu, **at, "value": None if place is None else place.confidence}
+        at = node.model_dump(include={"node_id", "logical_id", "x", "y", "port", "device"})
+        yield {"record": "node", "name": node.type, **at}
+    for cpu, found in mesh.cpus.items():
+        at = {} if found is None else found.model_dump(include={"node_id", "x", "y", "port", "device"})
+        yield {"record": "cpu", "cpu": cpu, **at, "value": None if found is None else found.confidence}
     for register in mesh.registers:
         yield from _register_rows(register)
 

@@ -1,4 +1,4 @@
-"""What the shell may complete: names of benchmarks, what `explain` knows, report formats."""
+"""What the shell completes: names of benchmarks, topics of `explain`, report formats."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def completing(names: Callable[[], Iterable[str]]) -> Completer:
 
 
 def benchmark_names() -> list[str]:
-    """Names and aliases of the benchmarks that are listed."""
+    """Names and aliases of the listed benchmarks."""
     from asct.registry import installed
 
-    return [name for item in installed().all() if not item.hidden for name in (item.name, *item.aliases)]
+    return [name for item in installed().infos if not item.hidden for name in (item.name, *item.aliases)]
 
 
 def selectors() -> list[str]:
@@ -33,19 +33,20 @@ def selectors() -> list[str]:
     from asct.cli.adhoc import GROUPS
     from asct.registry import installed
 
-    shown = [item for item in installed().all() if not item.hidden]
-    return [*GROUPS, *benchmark_names(), *(word for item in shown for word in item.keywords)]
+    keywords = [word for item in installed().infos if not item.hidden for word in item.keywords]
+    return [*GROUPS, *benchmark_names(), *keywords]
 
 
-def explained() -> list[str]:
-    """What `asct explain` knows: benchmarks, metrics, settings with all their spellings, flags, codes."""
+def topics() -> list[str]:
+    """What `asct explain` knows: benchmarks, metrics, settings with all their spellings, flags, error codes."""
     from asct.diagnostics.codes import all_codes
-    from asct.registry import installed
-    from asct.sdk.record import COMMON_FLAGS
+    from asct.registry import common_flags, installed
 
-    known = [*all_codes(), *installed().names(), *COMMON_FLAGS]
-    for item in installed().all():
-        known += [*item.aliases, *(metric.name for metric in item.metrics), *item.params_model.aliases(), *item.flags]
+    known = [*all_codes(), *(flag.name for flag in common_flags())]
+    for item in installed().infos:
+        known += [item.name, *item.aliases]
+        known += [metric.name for metric in item.metrics] + [flag.name for flag in item.flags]
+        known += [name for setting in item.settings for name in (setting.name, *setting.aliases)]
     return known
 
 

@@ -1,0 +1,105 @@
+"""The report of `asct doctor` as lines for a terminal: disturbances with fix and undo, block devices, consents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rich.text import Text
+
+from asct.analysis.machine.rows import decimal_size
+from asct.cli.text import counted, wrapped
+from asct.doctor import Disk, FailedCheck, HostReport
+from asct.sdk.disturbance import Disturbance, Unseen
+
+_COLOURS: Final = {"certain": "yellow", "likely": "yellow", "possible": "cyan"}
+_LABEL: Final = 10
+
+
+def heading(report: HostReport, width: int) -> list[str]:
+    """The host, how it is reached, and what it is."""
+    address = f" ({report.transport} {report.address})" if report.address else f" ({report.transport})"
+    return wrapped(f"{report.name}{address}: {report.description or report.status}", width, "")
+
+
+def disturbance_lines(report: HostReport, width: int, *, verbose: bool) -> Iterator[str | Text]:
+    """The disturbances. With a plan only those that affect it in full, unless `verbose`, which adds the sources."""
+    affecting = report.touching()
+    others = [item for item in report.findings if item not in affecting]
+    yield from wrapped(_count(report, len(affecting), len(others)), width)
+    for item in [*affecting, *(others if verbose or report.subjects is None else [])]:
+        yield ""
+        yield from _disturbance(item, width, verbose)
+    if others and not verbose and report.subjects is not None:
+        yield ""
+        titles = ", ".join(item.title for item in others)
+        yield from wrapped(f"not affecting the plan (details with -v): {titles}", width)
+    if report.unseen:
+        yield ""
+        yield from _unchecked(report.unseen, width)
+
+
+def _count(report: HostReport, number: int, others: int) -> str:
+    subject = "measurements" if report.subjects is None else "the plan"
+    if number:
+        count = f"{counted(number, 'disturbance')} {'affects' if number == 1 else 'affect'} {subject}"
+    else:
+        count = f"no disturbance affects {subject}"
+    return f"{count}; {others} more {'does' if others == 1 else 'do'} not" if others else count
+
+
+def _disturbance(item: Disturbance, width: int, verbose: bool) -> Iterator[str | Text]:
+    yield Text(f"  {item.title}", style=f"bold {_COLOURS[item.sure]}")
+    rows = [("seen", item.seen), ("effect", item.effect), ("affects", item.touched)]
+    rows += [(item.sure, item.why), *([("source", item.source)] if verbose else [])]
+    yield from _rows(rows, width)
+    for label, lines in (("fix, as root", item.fix), ("undo, as root", item.undo)):
+        if lines:
+            yield f"    {label}"
+            yield from (f"      {part}" for line in lines for part in folded(line, width - 6))
+    yield from _rows([("note" if item.fix else "advice", item.advice)], width)
+
+
+def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
+    for label, text in rows:
+        yield from wrapped(text, width, f"    {label:<{_LABEL}}", " " * (4 + _LABEL)) if text else ()
+
+
+def folded(line: str, width: int) -> list[str]:
+    """A shell command that is too long for `width`, continued on a second line; quoted text is never split."""
+    head, mark, rest = line.partition(" >")
+    if len(line) <= width or not mark or "'" in line:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    return [f"{head} \\", f"{indent}  >{rest}"]
+
+
+def _unchecked(items: Iterable[Unseen], width: int) -> Iterator[str]:
+    reasons: dict[str, list[str]] = {}
+    for item in items:
+        reasons.setdefault(item.why, []).append(item.what)
+    yield "  not checked"
+    for why, what in reasons.items():
+        yield from wrapped(f"{', '.join(what)}: {why}", width, "    ")
+
+
+def disk_lines(disks: Sequence[Disk], width: int) -> Iterator[str]:
+    """The block devices: what each is, how a plan names it, and whether it can be a target."""
+    writable = sum(disk.with_overwrite for disk in disks)
+    yield from wrapped(f"{counted(len(disks), 'block device')}, {writable} of them writable with consent", width)
+    for disk in disks:
+        size = decimal_size(disk.bytes) or "unknown size"
+        yield ""
+        yield "  " + "  ".join(text for text in (disk.device, size, disk.model) if text)
+        yield from (f"    by-id   {name}" for name in disk.names[:1])
+        if disk.serial:
+            yield f"    serial  {disk.serial}"
+        with_overwrite = "only with `overwrite: true` in `safety.destroys`" if disk.with_overwrite else "no"
+        yield f"    target  {'yes' if disk.target else with_overwrite}"
+        for item in disk.objections:
+            yield from wrapped(_objection(item), width, "      ")
+
+
+def _objection(item: FailedCheck) -> str:
+    reason = item.detail or "check failed"
+    return f"{item.check}: not checked: {reason}" if item.ok is None else f"{item.check}: {reason}"

@@ -1,0 +1,198 @@
+"""The summary of a run on the terminal: counts by host, a table of hosts and benchmarks, verdicts, report paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix, matrix, short_names
+from asct.analysis.reused import reused_text
+from asct.analysis.telemetry import hosts_line
+from asct.cli.console import Console
+from asct.cli.text import counted
+
+if TYPE_CHECKING:
+    from asct.store.model import Run
+
+_SHOWN = ("ok", "noisy", "failed", "timeout", "skipped", "host-lost", "interrupted")
+_FEW = 8
+"""Up to this many hosts get a line each."""
+_COLOURS = {"pass": "green", "fail": "red", "unknown": "yellow"}
+MOST_ROWS: Final = 20
+"""Rows shown; the worst come first."""
+_LETTERS: Final = {
+    "ok": ".", "noisy": "n", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I", "skipped": "s",
+    "refused": "R",
+}  # fmt: skip
+_STYLES: Final = {"good": "green", "doubt": "yellow", "bad": "red"}
+_LONGEST_NAMES: Final = 32
+
+
+def print_summary(console: Console, run: Run, folder: Path, reports: Mapping[str, Path]) -> None:
+    """Print the counts by host and the verdicts to stderr, then the paths of the reports to stdout."""
+    if console.style.json:
+        return
+    console.line()
+    _hosts(console, run)
+    _matrix(console, run)
+    if reused := reused_text(run.jobs, run.started_at):
+        console.line(reused)
+    if noise := hosts_line(run.jobs):
+        console.line(f"measurements: {noise}; see the report")
+    _verdicts(console, run)
+    console.line(_last_line(run, folder))
+    for name, path in reports.items():
+        if name in ("html", "markdown") or console.style.verbosity:
+            console.result(f"{name + ':':<10}{path}")
+
+
+def _hosts(console: Console, run: Run) -> None:
+    """A line per host; with many hosts, one line for all hosts with the same results, the worst first."""
+    totals: dict[str, Counter[str]] = {host.name: Counter() for host in run.hosts}
+    for job in run.jobs:
+        totals.setdefault(job.host, Counter()).update(job.counts)
+    states = {host.name: host.status for host in run.hosts}
+    present = [status for status in _SHOWN if status == "ok" or any(count[status] for count in totals.values())]
+    rows = _grouped(totals, states) if len(totals) > _FEW else [[name] for name in totals]
+    labels = [short_label(names) for names in rows[:MOST_ROWS]]
+    size = max([4, *map(len, labels)])
+    console.line(Text("host".ljust(size) + "".join(f"  {status:>6}" for status in present), style="bold"))
+    for label, (name, *_) in zip(labels, rows, strict=False):
+        cells = "".join(f"  {totals[name][status]:>{max(6, len(status))}}" for status in present)
+        state = states.get(name, "ok")
+        console.line(label.ljust(size) + cells + ("" if state == "ok" else f"  {state}"))
+    for line in left_out(sum(map(len, rows[MOST_ROWS:]))):
+        console.line(line)
+
+
+def _grouped(totals: Mapping[str, Counter[str]], states: Mapping[str, str]) -> list[list[str]]:
+    """Hosts grouped by equal results; first those that could not be used, then by the share of failed measurements."""
+    groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
+    for name, count in totals.items():
+        groups.setdefault((states.get(name, "ok"), tuple(sorted(count.items()))), []).append(name)
+
+    def worth(names: list[str]) -> tuple[bool, float]:
+        count = totals[names[0]]
+        return states.get(names[0], "ok") == "ok", (count["ok"] + count["noisy"]) / max(1, count.total())
+
+    return sorted(groups.values(), key=worth)
+
+
+def _matrix(console: Console, run: Run) -> None:
+    """Hosts by benchmarks, if there is more than one benchmark."""
+    found = matrix(run)
+    if len(found.ids) > 1:
+        console.line()
+        for line in matrix_lines(found, console.err.width):
+            console.line(line)
+        console.line()
+
+
+def _verdicts(console: Console, run: Run) -> None:
+    if not run.verdicts:
+        return
+    outcomes = Counter(verdict.outcome for verdict in run.verdicts)
+    console.line(f"expectations: {outcomes['pass']} passed, {outcomes['fail']} failed, {outcomes['unknown']} unknown")
+    for verdict in run.verdicts:
+        if verdict.outcome == "pass":
+            continue
+        line = Text().append(verdict.outcome.ljust(8), style=_COLOURS[verdict.outcome])
+        line.append(f"{verdict.host or ''} {verdict.text}".strip())
+        line.append(_measured(verdict.value, verdict.unit) + (f" ({verdict.reason})" if verdict.reason else ""))
+        console.line(line)
+
+
+def _measured(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    from asct.values.quantity import format_quantity
+
+    return f": measured {format_quantity(value, unit)}"
+
+
+def _last_line(run: Run, folder: Path) -> Text:
+    colour = {0: "green", 1: "red"}.get(run.exit_code or 0, "yellow")
+    measured = sum(number for status, number in run.counts.items() if status in ("ok", "noisy"))
+    missing = sum(number for status, number in run.counts.items() if status not in ("ok", "noisy"))
+    text = Text().append(f"{run.status}: ", style=f"bold {colour}")
+    text.append(f"{counted(measured, 'measurement')}")
+    if missing:
+        text.append(f", {missing:,} missing (measure them with `asct resume`)")
+    text.append(f", exit code {run.exit_code}; results in {folder}")
+    return text
+
+
+def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
+    """The matrix of hosts and benchmarks: words where they fit into `width`, else a letter for each cell."""
+    rows = found.rows[:MOST_ROWS]
+    labels = [_label(row) for row in rows]
+    first = max([4, *map(len, labels)])
+    sizes = [
+        max([len(name), *(len(_text(row.outcomes[column])) for row in rows)]) for column, name in enumerate(found.ids)
+    ]
+    if first + sum(size + 2 for size in sizes) <= width:
+        lines = [_line("host", first, found.ids, sizes)]
+        for label, row in zip(labels, rows, strict=True):
+            lines.append(_cells(label, first, row.outcomes, sizes, letters=False))
+    else:
+        lines = list(_by_letters(found.ids, rows, labels, first, width))
+    return [*lines, *left_out(sum(len(row.hosts) for row in found.rows[MOST_ROWS:]))]
+
+
+def left_out(hosts: int) -> list[Text]:
+    """The line about hosts whose rows are not shown, if there are any."""
+    return [Text(f"and {counted(hosts, 'host')} more with better results; the reports list all")] if hosts else []
+
+
+def short_label(names: Sequence[str]) -> str:
+    """Names of hosts in short: as ranges if that is short enough, else the first one and the number of others."""
+    label = short_names(names)
+    return label if len(label) <= _LONGEST_NAMES or len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _by_letters(
+    ids: Sequence[str], rows: Sequence[HostRow], labels: Sequence[str], first: int, width: int
+) -> Iterator[Text]:
+    """Columns with numbers for the benchmarks and letters for the outcomes, followed by a legend."""
+    size = len(str(len(ids)))
+    room = max(1, (width - first) // (size + 1))
+    for start in range(0, len(ids), room):
+        part = range(start, min(start + room, len(ids)))
+        sizes = [size] * len(part)
+        yield _line("host", first, [str(column + 1) for column in part], sizes, gap=1)
+        for label, row in zip(labels, rows, strict=True):
+            yield _cells(label, first, [row.outcomes[column] for column in part], sizes, letters=True)
+    for column, name in enumerate(ids):
+        yield Text(f"{column + 1:>{first}} {name}")
+    seen = {item.status for row in rows for item in row.outcomes if item is not None}
+    yield Text(", ".join(f"{letter} {status}" for status, letter in _LETTERS.items() if status in seen))
+
+
+def _line(head: str, first: int, names: Sequence[str], sizes: Sequence[int], gap: int = 2) -> Text:
+    cells = "".join(" " * gap + name.ljust(size) for name, size in zip(names, sizes, strict=True))
+    return Text((head.ljust(first) + cells).rstrip(), style="bold")
+
+
+def _cells(
+    label: str, first: int, outcomes: Sequence[JobOutcome | None], sizes: Sequence[int], *, letters: bool
+) -> Text:
+    line = Text(label.ljust(first))
+    for item, size in zip(outcomes, sizes, strict=True):
+        text = "" if item is None and letters else _LETTERS[item.status] if item and letters else _text(item)
+        style = _STYLES.get(item.tone, "") if item is not None else "dim"
+        line.append(" " if letters else "  ").append(text.ljust(size), style=style)
+    line.rstrip()
+    return line
+
+
+def _text(item: JobOutcome | None) -> str:
+    return "-" if item is None else item.text
+
+
+def _label(row: HostRow) -> str:
+    label = short_label(row.hosts)
+    return label if row.state == "ok" else f"{label}: {row.state}"

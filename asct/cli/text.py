@@ -1,0 +1,63 @@
+"""Text for a terminal: counts, wrapped lines, and rows of labels and values."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asct.analysis.machine import MachineSection, Row
+
+_WIDEST_LABEL = 22
+_NARROWEST = 40
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 job`, `2 jobs`, `0 jobs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def short_time(seconds: float) -> str:
+    """`40s`, `3m40s`, `2h05m`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) -> list[str]:
+    """`text` wrapped to `width`, but to 40 columns at least. The first line begins with `indent`, the others with
+    `rest` (default: two more spaces). A word longer than a line is left whole."""
+    return textwrap.wrap(
+        text,
+        max(width, _NARROWEST),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  " if rest is None else rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[str]:
+    """Title, then label and value side by side; an empty line before each section."""
+    for one in sections:
+        yield ""
+        yield one.title
+        yield from row_lines([*one.rows, *one.details], width)
+
+
+def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
+    """A label that is too long for its column gets a line of its own."""
+    wide = max(width, _NARROWEST)
+    column = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)
+    indent = " " * (column + 4)
+    for label, value in rows:
+        lines = textwrap.wrap(value, wide - len(indent), break_on_hyphens=False) or [""]
+        if len(label) > column:
+            yield from textwrap.wrap(label, wide - 2, initial_indent="  ", subsequent_indent="    ")
+        else:
+            yield f"  {label:<{column}}  {lines.pop(0)}".rstrip()
+        yield from (f"{indent}{line}" for line in lines)
