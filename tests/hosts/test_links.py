@@ -28,7 +28,6 @@ pytestmark = [
     pytest.mark.ssh,
     pytest.mark.e2e,
     pytest.mark.fio,
-    pytest.mark.waiting,
     pytest.mark.timeout(600),
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and links need root"),
 ]
