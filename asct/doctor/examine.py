@@ -22,7 +22,7 @@ from asct.engine.preflight import JobNeeds, check, find_tools, measured_scope
 from asct.engine.services import Services
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts import describe
-from asct.hosts.base import Host, Session
+from asct.hosts.base import Host, SessionSpec
 from asct.plan.model import Destroys, HostSpec
 from asct.planner.model import Job
 from asct.sdk.disturbance import Unseen, subjects
@@ -136,7 +136,7 @@ def _with_disks(
 
 def _enter(host: Host) -> None:
     """Open it as a run does, since guard is run there. Hosts of a plan that are the same machine take turns."""
-    session = Session("doctor", owner_of("doctor"))
+    session = SessionSpec("doctor", owner_of("doctor"))
     while True:
         try:
             host.open(session)

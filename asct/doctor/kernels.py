@@ -14,7 +14,7 @@ from asct.engine.privilege import Rights
 from asct.engine.programs import Programs, process_of, texts
 from asct.engine.services import Services
 from asct.errors import NotMeasured
-from asct.hosts.base import Host, Session, Task
+from asct.hosts.base import Host, SessionSpec, Task
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Privilege
@@ -84,7 +84,7 @@ class HostKernels:
 
     def _provide(self, kernel: str, why: str) -> None:
         if not self._open:
-            self._host.open(Session("look", owner_of("look")))
+            self._host.open(SessionSpec("look", owner_of("look")))
             self._open = True
         if kernel not in self._programs.kernels:
             built = self._ports.provide(self._host, kernel, self._programs.facts, self._folder / "build")

@@ -30,7 +30,7 @@ from asct.engine.programs import Programs, process_of, texts
 from asct.engine.telemetry.readings import READING
 from asct.errors import HostError, HostLocked, HostLost, NotMeasured
 from asct.facts.describe import describe
-from asct.hosts.base import Host, Session, Task
+from asct.hosts.base import Host, SessionSpec, Task
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import KERNEL, Target, inspection
@@ -105,7 +105,7 @@ class HostSession:
 
     def _lock(self, host: Host) -> None:
         """Open it for this run. Two hosts of a plan that are the same machine measure one after the other."""
-        session = Session(
+        session = SessionSpec(
             self._run.id, owner_of(self._run.id), self._folder, partial(self._run.events.notice, self.name), READING
         )
         while True:
@@ -120,7 +120,7 @@ class HostSession:
         if host.adopted:
             message = f"host {self.name}: still has the session of before; what was measured there meanwhile is taken"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
-            host.settle()
+            host.wait_until_idle()
 
     def _read_facts(self, host: Host) -> HostFacts:
         folder = self._run.writer.facts_folder(self.name)

@@ -24,7 +24,7 @@ from asct.engine.reuse import Reuse
 from asct.engine.reuse_key import ReuseInputs, with_reuse_keys
 from asct.engine.services import Services
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
-from asct.hosts.base import JobBrief, Task
+from asct.hosts.base import JobRequest, Task
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.needs import SHORTEST_LIMIT_S
@@ -111,7 +111,7 @@ class JobRunner:
             self.entry.note = problems[0].diagnostic.message
             self.entry.refused = any(problem.refused for problem in problems)
 
-    def brief(self) -> JobBrief | None:
+    def brief(self) -> JobRequest | None:
         """What a scheduler must know about the job; None when it will not run."""
         job = self.job
         if self.entry.note:
@@ -120,7 +120,7 @@ class JobRunner:
             seconds = self._estimated_s(self._points)
         else:
             seconds = (job.timeout_s or SHORTEST_LIMIT_S) * len(job.points) * (job.repeats + job.warmup)
-        return JobBrief(job.id, seconds, tuple(job.needs.values()))
+        return JobRequest(job.id, seconds, tuple(job.needs.values()))
 
     def _estimated_s(self, points: Sequence[BoundPoint]) -> float:
         return sum(point.estimated_s for point in points) * (self.job.repeats + self.job.warmup)
@@ -282,7 +282,7 @@ class JobRunner:
                 break
             tasks += found
         with suppress(HostError):  # each task reports its own error when it is run
-            self._session.host.ahead(tasks)
+            self._session.host.announce(tasks)
 
     # ---- one repeat ----
 

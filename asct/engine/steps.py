@@ -21,7 +21,7 @@ from asct.engine.failures import StepRun, failure_of
 from asct.engine.gate import JobGuard
 from asct.engine.programs import MissingProgram, Programs, process_of, texts
 from asct.engine.telemetry.summary import StepReading
-from asct.hosts.base import Around, Finished, Host, Process, Task
+from asct.hosts.base import Host, HostReadings, Process, Task, TaskResult
 from asct.sdk.guard import target_files, targets_in
 from asct.sdk.record import Scalar
 from asct.sdk.step import Output, Step
@@ -100,13 +100,13 @@ class StepRunner:
         finished = self._run_task(task, on_line)
         output = Output(step, finished.status or 0, texts(into, finished.fetched), finished.elapsed_ns)
         raw = self._writer.layout.relative(into)
-        done.add(StepReading(output, finished.around), finished.status, raw, finished.notes)
+        done.add(StepReading(output, finished.readings), finished.status, raw, finished.notes)
         done.timed_out = finished.status is None
         ran = StepRun(output, name, raw, task.main.argv, limit if finished.status is None else None)
         done.failure = self._guard.settle(output, raw) or failure_of(ran)
         return done.failure is None
 
-    def _run_task(self, task: Task, on_line: Callable[[str], None] | None) -> Finished:
+    def _run_task(self, task: Task, on_line: Callable[[str], None] | None) -> TaskResult:
         try:
             for name, text in task.files.items():
                 (task.into / name).write_text(text, encoding="utf-8")
@@ -208,7 +208,7 @@ class StepNotes:
         folder = self._writer.layout.root / note.folder
         output = Output(step, note.status, texts(folder, note.files), note.elapsed_ns, note.resumed)
         done.commands.append(note.command)
-        done.add(StepReading(output, Around(**note.around.model_dump())), note.status, note.folder, note.notes)
+        done.add(StepReading(output, HostReadings(**note.around.model_dump())), note.status, note.folder, note.notes)
         self._next += 1
         self._noted = len(done.notes)
         return True

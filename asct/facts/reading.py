@@ -135,7 +135,7 @@ def probe(host: Host, base: str) -> Snapshot:
     """What a host says that is not open, in one exchange; nothing of it stays there but the answers of its tools in the
     account's cache. `base` is where a run's work folder would be. Raises HostError."""
     token = _token()
-    answer = host.glance(script(), [token, base, ""], timeout_s=TIMEOUT_S)
+    answer = host.probe(script(), [token, base, ""], timeout_s=TIMEOUT_S)
     if f"{token} over" not in answer.stdout:
         seen = (answer.stdout + answer.stderr)[-500:]
         raise HostError(host.name, errors.strange_shell(host.name, "reading the facts", seen))

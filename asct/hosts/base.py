@@ -4,7 +4,7 @@ Rules every transport keeps:
 * arguments are lists; no value of a plan, fact or result becomes shell text unquoted;
 * a program runs in a process group of its own and is ended as a group (SIGINT, then SIGTERM, then SIGKILL);
 * results come back as files, bounded in size; a name fetched from a host never leaves the folder it is meant for;
-* every failure of the transport itself is a `HostError`; a program that fails is a `Finished` with its status.
+* every failure of the transport itself is a `HostError`; a program that fails is a `TaskResult` with its status.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingSpec:
     """Files of the host that are read right before and right after the main process of each task. A transport knows
     nothing of what they mean.
 
@@ -69,7 +69,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionSpec:
     """What a host is opened for: to measure for one run, alone. `owner` is what others are told who find the host
     locked. `work` is the folder that an earlier part of the run left there, to be taken up again if it is still whole.
     `notice` hears what the user should know meanwhile, such as why a scheduler lets the run wait. `reading` is what is
@@ -80,11 +80,11 @@ class Session:
     owner: str
     work: str = ""
     notice: Callable[[Diagnostic], None] = lambda _: None
-    reading: Reading | None = None
+    reading: ReadingSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class JobBrief:
+class JobRequest:
     """What a scheduler must know of a job before it begins: its id, how long it may take, the ids of jobs it needs."""
 
     id: str
@@ -93,12 +93,12 @@ class JobBrief:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What the session's `Reading` gave at both ends of a main process: lines `path:text`, empty when it was not read
-    (nobody asked for it, the host was full, the task was killed with the shell that reads).
+class HostReadings:
+    """The text that the session's `ReadingSpec` selects, right before and right after a main process.
 
-    `brief` says that it took less than `around.BRIEF_S`, so that nothing was read after it. `cpu_ns` is the CPU time of
-    the process with all that it waited for, in the host's grain (10 ms); None when unknown.
+    Lines `path:text`; empty when nothing was read (not requested, disk full, or the task was killed with its shell).
+    `brief` means that the process took less than `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns`
+    is the CPU time of the process and of the children it waited for, in steps of 10 ms; None when unknown.
     """
 
     before: str = ""
@@ -108,7 +108,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class TaskResult:
     """How a task ended. `status` is the exit status, negative for the signal that killed it, None when it timed out.
 
     `fetched` lists the files now in `into`; `notes` what went wrong beside the main process (a companion that could
@@ -119,11 +119,11 @@ class Finished:
     elapsed_ns: int
     fetched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    around: Around = field(default_factory=Around)
+    readings: HostReadings = field(default_factory=HostReadings)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandResult:
     """A short command's answer, text decoded with replacement; for facts and housekeeping, not for results."""
 
     status: int
@@ -137,7 +137,7 @@ class Host(Protocol):
     name: str
     transport: str
 
-    def open(self, session: Session | None = None) -> None:
+    def open(self, session: SessionSpec | None = None) -> None:
         """Connect. With a `session` the host's lock is taken and programs may be measured; without, one only looks.
 
         Raises ConnectError with the way out in its hint, HostLocked when someone else measures there.
@@ -149,7 +149,7 @@ class Host(Protocol):
         """Whether `open` took up the folder of an earlier part of the run, with what was and is measured there."""
         ...
 
-    def settle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until nothing of an earlier part runs any more (each task ends by its own limit)."""
         ...
 
@@ -167,7 +167,7 @@ class Host(Protocol):
         """A folder of the account (mode 0700) that outlives the run: built kernels."""
         ...
 
-    def plan_jobs(self, briefs: Sequence[JobBrief]) -> None:
+    def plan_jobs(self, briefs: Sequence[JobRequest]) -> None:
         """The jobs to come, in their order. A scheduler queues them; other transports need not know."""
         ...
 
@@ -179,7 +179,7 @@ class Host(Protocol):
         """No more tasks of this job; `ok` tells whether jobs that need it may run."""
         ...
 
-    def ahead(self, tasks: Sequence[Task]) -> None:
+    def announce(self, tasks: Sequence[Task]) -> None:
         """Announce tasks (with keys) that `run` will be asked for in this order: the host works them off by itself,
         also while the connection is down. A transport that cannot does nothing."""
         ...
@@ -188,15 +188,15 @@ class Host(Protocol):
         """Forget announced tasks that have not begun, and end the one that runs."""
         ...
 
-    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         """Run a task to its end, or to its time limit; then nothing of it is left running."""
         ...
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         """Run a short command (output at most 1 MiB)."""
         ...
 
-    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+    def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         """Run a short script of ours by `sh` on a host that is not open, in one exchange: connect, run, disconnect. It
         has no work folder, takes no lock, and nothing of it is left (output at most 1 MiB). Raises as `open` does."""
         ...
@@ -218,7 +218,7 @@ class Host(Protocol):
         ...
 
 
-class Unqueued:
+class WithoutQueue:
     """The part of a Host of a transport that keeps no tasks: what it is told ahead does not concern it."""
 
     @property
@@ -226,10 +226,10 @@ class Unqueued:
         """Nothing is kept between the parts of a run."""
         return False
 
-    def settle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Nothing of an earlier part runs."""
 
-    def plan_jobs(self, briefs: Sequence[JobBrief]) -> None:
+    def plan_jobs(self, briefs: Sequence[JobRequest]) -> None:
         """No scheduler."""
 
     def begin_job(self, job_id: str) -> None:
@@ -238,7 +238,7 @@ class Unqueued:
     def end_job(self, job_id: str, *, ok: bool) -> None:
         """No scheduler."""
 
-    def ahead(self, tasks: Sequence[Task]) -> None:
+    def announce(self, tasks: Sequence[Task]) -> None:
         """Each task is run when it is asked for."""
 
     def cancel(self) -> None:

@@ -38,7 +38,7 @@ def _refused(path: Path, error: OSError) -> StoreError:
     return StoreError(errors.cannot_write_here(str(path), error.strerror or str(error)))
 
 
-class LineFeed:
+class LineSplitter:
     """Hands each line to `on_line` once it is complete; `finish` hands over a last one without a line feed."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:

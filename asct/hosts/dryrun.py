@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from asct.hosts import script
-from asct.hosts.base import Answer, Finished, Host, Process, Session, Task, Unqueued
+from asct.hosts.base import CommandResult, Host, Process, SessionSpec, Task, TaskResult, WithoutQueue
 from asct.plan.model import HostSpec
 
 
@@ -16,7 +16,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
     return DryRun(spec.name, spec.workdir)
 
 
-class DryRun(Unqueued):
+class DryRun(WithoutQueue):
     """The Host protocol without a host. Every task succeeds and leaves no files."""
 
     transport = "dryrun"
@@ -28,22 +28,22 @@ class DryRun(Unqueued):
         self.commands: list[str] = []
         """Shell text, one entry per task, put or remove, in order."""
 
-    def open(self, session: Session | None = None) -> None:
+    def open(self, session: SessionSpec | None = None) -> None:
         """Nothing to open."""
 
     def close(self) -> None:
         """Nothing to close."""
 
-    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
         self.commands.append(shell_text(task))
-        return Finished(0, 0)
+        return TaskResult(0, 0)
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         self.commands.append(shlex.join(argv))
-        return Answer(0, "", "")
+        return CommandResult(0, "", "")
 
-    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+    def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:

@@ -16,7 +16,7 @@ GRAIN_S = 0.02
 
 
 @dataclass(slots=True)
-class Course:
+class TaskStatus:
     """How far a task is. `status` is the shell's own; `over` when nothing more will be told of it."""
 
     started_s: float | None = None
@@ -30,7 +30,7 @@ class Course:
     refused: str = ""
     reminded: bool = False
     """The runner had nothing to do before this task began, and was told of it once more."""
-    report: script.Report | None = None
+    report: script.RunnerReport | None = None
 
     @property
     def over(self) -> bool:
@@ -48,10 +48,10 @@ class Course:
 
 
 @dataclass(slots=True)
-class Journal:
+class RunnerJournal:
     """All tasks of a session by key, and what the runner said of itself."""
 
-    tasks: dict[str, Course] = field(default_factory=dict)
+    tasks: dict[str, TaskStatus] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     """The rest of the last line of each other kind: work, cache, serving, joined, stopped, pong, locked, failed, ..."""
     counts: dict[str, int] = field(default_factory=dict)
@@ -72,9 +72,9 @@ class Journal:
         for word, rest in script.answers(line.decode("utf-8", "surrogateescape") for line in lines):
             self._heed(word, rest, now)
 
-    def course(self, key: str) -> Course:
+    def course(self, key: str) -> TaskStatus:
         """Of a task, made when nothing is known of it."""
-        return self.tasks.setdefault(key, Course())
+        return self.tasks.setdefault(key, TaskStatus())
 
     def forget(self, key: str) -> None:
         """A task that is handed over again."""
@@ -106,33 +106,33 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _started(course: Course, detail: str, now: float) -> None:
+def _started(course: TaskStatus, detail: str, now: float) -> None:
     """Also of one that is done again, because the runner was killed while it ran."""
     course.started_s, course.heard_start = _seconds(detail), now
     course.ended_s = course.status = course.report = None
     course.late = course.died = False
 
 
-def _ended(course: Course, detail: str, now: float) -> None:
+def _ended(course: TaskStatus, detail: str, now: float) -> None:
     up, status, told = detail.split(" ")
     seconds, number = _seconds(up), script.status_of(status)
     course.ended_s, course.heard_end = seconds, now
     course.status, course.told = number, told == "1"
 
 
-def _late(course: Course, _detail: str, _now: float) -> None:
+def _late(course: TaskStatus, _detail: str, _now: float) -> None:
     course.late = course.status is None  # else it ended by itself, and was still being read about
 
 
-def _done(course: Course, detail: str, _now: float) -> None:
+def _done(course: TaskStatus, detail: str, _now: float) -> None:
     course.report = script.read_report(detail)
 
 
-def _died(course: Course, _detail: str, now: float) -> None:
+def _died(course: TaskStatus, _detail: str, now: float) -> None:
     course.died, course.heard_end = True, now
 
 
-def _failed(course: Course, detail: str, _now: float) -> None:
+def _failed(course: TaskStatus, detail: str, _now: float) -> None:
     course.refused = detail or "no reason was given"
 
 
@@ -156,7 +156,7 @@ _ANSWERS = frozenset(
         "muted",
     }
 )
-_EVENTS: dict[str, Callable[[Course, str, float], None]] = {
+_EVENTS: dict[str, Callable[[TaskStatus, str, float], None]] = {
     "started": _started,
     "ended": _ended,
     "late": _late,

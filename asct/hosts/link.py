@@ -79,7 +79,7 @@ class FileTransfer(Protocol):
 class Link(Protocol):
     """A connection to one host. All failures are HostError; `within` bounds what is done inside it."""
 
-    place: str
+    label: str
     """How messages name it: `altra-01 (bench@10.0.0.7:2222)`."""
     breaks_silently: bool
     """Whether the host may be gone without an end of the streams, so that a silent one has to be asked."""
@@ -122,7 +122,7 @@ class TimedLink:
 
     def __init__(self, name: str, cut: Callable[[], None], *broken: type[Exception]) -> None:
         """`cut` gives the connection up; `broken` are the exceptions of a connection that broke."""
-        self.place = name
+        self.label = name
         self._name = name
         self._on_late = cut
         self._broken = broken
@@ -159,16 +159,16 @@ class TimedLink:
         """As of `Link`. A TimeoutError is the body's own."""
         if self._over is None or self.late:
             detail = "not connected" if self._over is None else "it was given up before"
-            raise HostLost(self._name, errors.connection_lost(self.place, doing, detail))
+            raise HostLost(self._name, errors.connection_lost(self.label, doing, detail))
         before, self._deadline = self._deadline, time.monotonic() + seconds
-        late = HostTimeout(self._name, errors.no_answer(self.place, doing, seconds))
+        late = HostTimeout(self._name, errors.no_answer(self.label, doing, seconds))
         try:
             yield
         except Exception as error:
             if self.late and isinstance(error, (HostLost, *self._broken)):
                 raise late from error
             if isinstance(error, self._broken) and not isinstance(error, TimeoutError):
-                raise HostLost(self._name, errors.connection_lost(self.place, doing, str(error))) from error
+                raise HostLost(self._name, errors.connection_lost(self.label, doing, str(error))) from error
             raise
         else:
             if self.late:  # what was read until then is incomplete

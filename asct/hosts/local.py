@@ -37,7 +37,7 @@ class LocalHost(RemoteHost):
     def __init__(self, name: str, base: str) -> None:
         super().__init__(name, "local", base, LocalLink(name), RECONNECT_S)
 
-    def ahead(self, tasks: Sequence[Task]) -> None:
+    def announce(self, tasks: Sequence[Task]) -> None:
         """Each task is submitted when `run` asks for it."""
 
 
@@ -47,7 +47,7 @@ class LocalLink:
     breaks_silently = False
 
     def __init__(self, name: str) -> None:
-        self.place = name
+        self.label = name
         self._channels: list[ProcessChannel] = []
         self._open = False
         self.files = LocalFiles(name)
@@ -81,11 +81,11 @@ class LocalLink:
         try:
             channel = ProcessChannel(["sh", "-c", command])
         except FileNotFoundError as error:
-            detail = errors.connection_lost(self.place, "starting a shell", "no `sh` on the PATH")
-            raise ConnectError(self.place, detail) from error
+            detail = errors.connection_lost(self.label, "starting a shell", "no `sh` on the PATH")
+            raise ConnectError(self.label, detail) from error
         except OSError as error:  # no process, descriptor or memory left
-            detail = errors.connection_lost(self.place, "starting a shell", error.strerror or str(error))
-            raise HostLost(self.place, detail) from error
+            detail = errors.connection_lost(self.label, "starting a shell", error.strerror or str(error))
+            raise HostLost(self.label, detail) from error
         self._channels.append(channel)
         return channel
 

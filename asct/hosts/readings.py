@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from asct.hosts.base import Around
+from asct.hosts.base import HostReadings
 
-LOG = ".around"
+LOG = ".readings"
 """In the folder of a session (runner.sh): lines `= KEY WORD`, each with what was read then behind it."""
-BRIEF_S = 0.05
+SHORT_TASK_S = 0.05
 """What was read so short a time ago counts for the next task as well, and after a task so brief nothing is read: the
 clocks of a host that count CPU time are hardly finer (10 ms), and reading costs a program (runner_task.sh)."""
 MOST_BYTES = 64 << 10
@@ -21,12 +21,12 @@ _TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)
 
 
 @dataclass(slots=True)
-class AroundLog:
+class ReadingLog:
     """The log of a session, taken in piece by piece. What is torn, because a disk was full, is passed over."""
 
     offset: int = 0
     """Bytes taken in."""
-    _found: dict[str, Around] = field(default_factory=dict)
+    _found: dict[str, HostReadings] = field(default_factory=dict)
     _whole: set[str] = field(default_factory=set)
     _rest: bytes = b""
     _key: str = ""
@@ -48,10 +48,10 @@ class AroundLog:
         """Whether all is known of a task."""
         return key in self._whole
 
-    def of(self, key: str) -> Around:
+    def of(self, key: str) -> HostReadings:
         """What is known of a task of which no more will come; it is not asked for again."""
         self._whole.discard(key)
-        return self._found.pop(key, Around())
+        return self._found.pop(key, HostReadings())
 
     def _heed(self, line: str) -> None:
         head = _HEAD.fullmatch(line)
@@ -66,16 +66,16 @@ class AroundLog:
         text = "\n".join(line for line in self._lines if line.startswith("/"))
         if self._word == "before":
             self._last = text
-            self._put(self._key, Around(before=text))
+            self._put(self._key, HostReadings(before=text))
         if word == "again":
-            self._put(key, Around(before=self._last))
+            self._put(key, HostReadings(before=self._last))
         if word == "over" and self._key == key:
             self._end(text)
         self._key, self._word, self._lines, self._size = key, word, [], 0
 
     def _end(self, text: str) -> None:
         """The task that was read about last is over."""
-        found = self._found.get(self._key, Around())
+        found = self._found.get(self._key, HostReadings())
         if self._word == "after":
             self._last = text
             found = replace(found, after=text, cpu_ns=_cpu_ns(self._lines))
@@ -84,14 +84,16 @@ class AroundLog:
         self._put(self._key, found)
         self._whole.add(self._key)
 
-    def _put(self, key: str, around: Around) -> None:
+    def _put(self, key: str, around: HostReadings) -> None:
         if key in self._found or len(self._found) < _MOST_TASKS:
             self._found[key] = around
 
 
-def is_brief(started_s: float | None, ended_s: float | None) -> bool:
+def is_short(started_s: float | None, ended_s: float | None) -> bool:
     """Whether a process was too brief to be read after, by the clock of its host, of hundredths of a second."""
-    return started_s is not None and ended_s is not None and round(100 * (ended_s - started_s)) < round(100 * BRIEF_S)
+    if started_s is None or ended_s is None:
+        return False
+    return round(100 * (ended_s - started_s)) < round(100 * SHORT_TASK_S)
 
 
 def _cpu_ns(lines: Sequence[str]) -> int | None:

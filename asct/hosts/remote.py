@@ -12,54 +12,54 @@ from pathlib import Path
 
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import errors, script
-from asct.hosts.base import Answer, Around, Finished, Session, Task, Unqueued
-from asct.hosts.downloads import LineFeed, make_folder, save
-from asct.hosts.journal import Course
+from asct.hosts.base import CommandResult, HostReadings, SessionSpec, Task, TaskResult, WithoutQueue
+from asct.hosts.downloads import LineSplitter, make_folder, save
+from asct.hosts.journal import TaskStatus
 from asct.hosts.link import Channel, Link
-from asct.hosts.readings import LOG, AroundLog, is_brief
-from asct.hosts.runner_session import RECONNECT_S, SHORT_S, Conversation
-from asct.hosts.script import Item, below
+from asct.hosts.readings import LOG, ReadingLog, is_short
+from asct.hosts.runner_session import RECONNECT_S, SHORT_S, RunnerSession
+from asct.hosts.script import TaskLine, below
 
 ANSWER_LIMIT = 1 << 20
 _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 
 
-class RemoteHost(Unqueued):
+class RemoteHost(WithoutQueue):
     """The Host protocol over a Link; the host needs a POSIX shell, setsid, flock and the link's file transfer."""
 
     def __init__(self, name: str, transport: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
         self.name = name
         self.transport = transport
         self._link = link
-        self._talk = Conversation(name, base, link, reconnect_s)
+        self._session = RunnerSession(name, base, link, reconnect_s)
         self._nonce = secrets.token_hex(6)  # tasks without a key are never those of an earlier part of the session
         self._mark = self._nonce
         self._numbers = count(1)
         self._used: set[str] = set()
         self._interrupted = False
-        self._around: AroundLog | None = None
+        self._around: ReadingLog | None = None
 
     @property
     def work(self) -> str:
-        return self._talk.work
+        return self._session.work
 
     @property
     def cache(self) -> str:
-        return self._talk.cache
+        return self._session.cache
 
     @property
     def adopted(self) -> bool:
-        return self._talk.adopted
+        return self._session.adopted
 
-    def open(self, session: Session | None = None) -> None:
-        self._around = AroundLog() if session is not None and session.reading is not None else None
+    def open(self, session: SessionSpec | None = None) -> None:
+        self._around = ReadingLog() if session is not None and session.reading is not None else None
         if session is not None:  # the next part of a run writes over what this one left half sent when it was killed
             self._mark = hashlib.sha256(f"{session.run} {self.name}".encode()).hexdigest()[:12]
-        self._talk.open(session)
+        self._session.open(session)
 
-    def settle(self) -> None:
-        self._talk.begin()
-        self._talk.settle()
+    def wait_until_idle(self) -> None:
+        self._session.begin()
+        self._session.wait_until_idle()
 
     def close(self) -> None:
         self.interrupt()
@@ -69,13 +69,13 @@ class RemoteHost(Unqueued):
         except AsctError:
             pass  # the connection is gone; `resume` comes back for the folder, or it is cleared a week later
         finally:
-            self._talk.work = ""
+            self._session.work = ""
             self._link.close()
 
     def _leave(self) -> None:
         """Once more over a new connection when this one breaks just now: nobody would come back for the folder."""
         try:
-            if not self._talk.leave():
+            if not self._session.leave():
                 self._housekeeping("leave")
         except HostLost:
             self._link.close()
@@ -84,38 +84,38 @@ class RemoteHost(Unqueued):
 
     # ---- tasks
 
-    def ahead(self, tasks: Sequence[Task]) -> None:
-        self._talk.begin()
+    def announce(self, tasks: Sequence[Task]) -> None:
+        self._session.begin()
         items = []
         for task in tasks:
-            key, known = self._talk.place_of(task.key)
+            key, known = self._session.key_of(task.key)
             if not known:
                 items.append(self._item(task, key, beforehand=True))
         if items:
-            self._talk.submit(items)
+            self._session.submit(items)
 
     def cancel(self) -> None:
-        self._talk.cancel()
+        self._session.cancel()
 
-    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
-        self._talk.begin()
-        key, known = self._talk.place_of(task.key or f"{self._nonce}-{next(self._numbers)}")
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
+        self._session.begin()
+        key, known = self._session.key_of(task.key or f"{self._nonce}-{next(self._numbers)}")
         if not known:
             item = self._item(task, key, beforehand=False)  # refuses names and arguments before anything is touched
             make_folder(task.into)
-            self._talk.submit([item])
-        feed = LineFeed(on_line) if on_line else None
+            self._session.submit([item])
+        feed = LineSplitter(on_line) if on_line else None
         try:
-            course = self._talk.wait(key, self._follow(task, feed) if feed else None)
+            course = self._session.wait(key, self._follow(task, feed) if feed else None)
         except HostError:
             raise
         except BaseException:  # of the listener, or of a signal: nothing goes on that nobody waits for
-            self._talk.cancel()
+            self._session.cancel()
             raise
         make_folder(task.into)
         return self._finished(task, course, feed, key)
 
-    def _item(self, task: Task, key: str, *, beforehand: bool) -> Item:
+    def _item(self, task: Task, key: str, *, beforehand: bool) -> TaskLine:
         """The task as the runner gets it; its folder is emptied when something may be in it."""
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
@@ -123,9 +123,9 @@ class RemoteHost(Unqueued):
         used = task.fresh and (folder in self._used or self.adopted)
         self._used.add(folder)
         line = script.task_line(self.name, task, empty=used)
-        return Item(key, task.timeout_s, line, folder if beforehand and not used else "")
+        return TaskLine(key, task.timeout_s, line, folder if beforehand and not used else "")
 
-    def _follow(self, task: Task, feed: LineFeed) -> Callable[[], None]:
+    def _follow(self, task: Task, feed: LineSplitter) -> Callable[[], None]:
         """Reads what the growing standard output of a running task says."""
         path = f"{task.main.cwd}/{task.main.stdout_file}"
 
@@ -135,11 +135,11 @@ class RemoteHost(Unqueued):
 
         return look
 
-    def _finished(self, task: Task, course: Course, feed: LineFeed | None, key: str) -> Finished:
+    def _finished(self, task: Task, course: TaskStatus, feed: LineSplitter | None, key: str) -> TaskResult:
         if not course.over:  # it was called off before it began
-            return Finished(-2, 0, (), ("it was not begun",))
+            return TaskResult(-2, 0, (), ("it was not begun",))
         if course.refused:
-            raise HostError(self.name, errors.task_refused(self._link.place, course.refused))
+            raise HostError(self.name, errors.task_refused(self._link.label, course.refused))
         notes: list[str] = []
         fetched: list[str] = []
         flags, companions = (course.report.flags, course.report.companions) if course.report else ("", ())
@@ -162,22 +162,22 @@ class RemoteHost(Unqueued):
                     fetched.append(name)
                     left -= (task.into / name).stat().st_size
 
-        self._talk.hold(fetch)
+        self._session.hold(fetch)
         if feed is not None and task.main.stdout_file in fetched:
             feed.finish((task.into / task.main.stdout_file).read_bytes())
         status = (
             None if course.late else -9 if course.status is None else script.exit_status(course.status, course.told)
         )
         notes = [*dict.fromkeys(notes)]
-        return Finished(status, course.elapsed_ns, tuple(fetched), tuple(notes), self._around_of(key, course))
+        return TaskResult(status, course.elapsed_ns, tuple(fetched), tuple(notes), self._around_of(key, course))
 
-    def _around_of(self, key: str, course: Course) -> Around:
+    def _around_of(self, key: str, course: TaskStatus) -> HostReadings:
         """What was read around a task that is over. A log that cannot be read takes nothing from what was measured."""
         log = self._around
         if log is None:
-            return Around()
-        if is_brief(course.started_s, course.ended_s):  # nothing is there that would be worth an exchange
-            return Around(brief=True)
+            return HostReadings()
+        if is_short(course.started_s, course.ended_s):  # nothing is there that would be worth an exchange
+            return HostReadings(brief=True)
 
         def look() -> None:
             with self._link.within(SHORT_S, "reading what else the host did"):
@@ -185,7 +185,7 @@ class RemoteHost(Unqueued):
                     log.take(data)
 
         try:
-            self._talk.hold(look)
+            self._session.hold(look)
         except (HostLost, HostTimeout):
             raise
         except HostError:
@@ -193,7 +193,7 @@ class RemoteHost(Unqueued):
         return log.of(key)
 
     def _strange(self, doing: str, text: str) -> HostError:
-        return HostError(self.name, errors.strange_shell(self._link.place, doing, text))
+        return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
         """Bring one file of a task here; returns a note when it did not come."""
@@ -226,12 +226,12 @@ class RemoteHost(Unqueued):
             except ValueError:
                 raise self._strange("reporting a task", text) from None
 
-        self._talk.hold(look)
+        self._session.hold(look)
         return found
 
     # ---- short commands and files
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         line = script.call(self.name, "answer", *argv) + "\n"
         self._interrupted = False
         try:
@@ -244,21 +244,21 @@ class RemoteHost(Unqueued):
         except TimeoutError as late:
             self._finish_group(late.args[0])
             if self._interrupted:
-                raise HostLost(self.name, errors.interrupted(self._link.place, argv[0])) from None
+                raise HostLost(self.name, errors.interrupted(self._link.label, argv[0])) from None
             raise self._late(argv[0], timeout_s) from None
         head, _, stdout = out.partition(b"asct:begin ")
         pid, _, stdout = stdout.partition(b"\n")
         if not pid.isdigit():
             failed = dict(script.answers(head.decode("utf-8", "replace").splitlines())).get("failed", "")
             seen = failed or (out + err).decode("utf-8", "replace")
-            raise HostError(self.name, errors.strange_shell(self._link.place, f"running {argv[0]}", seen))
+            raise HostError(self.name, errors.strange_shell(self._link.label, f"running {argv[0]}", seen))
         _, _, stderr = err.partition(b"asct:begin\n")
         if len(stdout) > ANSWER_LIMIT or len(stderr) > ANSWER_LIMIT:
             self._finish_group(out)
-            raise HostError(self.name, errors.answer_too_long(self._link.place, argv[0], ANSWER_LIMIT))
-        return Answer(channel.status(), stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+            raise HostError(self.name, errors.answer_too_long(self._link.label, argv[0], ANSWER_LIMIT))
+        return CommandResult(channel.status(), stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
-    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+    def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         begin = f"nl='\n'\necho \"asct:begin $$\"\n{script.call(self.name, 'set --', *arguments)}\n"
         self._interrupted = False
         self._link.connect(files=False)
@@ -269,13 +269,13 @@ class RemoteHost(Unqueued):
                 out, err = _drain(channel, ANSWER_LIMIT + 4096, lambda: self._interrupted or time.monotonic() > until)
                 if max(len(out), len(err)) > ANSWER_LIMIT:
                     self._end_shell(out)
-                    raise HostError(self.name, errors.answer_too_long(self._link.place, "sh", ANSWER_LIMIT))
+                    raise HostError(self.name, errors.answer_too_long(self._link.label, "sh", ANSWER_LIMIT))
                 stdout = _BEGUN.sub("", out.decode("utf-8", "replace"), count=1)
-                return Answer(channel.status(), stdout, err.decode("utf-8", "replace"))
+                return CommandResult(channel.status(), stdout, err.decode("utf-8", "replace"))
         except TimeoutError as late:
             self._end_shell(late.args[0])
             if self._interrupted:
-                raise HostLost(self.name, errors.interrupted(self._link.place, "sh")) from None
+                raise HostLost(self.name, errors.interrupted(self._link.label, "sh")) from None
             raise self._late("sh", timeout_s) from None
         finally:
             self._link.close()
@@ -309,10 +309,10 @@ class RemoteHost(Unqueued):
 
     def interrupt(self) -> None:
         self._interrupted = True
-        self._talk.stop()
+        self._session.stop()
 
     def _runner_command(self) -> str:
-        return script.runner_command(self.work, posix_login=self._talk.posix_login)
+        return script.runner_command(self.work, posix_login=self._session.posix_login)
 
     def _housekeeping(self, line: str) -> str:
         """Run a line of the runner; returns what follows `done`."""
@@ -324,8 +324,8 @@ class RemoteHost(Unqueued):
             if first == "done":
                 return rest
             if first == "failed":
-                raise HostError(self.name, errors.task_refused(self._link.place, rest))
-        raise HostLost(self.name, errors.connection_lost(self._link.place, "tidying up"))
+                raise HostError(self.name, errors.task_refused(self._link.label, rest))
+        raise HostLost(self.name, errors.connection_lost(self._link.label, "tidying up"))
 
     def _finish_group(self, out: bytes) -> None:
         for first, rest in script.answers(out.decode("utf-8", "replace").splitlines()):
@@ -333,7 +333,7 @@ class RemoteHost(Unqueued):
                 self._housekeeping(script.call(self.name, "finish", rest))
 
     def _late(self, program: str, seconds: float) -> HostTimeout:
-        return HostTimeout(self.name, errors.no_answer(self._link.place, f"running {program}", seconds))
+        return HostTimeout(self.name, errors.no_answer(self._link.label, f"running {program}", seconds))
 
 
 def _transfer_s(size: int) -> float:

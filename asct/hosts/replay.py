@@ -18,8 +18,8 @@ from typing import Any
 
 from asct.errors import ConnectError, HostError
 from asct.hosts import errors, script
-from asct.hosts.base import Answer, Finished, Host, Session, Task, Unqueued
-from asct.hosts.downloads import LineFeed
+from asct.hosts.base import CommandResult, Host, SessionSpec, Task, TaskResult, WithoutQueue
+from asct.hosts.downloads import LineSplitter
 from asct.hosts.script import inner_name
 from asct.plan.model import HostSpec
 from asct.transports import Option, Transport
@@ -33,7 +33,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
     return ReplayHost(spec.name, folder / str(spec.options.get("answers", ".")))
 
 
-class ReplayHost(Unqueued):
+class ReplayHost(WithoutQueue):
     """The Host protocol over a recording. `asked` lists every command line, in order."""
 
     transport = "replay"
@@ -46,7 +46,7 @@ class ReplayHost(Unqueued):
         self._folder = folder
         self._entries: list[Mapping[str, Any]] = []
 
-    def open(self, session: Session | None = None) -> None:
+    def open(self, session: SessionSpec | None = None) -> None:
         file = self._folder / FILE
         try:
             self._entries = _entries(json.loads(file.read_text(encoding="utf-8")))
@@ -73,7 +73,7 @@ class ReplayHost(Unqueued):
         except OSError as error:
             raise HostError(self.name, errors.bad_recording(self.name, str(path), str(error))) from error
 
-    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
         task.into.mkdir(parents=True, exist_ok=True)
         entry = self._find(task.main.argv)
@@ -88,18 +88,18 @@ class ReplayHost(Unqueued):
                 (task.into / name).write_bytes(data)
                 fetched.append(name)
                 if on_line is not None and recorded == "stdout":
-                    LineFeed(on_line).finish(data)
-        return Finished(
+                    LineSplitter(on_line).finish(data)
+        return TaskResult(
             entry.get("status", 0), entry.get("elapsed_ns", 0), tuple(fetched), tuple(entry.get("notes", ()))
         )
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         entry = self._find(argv)
         files = entry.get("files", {})
         stdout, stderr = (self._bytes(files.get(name, "")).decode("utf-8", "replace") for name in ("stdout", "stderr"))
-        return Answer(entry.get("status") or 0, stdout, stderr)
+        return CommandResult(entry.get("status") or 0, stdout, stderr)
 
-    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+    def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         self.open()
         return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
 

@@ -11,10 +11,10 @@ from functools import partial
 
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, HostTimeout
 from asct.hosts import errors, script
-from asct.hosts.base import Session
-from asct.hosts.journal import Course, Journal
+from asct.hosts.base import SessionSpec
+from asct.hosts.journal import RunnerJournal, TaskStatus
 from asct.hosts.link import Channel, Link
-from asct.hosts.script import Item
+from asct.hosts.script import TaskLine
 
 SHORT_S = 30.0
 """Opening a channel, a few small files."""
@@ -36,7 +36,7 @@ _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E35
 """Reasons not to be let in that do not pass by themselves: keys, accounts, configuration."""
 
 
-class Conversation:
+class RunnerSession:
     """One session. Used from one thread; `stop` may come from another."""
 
     def __init__(self, name: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
@@ -48,13 +48,13 @@ class Conversation:
         self.adopted = False
         self._base = base
         self._reconnect_s = reconnect_s
-        self._session: Session | None = None
-        self._journal = Journal()
+        self._session: SessionSpec | None = None
+        self._journal = RunnerJournal()
         self._control: Channel | None = None
         self._live = False
         self._next = 1
-        self._pending: dict[str, Item] = {}
-        self._unsent: list[Item] = []
+        self._pending: dict[str, TaskLine] = {}
+        self._unsent: list[TaskLine] = []
         self._heard = 0.0
         self._asked = 0.0
         self._stop_asked = 0.0
@@ -64,7 +64,7 @@ class Conversation:
 
     # ---- opening
 
-    def open(self, session: Session | None) -> None:
+    def open(self, session: SessionSpec | None) -> None:
         """Connect and make the session's folder, or take up an earlier one. Raises ConnectError, HostLocked."""
         self._session = session
         self._enter()
@@ -83,8 +83,8 @@ class Conversation:
         owner = self._session.owner if self._session else ""
         session = replace(self._session, work=self.work or self._session.work) if self._session else None
         text = script.opening(self.name, self._base, secrets.token_hex(16), session)
-        doing, place = "making the work folder", self.link.place
-        journal, seen = Journal(), b""
+        doing, place = "making the work folder", self.link.label
+        journal, seen = RunnerJournal(), b""
         with self.link.within(SHORT_S, doing):
             channel = self.link.start("exec sh -s")
             channel.send(text.encode("utf-8", "surrogateescape"))
@@ -114,7 +114,7 @@ class Conversation:
         if owner:
             self._take_over(channel, journal)
 
-    def _take_over(self, channel: Channel, journal: Journal) -> None:
+    def _take_over(self, channel: Channel, journal: RunnerJournal) -> None:
         """The runner of this session can be talked to: know what it did so far, hand over what it does not have."""
         self._control, self._heard, self._asked = channel, time.monotonic(), 0.0
         if not self.adopted:
@@ -122,7 +122,7 @@ class Conversation:
             self._next = int(journal.answers["serving"])
             return
         self._live = False
-        self._journal = Journal()
+        self._journal = RunnerJournal()
         self._read_journal()
         if "serving" in journal.answers:
             # It was started anew: what its predecessor was at, or had before it, is not done.
@@ -153,7 +153,7 @@ class Conversation:
         if self._stop_asked:
             self._await_stop()
 
-    def place_of(self, key: str) -> tuple[str, bool]:
+    def key_of(self, key: str) -> tuple[str, bool]:
         """The key under which a task is known to the runner, and whether that has it, or has done it. One that came to
         no end in an earlier part of the session gets another key."""
         course = self._journal.tasks.get(key)
@@ -163,7 +163,7 @@ class Conversation:
         # The journal, when it is read anew after a break, does not name what waits and has not begun.
         return key, course is not None or key in self._pending
 
-    def submit(self, items: Sequence[Item]) -> None:
+    def submit(self, items: Sequence[TaskLine]) -> None:
         """Hand tasks over, to be done in this order behind those before. Raises HostLost."""
         if self._control is None:
             raise RuntimeError(f"host {self.name}: a task is run in a session only")
@@ -190,7 +190,7 @@ class Conversation:
         self._say(f"job {self._next}")
         self._next += 1
 
-    def wait(self, key: str, on_pause: Callable[[], None] | None = None) -> Course:
+    def wait(self, key: str, on_pause: Callable[[], None] | None = None) -> TaskStatus:
         """Until a task is over. `on_pause` is called from time to time while it runs. Raises HostLost, HostTimeout."""
         while True:
             if self._live:
@@ -203,7 +203,7 @@ class Conversation:
                 return course
             self._held(partial(self._attend, course, on_pause))
 
-    def _attend(self, course: Course, on_pause: Callable[[], None] | None) -> None:
+    def _attend(self, course: TaskStatus, on_pause: Callable[[], None] | None) -> None:
         self._listen(LOOK_S if on_pause is not None else self._pause())
         if on_pause is not None and course.started_s is not None and course.status is None:
             on_pause()
@@ -225,11 +225,11 @@ class Conversation:
         now = time.monotonic()
         item, course = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if item and course and not course.over and now - course.heard_start > item.limit_s + KILL_S:
-            raise HostTimeout(self.name, errors.not_ended(self.link.place, item.limit_s + KILL_S))
+            raise HostTimeout(self.name, errors.not_ended(self.link.label, item.limit_s + KILL_S))
         if self._stop_asked and now - self._stop_asked > STOP_S:
-            raise HostTimeout(self.name, errors.not_ended(self.link.place, STOP_S))
+            raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
 
-    def _revive(self, course: Course) -> None:
+    def _revive(self, course: TaskStatus) -> None:
         """The runner says it has nothing to do, though a task is not over: whoever worked it off was killed, or the
         disk was full for the journal."""
         if course.over:
@@ -269,9 +269,9 @@ class Conversation:
         while self._stops == stops:
             self._listen(LOOK_S)
             if time.monotonic() > until:
-                raise HostTimeout(self.name, errors.not_ended(self.link.place, STOP_S))
+                raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
 
-    def settle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until the runner has nothing to do. Ended by `stop`. Raises HostLost, HostTimeout."""
         self._journal.answers.pop("pong", None)
         while not self._journal.answers.get("pong", "").endswith(" idle") and not self._wake.is_set():
@@ -311,7 +311,7 @@ class Conversation:
             return
         if self._asked and now - self._asked > PONG_S:
             self.link.cut()
-            raise HostTimeout(self.name, errors.no_answer(self.link.place, "measuring", round(now - self._heard)))
+            raise HostTimeout(self.name, errors.no_answer(self.link.label, "measuring", round(now - self._heard)))
         if not self._asked and now - self._heard > PING_S:
             self._asked = self._asked or now
             self._say(f"ping {self._next}")
@@ -335,7 +335,7 @@ class Conversation:
                 except TimeoutError:
                     return b""
             if not data:
-                raise HostLost(self.name, errors.connection_lost(self.link.place, "measuring"))
+                raise HostLost(self.name, errors.connection_lost(self.link.label, "measuring"))
             return data
         pause_s, self._pause_s = min(seconds, self._pause_s), min(LOOK_S, 2 * self._pause_s)
         if self._wake.wait(pause_s):
@@ -351,7 +351,7 @@ class Conversation:
         if count := answers.pop("count", ""):
             self._say(f"heard {count}")
         if answers.pop("muted", None) is not None:
-            self._live, self._journal = False, Journal()
+            self._live, self._journal = False, RunnerJournal()
             self._read_journal()
 
     def rejoin(self) -> None:
@@ -394,6 +394,6 @@ class Conversation:
                     raise HostLost(self.name, *error.diagnostics) from cause
                 continue
             if not self.adopted:
-                raise HostLost(self.name, errors.session_gone(self.link.place)) from cause
+                raise HostLost(self.name, errors.session_gone(self.link.label)) from cause
             return
         raise HostLost(self.name, errors.not_back(cause.diagnostics[0], self._reconnect_s)) from cause

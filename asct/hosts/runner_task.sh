@@ -127,7 +127,7 @@ lead() {
     launch "$@"
 }
 
-# What the host does besides, in .around: a line `= KEY WORD` and the files of $reading (the expression, then the files, a
+# What the host does besides, in .readings: a line `= KEY WORD` and the files of $reading (the expression, then the files, a
 # line each). What was read BRIEF ago counts for this task as well, and one so brief is not read after: the clocks of a host
 # that count CPU time are no finer, and reading costs as much as such a task.
 BRIEF=5 # hundredths of a second
@@ -166,7 +166,7 @@ main() {
     told=$root/.told
     exec 2>"$told"
     now
-    read_before 2>/dev/null >>"$root/.around"
+    read_before 2>/dev/null >>"$root/.readings"
     say "started $key $up"
     ( lead "$@" )
     status=$?
@@ -175,7 +175,7 @@ main() {
     message=0
     if [ -s "$told" ]; then message=1; fi
     say "ended $key $up $status $message"
-    read_after 2>/dev/null >>"$root/.around"
+    read_after 2>/dev/null >>"$root/.readings"
 }
 
 # SIGINT is ignored in what a shell starts in the background unless the program handles it; then TERM ends it.

@@ -14,7 +14,7 @@ from signal import SIGINT, SIGPIPE, SIGTERM
 
 from asct.errors import HostError
 from asct.hosts import errors
-from asct.hosts.base import Process, Session, Task
+from asct.hosts.base import Process, SessionSpec, Task
 
 _RUNNER, _TASKS, _OPENER = (Path(__file__).with_name(name) for name in ("runner.sh", "runner_task.sh", "open.sh"))
 LONGEST_LINE = 1 << 16
@@ -80,7 +80,7 @@ def task_line(host: str, task: Task, *, empty: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TaskLine:
     """A task as a job file has it: `line` is of `task_line`, `folder` is made beforehand together with others."""
 
     key: str
@@ -89,7 +89,7 @@ class Item:
     folder: str = ""
 
 
-def job_text(host: str, items: Sequence[Item]) -> str:
+def job_text(host: str, items: Sequence[TaskLine]) -> str:
     """A job file of the runner."""
     folders = [item.folder for item in items if item.folder]
     made = [
@@ -128,7 +128,7 @@ def _opener() -> str:
     return _OPENER.read_text("utf-8")
 
 
-def opening(host: str, base: str, token: str, session: Session | None = None) -> str:
+def opening(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
     """The text for `sh -s` that makes a session's folder below `base`, or takes up that of an earlier part, and with a
     `session` takes the host's lock, starts the runner and stays as the way to it."""
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
@@ -155,19 +155,19 @@ def exit_status(shell_status: int, message: bool) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RunnerReport:
     """The runner's last line: a flag per wanted file (- missing, e empty, f file, x other), companions' statuses."""
 
     flags: str
     companions: tuple[int, ...]
 
 
-def read_report(text: str) -> Report:
+def read_report(text: str) -> RunnerReport:
     """From the words behind the key of `done`; raises ValueError for anything else."""
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")
-    return Report(flags, tuple(status_of(one) for one in statuses))
+    return RunnerReport(flags, tuple(status_of(one) for one in statuses))
 
 
 def status_of(text: str) -> int:

@@ -16,7 +16,7 @@ from asct.doctor.disks import disks_of
 from asct.engine.guard import CHECKS, GuardReport
 from asct.engine.services import Services
 from asct.errors import AsctError, ConnectError, HostLocked, NotMeasured
-from asct.hosts.base import Session
+from asct.hosts.base import SessionSpec
 from asct.instruments.watch import Check, Device
 from asct.plan.model import Destroys, HostSpec
 from tests.doctor.stub import END, LOOK, META, check, device, ports
@@ -70,7 +70,7 @@ def test_a_host_that_cannot_be_reached(tmp_path: Path) -> None:
         def __init__(self, error: AsctError) -> None:
             self.error = error
 
-        def open(self, session: Session) -> None:
+        def open(self, session: SessionSpec) -> None:
             raise self.error
 
         def close(self) -> None: ...

@@ -25,7 +25,7 @@ from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.reading import probe
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.hosts.base import Host, Session
+from asct.hosts.base import Host, SessionSpec
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.awaiting import until
@@ -122,7 +122,7 @@ def test_a_look_can_be_stopped_before_anything_is_known(seen_as: Callable[..., N
 
     def slow(host: Host, _base: str) -> Snapshot:
         threading.Timer(0.3, stop.on_signal, (signal.SIGINT, None)).start()
-        host.glance("sleep 300", [])
+        host.probe("sleep 300", [])
         raise AssertionError("it was not stopped")
 
     seen_as(slow)
@@ -136,7 +136,7 @@ def test_a_machine_that_is_measured_is_looked_at_without_registers(
 ) -> None:
     seen_as(meshy({"/proc/iomem": "40000000-4fffffff : ARMHC700:00"}))
     other = make_host(here(tmp_path))
-    other.open(Session("other", "somebody who measures"))
+    other.open(SessionSpec("other", "somebody who measures"))
     try:
         seen = looked(here(tmp_path), ports({}), tmp_path, detect=False)
         assert seen.report.meshes[0].source == "debugfs"

@@ -12,7 +12,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.doctor import examine
 from asct.doctor.examine import read_activity
 from asct.errors import HostError, HostLost
-from asct.hosts.base import Answer
+from asct.hosts.base import CommandResult
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.doctor.stub import ports
@@ -23,10 +23,10 @@ class Speaking:
     def __init__(self, answer: str | Exception) -> None:
         self.text = answer
 
-    def answer(self, *_: object, **__: object) -> Answer:
+    def answer(self, *_: object, **__: object) -> CommandResult:
         if isinstance(self.text, Exception):
             raise self.text
-        return Answer(0, self.text, "")
+        return CommandResult(0, self.text, "")
 
 
 def test_a_real_host(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from asct.hosts.base import Session
+from asct.hosts.base import SessionSpec
 from asct.hosts.opening import make_host
 from tests.awaiting import until
 from tests.e2e.running import apply, asct, environment, latest, lines
@@ -97,7 +97,7 @@ def test_two_hosts_that_are_one_machine_measure_one_after_the_other(own_sshd: Ss
 
 def test_a_host_that_another_run_has_is_refused(own_sshd: Sshd, tmp_path: Path) -> None:
     other = make_host(own_sshd.spec())
-    other.open(Session("other", "run other of somebody"))
+    other.open(SessionSpec("other", "run other of somebody"))
     try:
         ended = apply("plan: 1\nname: quick\nbenchmarks: [noop]\n" + hosts(own_sshd), tmp_path)
     finally:

@@ -12,7 +12,7 @@ from asct.disturbances import assess
 from asct.engine.preflight import JobNeeds, disturbance_notice, measured_scope
 from asct.engine.services import Services
 from asct.errors import HostError, HostLost
-from asct.hosts.base import Answer, Host
+from asct.hosts.base import CommandResult, Host
 from asct.hosts.opening import make_host
 from asct.sdk.facts import Cpu, HostFacts
 from asct.sdk.needs import Needs, Scratch
@@ -125,11 +125,11 @@ class Answering:
     def __init__(self, links: dict[str, str] | Exception) -> None:
         self.links, self.asked = links, 0
 
-    def answer(self, argv: list[str], **_: object) -> Answer:
+    def answer(self, argv: list[str], **_: object) -> CommandResult:
         self.asked += 1
         if isinstance(self.links, Exception):
             raise self.links
-        return Answer(0, "".join(f"{self.links.get(path, '')}\n" for path in argv[4:]), "")
+        return CommandResult(0, "".join(f"{self.links.get(path, '')}\n" for path in argv[4:]), "")
 
 
 def asked(host: Any, *needs: Needs) -> Any:

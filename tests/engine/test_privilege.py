@@ -13,7 +13,7 @@ from asct.engine.privilege import Rights, sudoers_line
 from asct.engine.programs import Programs
 from asct.errors import HostTimeout
 from asct.hosts import errors
-from asct.hosts.base import Answer, Host
+from asct.hosts.base import CommandResult, Host
 from asct.registry import installed
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts, System, ToolFact
@@ -30,13 +30,13 @@ READ = Privilege("reads the device /dev/x", "guard")
 class Asked:
     """A host that answers as sudo would, and counts."""
 
-    def __init__(self, answers: Mapping[str, Answer | None]) -> None:
+    def __init__(self, answers: Mapping[str, CommandResult | None]) -> None:
         self.answers = answers
         self.asked: list[str] = []
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Answer:
+    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         if argv[0] == "id":
-            return Answer(0, "bench\n", "")
+            return CommandResult(0, "bench\n", "")
         assert list(argv[1:]) == ["--sudo", "", "--describe"]
         self.asked.append(argv[0])
         found = self.answers[argv[0]]
@@ -45,8 +45,8 @@ class Asked:
         return found
 
 
-OK = Answer(0, '{"t":"describe","abi":1}\n', "")
-PASSWORD = Answer(1, "", "sudo: a password is required\n")
+OK = CommandResult(0, '{"t":"describe","abi":1}\n', "")
+PASSWORD = CommandResult(1, "", "sudo: a password is required\n")
 
 
 def programs(uid: int | None = 1000) -> Programs:
@@ -92,12 +92,15 @@ def test_what_is_only_useful_is_told_once_and_what_is_needed_each_time() -> None
     ("answer", "why"),
     [
         (None, "sudo gave no answer within 20 s"),
-        (Answer(3, "", "chase: sudo cannot be run: No such file or directory\n"), "sudo cannot be run: No such file"),
-        (Answer(1, "", ""), "it ended with status 1 and said nothing"),
-        (Answer(0, "Welcome!\n", ""), "it ended with status 0 and said nothing"),
+        (
+            CommandResult(3, "", "chase: sudo cannot be run: No such file or directory\n"),
+            "sudo cannot be run: No such file",
+        ),
+        (CommandResult(1, "", ""), "it ended with status 1 and said nothing"),
+        (CommandResult(0, "Welcome!\n", ""), "it ended with status 0 and said nothing"),
     ],
 )
-def test_reasons(answer: Answer | None, why: str) -> None:
+def test_reasons(answer: CommandResult | None, why: str) -> None:
     [(_, message)] = ask(Rights("h", sudo=True), Asked({"/c/chase": answer}), PAGES)
     assert why in message
 

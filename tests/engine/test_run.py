@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from asct.engine import events
 from asct.errors import NotMeasured
-from asct.hosts.base import Host
-from asct.hosts.link import Channel
-from asct.hosts.local import LocalHost
 from asct.plan.model import HostSpec, PendingValue, Retry
 from asct.sdk.benchmark import Context
 from asct.sdk.metric import Metric
 from asct.sdk.step import Step
 from asct.store.verify import verify
+from tests.apart import apart
 from tests.engine import plant
 from tests.engine.conftest import Lab
 from tests.engine.plant import job, kernel_job, point
@@ -223,23 +220,9 @@ def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:
     assert done.stored.run.counts == {"ok": 1, "skipped": 1}
 
 
-def apart(lab: Lab) -> plant.Services:
-    """Hosts that are this machine, each with a lock of its own, as if they were machines of their own."""
-
-    def make(spec: HostSpec, _folder: Path) -> Host:
-        host, lock = LocalHost(spec.name, spec.workdir), bytes(lab.results.parent / f"lock-{spec.name}")
-        start = host._link.start
-
-        def started(command: str) -> Channel:
-            channel = start(command)
-            send = channel.send
-            channel.send = lambda data: send(data.replace(b"/var/tmp/asct.lock", lock))  # type: ignore[method-assign]
-            return channel
-
-        host._link.start = started  # type: ignore[method-assign]
-        return host
-
-    return plant.collaborators(make_host=make)
+def locked_apart(lab: Lab) -> plant.Collaborators:
+    """Hosts that are this machine, each with a lock of its own."""
+    return plant.collaborators(make_host=lambda spec, _folder: apart(spec, lab.results.parent))
 
 
 def test_hosts_run_side_by_side_and_one_unreachable_does_not_stop_the_others(lab: Lab) -> None:
@@ -256,7 +239,7 @@ def test_hosts_run_side_by_side_and_one_unreachable_does_not_stop_the_others(lab
         job(point(script=meet.format(dir=folder, me="two", you="one")), host="two"),
         job(host="bad"),
     ]
-    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts), apart(lab))
+    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts), locked_apart(lab))
     assert done.code == 3
     assert {host.name: host.status for host in done.stored.run.hosts} == {
         "one": "ok", "two": "ok", "bad": "unreachable",
@@ -272,7 +255,7 @@ def test_forks_bound_how_many_hosts_run(lab: Lab) -> None:
     folder = lab.results.parent
     script = f"mkdir {folder}/busy || exit 1; sleep 0.1; rmdir {folder}/busy; echo 1"
     jobs = [job(point(script=script), host=name) for name in hosts]
-    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts), apart(lab), forks=1)
+    done = plant.run(lab.results, plant.plan(*jobs, workdir=lab.work, hosts=hosts), locked_apart(lab), forks=1)
     assert done.stored.run.counts == {"ok": 2}
 
 

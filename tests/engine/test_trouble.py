@@ -18,7 +18,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine import events
 from asct.engine.resume import missing
 from asct.errors import ConnectError, HostLost, StoreError
-from asct.hosts.base import Finished, Host, Session, Task
+from asct.hosts.base import Host, SessionSpec, Task, TaskResult
 from asct.hosts.local import LocalHost
 from asct.plan.model import HostSpec, Retry
 from asct.store.reader import read_run
@@ -90,11 +90,11 @@ class Flaky(LocalHost):
     losses: list[bool]
     opens = 0
 
-    def open(self, session: Session | None = None) -> None:
+    def open(self, session: SessionSpec | None = None) -> None:
         type(self).opens += 1
         super().open(session)
 
-    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> Finished:
+    def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         if self.losses and self.losses.pop(0):
             self.close()
             raise HostLost(self.name, Diagnostic("E305", "the connection broke"))
@@ -105,7 +105,7 @@ def flaky(*losses: bool, reachable: int = 99) -> tuple[plant.Services, type[Flak
     class Mine(Flaky):
         opens = 0
 
-        def open(self, session: Session | None = None) -> None:
+        def open(self, session: SessionSpec | None = None) -> None:
             if type(self).opens >= reachable:
                 raise ConnectError(self.name, Diagnostic("E301", "no route to host", hint="switch it on"))
             super().open(session)

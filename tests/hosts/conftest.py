@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from asct.hosts.base import Finished, Host, Process, Reading, Session, Task
+from asct.hosts.base import Host, Process, ReadingSpec, SessionSpec, Task, TaskResult
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.slurm import Slurm
 from tests.sshd import Sshd
 
-READING = Reading("printf '%s\\n' /proc/uptime /proc/nothing /proc/sys/kernel/ostype", "^([0-9.]+ [0-9.]+|[A-Za-z]+$)")
-SESSION = Session("tests", "the tests", reading=READING)
+FILES = "/proc/uptime /proc/nothing /proc/sys/kernel/ostype"
+READING = ReadingSpec(f"printf '%s\\n' {FILES}", "^([0-9.]+ [0-9.]+|[A-Za-z]+$)")
+SESSION = SessionSpec("tests", "the tests", reading=READING)
 KINDS = ["local", pytest.param("ssh", marks=pytest.mark.ssh), pytest.param("slurm", marks=pytest.mark.slurm)]
 
 
@@ -35,7 +36,7 @@ class Bench:
         """A path of the host as it is here."""
         return Path(path.replace("/var/tmp/", f"{self.tmp}/", 1))
 
-    def run(self, *argv: str, **fields: object) -> Finished:
+    def run(self, *argv: str, **fields: object) -> TaskResult:
         on_line = fields.pop("on_line", None)
         process = {key: fields.pop(key) for key in ("cwd", "env", "stdout_file", "stderr_file") if key in fields}
         process.setdefault("cwd", self.folder())

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import HostError
-from asct.hosts.base import Around, Finished, Process, Session, Task
+from asct.hosts.base import HostReadings, Process, SessionSpec, Task, TaskResult
 from asct.hosts.opening import make_host
-from asct.hosts.readings import MOST_BYTES, AroundLog
+from asct.hosts.readings import MOST_BYTES, ReadingLog
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import READING, SESSION, Bench
 from tests.sshd import Sshd
@@ -46,31 +46,31 @@ LOG = """= a before
 
 
 def test_the_log_tells_both_ends_of_each_task() -> None:
-    log = AroundLog()
+    log = ReadingLog()
     log.take(LOG.encode())
     assert all(map(log.has, "abcde")) and not log.has("f")
-    assert log.of("a") == Around("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 1.50", 62_750_000_000)
-    assert log.of("b") == Around("/proc/uptime:2.00 1.50", "/proc/uptime:3.00 1.50", 10_000_000)
-    assert log.of("f") == Around() and log.offset == len(LOG)
+    assert log.of("a") == HostReadings("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 1.50", 62_750_000_000)
+    assert log.of("b") == HostReadings("/proc/uptime:2.00 1.50", "/proc/uptime:3.00 1.50", 10_000_000)
+    assert log.of("f") == HostReadings() and log.offset == len(LOG)
 
 
 def test_brief_tasks_have_what_was_read_last_before_them() -> None:
-    log = AroundLog()
+    log = ReadingLog()
     log.take(LOG.encode())
-    assert log.of("c") == Around("/proc/uptime:3.00 1.50", brief=True)
-    assert log.of("d") == log.of("e") == Around("/proc/uptime:4.00 1.50", brief=True)
+    assert log.of("c") == HostReadings("/proc/uptime:3.00 1.50", brief=True)
+    assert log.of("d") == log.of("e") == HostReadings("/proc/uptime:4.00 1.50", brief=True)
 
 
 def test_a_task_that_was_killed_has_only_its_beginning() -> None:
-    log = AroundLog()
+    log = ReadingLog()
     log.take(b"= a before\n/x:1\n= a after\n/x:2\n= b before\n/x:3\n= b after\n/x:4\n= b over\n")
-    assert not log.has("a") and log.of("a") == Around(before="/x:1")
-    assert log.of("b") == Around("/x:3", "/x:4")
+    assert not log.has("a") and log.of("a") == HostReadings(before="/x:1")
+    assert log.of("b") == HostReadings("/x:3", "/x:4")
 
 
 @given(st.lists(st.integers(0, len(LOG)), max_size=8))
 def test_pieces_of_any_size_are_put_together(cuts: list[int]) -> None:
-    log, whole = AroundLog(), AroundLog()
+    log, whole = ReadingLog(), ReadingLog()
     whole.take(LOG.encode())
     places = [0, *sorted(cuts), len(LOG)]
     for start, end in pairwise(places):
@@ -80,13 +80,13 @@ def test_pieces_of_any_size_are_put_together(cuts: list[int]) -> None:
 
 @given(st.binary(max_size=300))
 def test_no_log_is_too_odd(data: bytes) -> None:
-    log = AroundLog()
+    log = ReadingLog()
     log.take(data + b"\n= a before\n" + data + b"\n= a after\n" + data + b"\n= a over\n")
     assert log.has("a") and log.of("a").after.count("\n") <= data.count(b"\n")
 
 
 def test_a_log_without_an_end_is_bounded() -> None:
-    log = AroundLog()
+    log = ReadingLog()
     for _ in range(64):
         log.take(b"/x:" + b"1" * 4000 + b"\n")
         log.take(b"2" * 9000)
@@ -95,18 +95,18 @@ def test_a_log_without_an_end_is_bounded() -> None:
 
 
 def test_empty_lines_without_an_end_are_bounded() -> None:
-    log = AroundLog()
+    log = ReadingLog()
     for _ in range(64):
         log.take(b"\n" * 4000)
     assert len(log._lines) <= MOST_BYTES
 
 
-def vars_of(log: AroundLog) -> list[bytes | str]:
+def vars_of(log: ReadingLog) -> list[bytes | str]:
     return [log._rest, *log._lines]
 
 
-def uptimes(done: Finished) -> tuple[float, float]:
-    texts = (done.around.before, done.around.after)
+def uptimes(done: TaskResult) -> tuple[float, float]:
+    texts = (done.readings.before, done.readings.after)
     found = [re.search(r"^/proc/uptime:([0-9.]+) ", text, re.MULTILINE) for text in texts]
     assert found[0] and found[1], texts
     return float(found[0][1]), float(found[1][1])
@@ -117,15 +117,15 @@ def test_a_task_is_read_around_on_every_transport(bench: Bench) -> None:
     done = bench.run("sh", "-c", busy)
     before, after = uptimes(done)
     assert 0.28 <= after - before < 60
-    assert done.around.cpu_ns is not None and 10_000_000 <= done.around.cpu_ns < 60e9
-    assert "/proc/nothing" not in done.around.before and "/proc/sys/kernel/ostype" in done.around.before
+    assert done.readings.cpu_ns is not None and 10_000_000 <= done.readings.cpu_ns < 60e9
+    assert "/proc/nothing" not in done.readings.before and "/proc/sys/kernel/ostype" in done.readings.before
 
 
 def test_a_task_that_is_too_late_or_missing_is_read_around_as_well(bench: Bench) -> None:
     late = bench.run("sleep", "30", timeout_s=0.3)
     assert late.status is None and uptimes(late)[1] - uptimes(late)[0] >= 0.2
     missing = bench.run("no-such-program")
-    assert missing.status == 127 and bool(missing.around.after) is not missing.around.brief
+    assert missing.status == 127 and bool(missing.readings.after) is not missing.readings.brief
 
 
 @pytest.mark.ssh
@@ -133,23 +133,23 @@ def test_a_task_that_is_too_late_or_missing_is_read_around_as_well(bench: Bench)
 def test_brief_tasks_in_a_row_are_read_about_together(sshd: Sshd, tmp_path: Path, reading: object) -> None:
     """Nothing is read after them, and before them only if that was not done just now."""
     host = make_host(sshd.spec())
-    host.open(Session("r", "the tests", reading=reading))  # type: ignore[arg-type]
+    host.open(SessionSpec("r", "the tests", reading=reading))  # type: ignore[arg-type]
     try:
         tasks = [
             Task(Process(("true",), f"{host.work}/t{number}"), tmp_path / str(number), key=f"k{number}")
             for number in range(30)
         ]
-        host.ahead(tasks)
+        host.announce(tasks)
         done = [host.run(task) for task in tasks]
-        log = Path(host.work, ".around")
+        log = Path(host.work, ".readings")
         if reading is None:
             assert not log.read_text() if log.exists() else True
-            assert all(one.around == Around() for one in done)
+            assert all(one.readings == HostReadings() for one in done)
             return
         text = log.read_text()
         assert text.count(" over\n") == text.count(" before\n") + text.count(" again\n") == 30
-        assert [one.around.brief for one in done] == [not one.around.after for one in done]
-        assert text.count(" after\n") == sum(not one.around.brief for one in done)
+        assert [one.readings.brief for one in done] == [not one.readings.after for one in done]
+        assert text.count(" after\n") == sum(not one.readings.brief for one in done)
     finally:
         host.close()
 
@@ -163,7 +163,7 @@ def test_tasks_are_read_around_while_nobody_is_there(own_sshd: Sshd, tmp_path: P
             Task(Process(("sleep", "0.4"), f"{host.work}/t{number}"), tmp_path / str(number), key=f"k{number}")
             for number in range(4)
         ]
-        host.ahead(tasks)
+        host.announce(tasks)
         server = int(host.answer(["sh", "-c", "echo $PPID"]).stdout)
         threading.Timer(0.5, os.kill, (server, signal.SIGKILL)).start()
         spans = [uptimes(host.run(task)) for task in tasks]
@@ -179,12 +179,12 @@ def test_a_log_that_was_taken_away_costs_no_result(own_sshd: Sshd, tmp_path: Pat
     host.open(SESSION)
     try:
         first = Task(Process(("sh", "-c", "sleep 0.1; echo 1"), f"{host.work}/t1"), tmp_path / "1", key="k1")
-        host.ahead([first])
-        log = Path(host.work, ".around")
+        host.announce([first])
+        log = Path(host.work, ".readings")
         until(lambda: log.exists() and "= k1 over" in log.read_text())
         log.unlink()
         done = host.run(first)
-        assert (done.status, done.around) == (0, Around())
+        assert (done.status, done.readings) == (0, HostReadings())
         assert (tmp_path / "1" / "stdout").read_text() == "1\n"
     finally:
         host.close()
@@ -200,7 +200,7 @@ def test_a_task_that_came_to_nothing_does_not_make_an_old_reading_new(own_sshd: 
         Path(host.work, "file").write_text("")
         broken = Task(Process(("true",), f"{host.work}/file/t2"), tmp_path / "2", key="k2")
         last = Task(Process(("sleep", "0.1"), f"{host.work}/t3"), tmp_path / "3", key="k3")
-        host.ahead([broken, last])
+        host.announce([broken, last])
         with pytest.raises(HostError):
             host.run(broken)
         assert uptimes(host.run(last))[0] >= uptimes(long_ago)[1] + 0.4

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asct.errors import HostError, HostLost, HostTimeout, StoreError
-from asct.hosts.base import Finished, Process, Task
+from asct.hosts.base import Process, Task, TaskResult
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import Bench
 
@@ -45,7 +45,7 @@ def gone(folder: str) -> bool:
     return True
 
 
-def late(bench: Bench, script: str, begun: str, cwd: str = "") -> Finished:
+def late(bench: Bench, script: str, begun: str, cwd: str = "") -> TaskResult:
     """What becomes of a script at its limit: one that had not said `begun` by then is given more time."""
     for limit_s in (1.5, 6.0, 24.0):
         done = bench.run("sh", "-c", script, cwd=cwd or bench.folder(), timeout_s=limit_s)

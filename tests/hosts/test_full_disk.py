@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from asct.errors import ConnectError, HostError
-from asct.hosts.base import Process, Session, Task
+from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.opening import make_host
 from asct.hosts.remote import RemoteHost
 from tests.sshd import Sshd
 
 pytestmark = pytest.mark.ssh
-SESSION = Session("r1", "run r1 of the tests")
+SESSION = SessionSpec("r1", "run r1 of the tests")
 SIZE = 256 << 10
 
 
@@ -62,6 +62,6 @@ def test_a_session_that_cannot_begin_leaves_no_folder(small: RemoteHost, tmp_pat
     filler = small.answer(["sh", "-c", f"cat /dev/zero >{base}/filler"])
     assert filler.status != 0
     with pytest.raises(ConnectError) as error:
-        make_host(small._link._spec).open(Session("r1", SESSION.owner))
+        make_host(small._link._spec).open(SessionSpec("r1", SESSION.owner))
     assert error.value.diagnostics[0].code == "E322"
     assert len(small.answer(["sh", "-c", f"ls -d {base}/run-*"]).stdout.split()) == 1

@@ -25,17 +25,17 @@ def test_a_script_gets_its_arguments_and_leaves_nothing(
 ) -> None:
     spec = spec_of(kind, request, tmp_path)
     host = make_host(spec)
-    answer = host.glance('printf "%s|" "$#" "$@"; pwd >&2; exit 3', ["a b", "it's\ntwo lines", ""])
+    answer = host.probe('printf "%s|" "$#" "$@"; pwd >&2; exit 3', ["a b", "it's\ntwo lines", ""])
     assert (answer.status, answer.stdout) == (3, "3|a b|it's\ntwo lines||")
     assert not Path(spec.workdir).exists() or not list(Path(spec.workdir).iterdir())
     assert not (tmp_path / "work").exists()
-    assert host.glance("echo again", []).stdout == "again\n"
+    assert host.probe("echo again", []).stdout == "again\n"
 
 
 @pytest.mark.slurm
 def test_on_a_node_of_slurm(slurm_host: Any) -> None:
     slurm_host.close()
-    assert slurm_host.glance("echo $1", ["there"]).stdout == "there\n"
+    assert slurm_host.probe("echo $1", ["there"]).stdout == "there\n"
     assert not slurm_host.work
 
 
@@ -44,11 +44,11 @@ def test_bounds(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
     host = make_host(spec_of(kind, request, tmp_path))
     nap = f"60.125{len(kind)}"  # both may run at the same time
     with pytest.raises(HostTimeout):
-        host.glance(f"sleep {nap} & exec sleep {nap}", [], timeout_s=0.5)
+        host.probe(f"sleep {nap} & exec sleep {nap}", [], timeout_s=0.5)
     listing = "cat /proc/[0-9]*/cmdline 2>/dev/null"
-    until(lambda: nap not in host.glance(listing, []).stdout, "what it started still runs")
+    until(lambda: nap not in host.probe(listing, []).stdout, "what it started still runs")
     with pytest.raises(HostError, match="more than"):
-        host.glance("yes", [])
+        host.probe("yes", [])
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
@@ -64,7 +64,7 @@ def test_interrupted_from_another_thread(kind: str, request: pytest.FixtureReque
     thread.start()
     try:
         with pytest.raises(HostLost, match="the run ends"):
-            host.glance(f"sleep {2 * PATIENCE_S}", [], timeout_s=PATIENCE_S)
+            host.probe(f"sleep {2 * PATIENCE_S}", [], timeout_s=PATIENCE_S)
     finally:
         again.set()
         thread.join()

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asct.errors import AsctError, ConnectError, HostError
-from asct.hosts.base import Process, Session, Task
+from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.hosts.conftest import SESSION, Bench, spec_of
@@ -111,7 +111,7 @@ def test_a_work_folder_of_several_lines(sshd: Sshd) -> None:
 @pytest.mark.parametrize("owner", WORDS)
 def test_owners(sshd: Sshd, owner: str) -> None:
     host = make_host(sshd.spec())
-    host.open(Session("run", owner))
+    host.open(SessionSpec("run", owner))
     host.close()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from asct.errors import AsctError, HostError
 from asct.hosts import runner_session
-from asct.hosts.base import Process, Session, Task
+from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.opening import make_host
 from asct.hosts.slurm.link import SlurmFiles, StepChannel
 from tests.hosts.forced import end, force, through
@@ -68,7 +68,7 @@ def ends(server: Sshd, tmp_path: Path) -> AsctError | None:
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     host = make_host(server.spec(options={"connect_timeout": 10.0, "reconnect_timeout": SHORT_S}))
     try:
-        host.open(Session("run", "somebody"))
+        host.open(SessionSpec("run", "somebody"))
         task = Task(Process(("echo", "x"), f"{host.work}/t"), tmp_path / "into", collect=("f",), timeout_s=5)
         host.run(task)
     except AsctError as error:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.hosts import journal
-from asct.hosts.journal import Journal
+from asct.hosts.journal import RunnerJournal
 
 WORDS = st.sampled_from(
     ["started", "ended", "late", "done", "died", "failed", "serving", "work", "pong", "stopped", "other", ""]
@@ -18,8 +18,8 @@ PARTS = st.one_of(
 )
 
 
-def told(*lines: str) -> Journal:
-    found = Journal()
+def told(*lines: str) -> RunnerJournal:
+    found = RunnerJournal()
     found.take("".join(f"asct:{line}\n" for line in lines).encode())
     return found
 
@@ -27,7 +27,7 @@ def told(*lines: str) -> Journal:
 @given(lines=st.lists(st.tuples(WORDS, st.lists(PARTS, max_size=5)), max_size=12), cut=st.integers(1, 40))
 def test_any_words_in_any_parts(lines: list[tuple[str, list[str]]], cut: int) -> None:
     data = "".join(f"asct:{' '.join([word, *parts])}\n" for word, parts in lines).encode()
-    whole, pieces = Journal(), Journal()
+    whole, pieces = RunnerJournal(), RunnerJournal()
     whole.take(data)
     for start in range(0, len(data), cut):
         pieces.take(data[start : start + cut])
@@ -59,7 +59,7 @@ def test_no_more_than_so_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_line_without_end_is_not_kept() -> None:
-    found = Journal()
+    found = RunnerJournal()
     for _ in range(64):
         found.take(b"asct:" + b"a" * 65536)
     found.take(b"\nasct:ready\n")
@@ -92,7 +92,7 @@ def test_the_clock_here_counts_unless_what_was_told_came_late(
     """The host tells in hundredths of a second; a connection that was lost in between delays what it tells."""
     now = iter([100.0, 100.0 + heard])
     monkeypatch.setattr(journal.time, "monotonic", lambda: next(now))
-    found = Journal()
+    found = RunnerJournal()
     found.take(b"asct:started k 5.00\n")
     found.take(b"asct:ended k 7.00 0 0\n")
     assert found.tasks["k"].elapsed_ns == pytest.approx(elapsed_s * 1e9, abs=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.hosts.base import Session
+from asct.hosts.base import SessionSpec
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.hosts.conftest import Bench
@@ -18,7 +18,7 @@ from tests.hosts.conftest import Bench
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Bench]:
     host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
-    host.open(Session("tests", "the tests"))
+    host.open(SessionSpec("tests", "the tests"))
     try:
         yield Bench(host, tmp_path / "into")
     finally:

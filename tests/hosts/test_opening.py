@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import ConnectError, HostError, UsageError
-from asct.hosts.base import Host, Process, Session, Task
+from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.dryrun import DryRun
 from asct.hosts.opening import make_host, open_host, transports
 from asct.plan.model import HostSpec
@@ -64,7 +64,7 @@ def test_dryrun_text_can_be_pasted(tmp_path: Path) -> None:
 
 def test_dryrun_touches_nothing(tmp_path: Path) -> None:
     host: Host = dry_host()
-    host.open(Session("tests", "the tests"))
+    host.open(SessionSpec("tests", "the tests"))
     source = tmp_path / "s"
     source.write_text("x")
     assert host.answer(["uname", "-m"]).stdout == ""

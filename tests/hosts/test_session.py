@@ -15,14 +15,14 @@ import pytest
 
 from asct.errors import HostError, HostLocked, HostLost
 from asct.hosts import runner_session
-from asct.hosts.base import Host, Process, Session, Task
+from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.opening import make_host
 from asct.hosts.remote import RemoteHost
 from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd
 
 pytestmark = pytest.mark.ssh
-SESSION = Session("r1", "run r1 of the tests")
+SESSION = SessionSpec("r1", "run r1 of the tests")
 
 
 def session_of(host: Host) -> int:
@@ -35,7 +35,7 @@ def noted(host: Host, name: str) -> int:
     return int(Path(host.work, name).read_text().split()[0])
 
 
-def opened(server: Sshd, session: Session = SESSION) -> RemoteHost:
+def opened(server: Sshd, session: SessionSpec = SESSION) -> RemoteHost:
     host = make_host(server.spec(options={"reconnect_timeout": PATIENCE_S}))
     host.open(session)
     assert isinstance(host, RemoteHost)
@@ -95,7 +95,7 @@ def gone(pid: int) -> bool:
 
 def test_announced_tasks_are_run_once_and_in_order(host: RemoteHost, tmp_path: Path) -> None:
     tasks = [counting(host, tmp_path, number) for number in range(5)]
-    host.ahead(tasks)
+    host.announce(tasks)
     done = [host.run(task) for task in tasks]
     assert [one.status for one in done] == [0] * 5
     assert [said(tmp_path, number) for number in range(5)] == [f"{number}\n" for number in range(5)]
@@ -104,7 +104,7 @@ def test_announced_tasks_are_run_once_and_in_order(host: RemoteHost, tmp_path: P
 
 def test_what_was_not_announced_comes_last(host: RemoteHost, tmp_path: Path) -> None:
     tasks = [counting(host, tmp_path, number) for number in range(3)]
-    host.ahead(tasks[:2])
+    host.announce(tasks[:2])
     assert host.run(tasks[2]).status == 0
     assert runs(host) == ["0", "1", "2"]
     assert host.run(tasks[0]).status == 0
@@ -118,7 +118,7 @@ def test_the_connection_breaks_and_the_host_goes_on(host: RemoteHost, tmp_path: 
         os.kill(connection, signal.SIGKILL)
         broken.touch()
 
-    host.ahead(tasks)
+    host.announce(tasks)
     breaker = meanwhile(lambda: len(runs(host)) == 2, break_it)
     assert [host.run(task).status for task in tasks] == [0] * 4
     breaker.join()
@@ -131,11 +131,11 @@ def test_what_waits_is_known_after_a_break_though_the_journal_does_not_name_it(
 ) -> None:
     broken, connection = Path(host.work, "broken"), session_of(host)
     tasks = [counting(host, tmp_path, number, 0.4, broken) for number in range(3)]
-    host.ahead(tasks)
+    host.announce(tasks)
     os.kill(connection, signal.SIGKILL)
     broken.touch()
     assert host.run(tasks[0]).status == 0
-    assert host._talk.place_of("k2") == ("k2", True)
+    assert host._session.key_of("k2") == ("k2", True)
     assert [host.run(task).status for task in tasks[1:]] == [0] * 2
     assert runs(host) == ["0", "1", "2"]
 
@@ -164,7 +164,7 @@ def test_a_connection_that_takes_nothing_holds_nothing_up(
         for one in range(number)
     ]  # fmt: skip
     stopped = session_of(host)
-    host.ahead(tasks)
+    host.announce(tasks)
     until(lambda: runs(host))
     os.kill(stopped, signal.SIGSTOP)
     try:
@@ -183,7 +183,7 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
     os.kill(session_of(host), signal.SIGKILL)
     assert host.run(counting(host, tmp_path, 0)).status == 0 and host.adopted
     enough, course = Path(host.work, "enough"), list[float | str]()
-    look, wait = host._link.files.tail, host._talk._wake.wait
+    look, wait = host._link.files.tail, host._session._wake.wait
 
     def looked(path: str, offset: int) -> bytes:
         data = look(path, offset)
@@ -198,7 +198,7 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
         return wait(seconds)
 
     monkeypatch.setattr(host._link.files, "tail", looked)
-    monkeypatch.setattr(host._talk._wake, "wait", paused)
+    monkeypatch.setattr(host._session._wake, "wait", paused)
     assert host.run(counting(host, tmp_path, 1, after=enough)).status == 0
     assert "word" in course[:-1], "it is told that it began, and later that it ended"
     for one, next_one in pairwise(course):
@@ -213,7 +213,7 @@ def test_a_runner_that_was_killed_is_started_again(
     monkeypatch.setattr(runner_session, "PING_S", 0.5)
     monkeypatch.setattr(runner_session, "PONG_S", 4.0)
     tasks = [counting(host, tmp_path, number, 0.3) for number in range(3)]
-    host.ahead(tasks)
+    host.announce(tasks)
     assert host.run(tasks[0]).status == 0
     os.kill(noted(host, who), signal.SIGKILL)
     assert [host.run(task).status for task in tasks[1:]] == [0, 0]
@@ -225,7 +225,7 @@ def test_a_runner_that_was_killed_is_started_again(
 def test_a_task_that_was_killed_is_told(host: RemoteHost, tmp_path: Path, who: str) -> None:
     """The program with its group, or the shell that would tell of it: then its program goes as well."""
     tasks = [counting(host, tmp_path, number, 60.0 * (number == 0)) for number in range(2)]
-    host.ahead(tasks)
+    host.announce(tasks)
     until(lambda: runs(host))
     program = noted(host, ".task")
     shell = int(Path(f"/proc/{program}/stat").read_text().rpartition(") ")[2].split()[1])
@@ -252,11 +252,11 @@ def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_pat
     first = opened(own_sshd)
     work = first.work
     tasks = [counting(first, tmp_path, number, 0.3) for number in range(3)]
-    first.ahead(tasks)
+    first.announce(tasks)
     first._link.cut()  # as when asct is killed: nothing is said to the host
-    second = opened(own_sshd, Session("r1", SESSION.owner, work))
+    second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
     assert second.adopted and second.work == work
-    second.settle()
+    second.wait_until_idle()
     assert runs(second) == ["0", "1", "2"]
     assert [second.run(task).status for task in tasks] == [0, 0, 0]
     assert second.run(counting(second, tmp_path, 7)).status == 0
@@ -270,13 +270,13 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
     """All that could name what is left was killed: the session is free because of who has its file open."""
     first = opened(own_sshd)
     work = first.work
-    first.ahead([counting(first, tmp_path, 1, 120.0)])
+    first.announce([counting(first, tmp_path, 1, 120.0)])
     until(lambda: runs(first))
     first._link.cut()
     left = noted(first, ".task")
     os.killpg(noted(first, ".pid"), signal.SIGKILL)
     os.kill(left, signal.SIGKILL)
-    second = opened(own_sshd, Session("r1", SESSION.owner, work))
+    second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
     assert second.adopted
     assert second.run(counting(second, tmp_path, 2)).status == 0
     second.close()
@@ -310,19 +310,19 @@ def test_a_runner_that_was_told_nothing_is_reminded(
     """The word of a job is lost on its way: the runner says that it is idle, and is told once more."""
     monkeypatch.setattr(runner_session, "PING_S", 0.5)
     assert host.run(counting(host, tmp_path, 0)).status == 0
-    host.settle()  # until then it looks for the next job without being told
+    host.wait_until_idle()  # until then it looks for the next job without being told
     said: list[str] = []
-    say = host._talk._say
+    say = host._session._say
 
     def lossy(line: str) -> None:
         said.append(line)
         if line != "job 2" or line in said[:-1]:
             say(line)
 
-    monkeypatch.setattr(host._talk, "_say", lossy)
+    monkeypatch.setattr(host._session, "_say", lossy)
     assert host.run(counting(host, tmp_path, 1)).status == 0
     assert [line for line in said if line.startswith("job")] == ["job 2", "job 2"]
-    assert host._talk._journal.tasks["k1"].reminded and runs(host) == ["0", "1"]
+    assert host._session._journal.tasks["k1"].reminded and runs(host) == ["0", "1"]
 
 
 def test_a_task_that_the_runner_passes_over_is_refused(
@@ -358,7 +358,7 @@ def test_a_session_of_another_boot_is_not_taken_up(own_sshd: Sshd, tmp_path: Pat
     first._link.cut()
     os.killpg(noted(first, ".pid"), signal.SIGKILL)
     Path(work, ".session").write_text("another-boot\n")
-    second = opened(own_sshd, Session("r1", SESSION.owner, work))
+    second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
     assert not second.adopted and second.work != work and not Path(work).exists()
     second.close()
 
@@ -421,13 +421,13 @@ def test_a_resumed_run_writes_over_what_was_half_sent(own_sshd: Sshd, tmp_path: 
 
 def test_one_run_at_a_time(host: RemoteHost, own_sshd: Sshd) -> None:
     with pytest.raises(HostLocked) as error:
-        opened(own_sshd, Session("r2", "run r2 of the tests"))
+        opened(own_sshd, SessionSpec("r2", "run r2 of the tests"))
     found = error.value
     assert (found.owner, found.exit_code, found.diagnostics[0].code) == (SESSION.owner, 4, "E334")
     assert f"process {noted(host, '.pid')} there" in found.diagnostics[0].message
     assert list(Path(host.work).parent.glob("run-*")) == [Path(host.work)]  # the one that was refused left none
     host.close()
-    opened(own_sshd, Session("r2", "run r2 of the tests")).close()
+    opened(own_sshd, SessionSpec("r2", "run r2 of the tests")).close()
 
 
 def test_this_machine_and_ssh_to_it_share_the_lock(host: RemoteHost, tmp_path: Path) -> None:
@@ -444,7 +444,7 @@ def test_this_machine_and_ssh_to_it_share_the_lock(host: RemoteHost, tmp_path: P
 
 def test_cancel_ends_what_runs_and_forgets_the_rest(host: RemoteHost, tmp_path: Path) -> None:
     tasks = [counting(host, tmp_path, number, PATIENCE_S) for number in range(3)]
-    host.ahead(tasks)
+    host.announce(tasks)
     until(lambda: runs(host))
     host.cancel()
     assert runs(host) == ["0"]
@@ -460,4 +460,4 @@ def test_an_idle_runner_without_a_connection_lets_the_host_go(own_sshd: Sshd, mo
     work, runner = host.work, noted(host, ".pid")
     host._link.cut()
     assert gone(runner) and Path(work).exists()
-    opened(own_sshd, Session("r2", "run r2 of the tests")).close()
+    opened(own_sshd, SessionSpec("r2", "run r2 of the tests")).close()

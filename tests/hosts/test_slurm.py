@@ -15,10 +15,10 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost
-from asct.hosts.base import JobBrief, Process, Session, Task
+from asct.hosts.base import JobRequest, Process, SessionSpec, Task
 from asct.hosts.opening import make_host
 from asct.hosts.slurm.host import SlurmHost
-from asct.hosts.slurm.jobs import After, Request, arguments, batch_text
+from asct.hosts.slurm.jobs import JobOrder, SbatchRequest, arguments, batch_text
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.slurm import Slurm
@@ -33,8 +33,8 @@ def host_of(name: str = "lab", **options: object) -> SlurmHost:
 
 
 @contextmanager
-def opened(host: SlurmHost, session: Session | None = None) -> Iterator[SlurmHost]:
-    host.open(session or Session(RUN, "the tests"))
+def opened(host: SlurmHost, session: SessionSpec | None = None) -> Iterator[SlurmHost]:
+    host.open(session or SessionSpec(RUN, "the tests"))
     try:
         yield host
     finally:
@@ -72,7 +72,7 @@ def states(slurm: Slurm) -> dict[str, str]:
 def test_a_job_for_each_benchmark_one_after_another(slurm: Slurm, into: Into) -> None:
     with opened(host_of(partition="main")) as host:
         look = host.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
-        host.plan_jobs([JobBrief("a", 60), JobBrief("b", 600, ("a",)), JobBrief("c", 60, ("x",))])
+        host.plan_jobs([JobRequest("a", 60), JobRequest("b", 600, ("a",)), JobRequest("c", 60, ("x",))])
         first, second, third = (row for row in slurm.waiting() if row[2] == "PENDING")
         assert first[4].startswith(f"afterany:{look}(")
         assert second[4].startswith(f"afterok:{first[0]}(")
@@ -93,7 +93,7 @@ def test_a_job_for_each_benchmark_one_after_another(slurm: Slurm, into: Into) ->
 
 def test_what_needs_a_failed_job_is_cancelled_and_the_next_one_runs(slurm: Slurm, into: Into) -> None:
     with opened(host_of()) as host:
-        host.plan_jobs([JobBrief("a", 1), JobBrief("b", 1, ("a",)), JobBrief("c", 1)])
+        host.plan_jobs([JobRequest("a", 1), JobRequest("b", 1, ("a",)), JobRequest("c", 1)])
         first, second, third = (row[0] for row in slurm.waiting() if row[2] == "PENDING")
         host.begin_job("a")
         host.end_job("a", ok=False)
@@ -118,7 +118,7 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
     blocker = _occupy(slurm, "n2")
     with opened(host_of("lab-1")) as one:
         with ThreadPoolExecutor(1) as pool:
-            opening = pool.submit(host_of("lab-2").open, Session(RUN, "the tests"))
+            opening = pool.submit(host_of("lab-2").open, SessionSpec(RUN, "the tests"))
             try:
                 until(lambda: len(slurm.jobs("PENDING")) == 1)
                 one._end_held()  # n1 is free: if Slurm gives it to the second host, that does not keep it
@@ -146,14 +146,14 @@ def _occupy(slurm: Slurm, node: str) -> str:
 def test_what_slurm_refuses_is_told_in_its_words(slurm: Slurm, options: dict[str, object], words: str) -> None:
     host = host_of(**options)
     with pytest.raises(ConnectError) as error:
-        host.open(Session(RUN, "the tests"))
+        host.open(SessionSpec(RUN, "the tests"))
     assert (code_of(error), words in str(error.value)) == ("E351", True)
     assert slurm.waiting() == []
 
 
 def test_a_job_that_would_never_start_is_cancelled(slurm: Slurm, own_state: Path) -> None:
     with pytest.raises(ConnectError) as error:
-        host_of(partition="short").open(Session(RUN, "the tests"))
+        host_of(partition="short").open(SessionSpec(RUN, "the tests"))
     assert (code_of(error), "(Partition" in str(error.value)) == ("E352", True)
     slurm.await_empty()
     assert list(own_state.rglob("*.json")) == []
@@ -165,7 +165,7 @@ def test_why_a_job_waits_is_told_and_the_wait_can_be_given_up(slurm: Slurm) -> N
     told: list[Diagnostic] = []
     host = host_of()
     with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(host.open, Session(RUN, "the tests", notice=told.append))
+        opening = pool.submit(host.open, SessionSpec(RUN, "the tests", notice=told.append))
         until(lambda: told)
         assert (told[0].code, "Resources" in told[0].message or "Priority" in told[0].message) == ("E355", True)
         host.interrupt()
@@ -187,7 +187,7 @@ def test_a_job_that_is_cancelled_from_outside(slurm: Slurm, into: Into) -> None:
 
 def test_a_controller_that_is_started_anew_concerns_no_job(slurm: Slurm, into: Into) -> None:
     with opened(host_of(nodelist="n2")) as host:
-        host.plan_jobs([JobBrief("a", 1)])
+        host.plan_jobs([JobRequest("a", 1)])
         host.begin_job("a")
         slurm.stop("slurmctld")
         assert shell(host, into("a"), "sleep 1; echo done") == "done"
@@ -209,24 +209,24 @@ def test_a_node_that_is_looked_at_has_no_session(slurm: Slurm) -> None:
 def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Path) -> None:
     """As after `kill -9`: the connection breaks without a word, the node works on, the next one finds all of it."""
     host = host_of()
-    host.open(Session(RUN, "the tests"))
-    host.plan_jobs([JobBrief("a", 60), JobBrief("b", 60)])
+    host.open(SessionSpec(RUN, "the tests"))
+    host.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])
     host.begin_job("a")
     tasks = [
         Task(Process(("sh", "-c", "sleep 1; echo $SLURM_JOB_ID >>../count; echo $SLURM_JOB_ID"), f"{host.work}/{key}"),
              into(key), key=key)
         for key in ("one", "two", "three")
     ]  # fmt: skip
-    host.ahead(tasks)
+    host.announce(tasks)
     assert host.run(tasks[0]).status == 0
     work = host.work
     host._steps.cut()
-    with opened(host_of(), Session(RUN, "the tests", "/elsewhere")) as again:
+    with opened(host_of(), SessionSpec(RUN, "the tests", "/elsewhere")) as again:
         assert (again.adopted, again.work) == (True, work)
-        again.settle()
+        again.wait_until_idle()
         job = again.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
         assert [row[0] for row in slurm.waiting()] == [job]  # what waited is planned anew
-        again.plan_jobs([JobBrief("a", 60), JobBrief("b", 60)])
+        again.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])
         again.begin_job("a")
         for task in tasks:
             assert again.run(task).status == 0
@@ -241,8 +241,8 @@ def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Pat
 
 def test_what_a_lost_job_left_on_its_node_is_fetched_by_the_next(slurm: Slurm, into: Into) -> None:
     host = host_of()
-    host.open(Session(RUN, "the tests"))
-    host.plan_jobs([JobBrief("a", 60)])
+    host.open(SessionSpec(RUN, "the tests"))
+    host.plan_jobs([JobRequest("a", 60)])
     host.begin_job("a")
     task = Task(Process(("sh", "-c", "echo $SLURM_JOB_ID"), f"{host.work}/x"), into("x"), key="x")
     assert host.run(task).status == 0
@@ -251,7 +251,7 @@ def test_what_a_lost_job_left_on_its_node_is_fetched_by_the_next(slurm: Slurm, i
     until(lambda: states(slurm)[job] == "CANCELLED")
     host.close()
     (into("x") / "stdout").unlink()
-    with opened(host_of(), Session(RUN, "the tests")) as again:
+    with opened(host_of(), SessionSpec(RUN, "the tests")) as again:
         assert again.adopted
         assert "asct: a on lab" in slurm.command("scontrol", "show", "job", _running(slurm))
         assert again.run(replace(task, main=replace(task.main, cwd=f"{again.work}/x"))).status == 0
@@ -265,7 +265,7 @@ def _running(slurm: Slurm) -> str:
 
 
 def test_a_job_that_nobody_comes_to_ends_and_takes_the_waiting_ones_with_it(slurm: Slurm) -> None:
-    argv = arguments(Request(node="n1"), "asct-forgotten", "", 60, After())
+    argv = arguments(SbatchRequest(node="n1"), "asct-forgotten", "", 60, JobOrder())
     jobs = []
     for _ in range(2):
         done = subprocess.run(argv, input=batch_text("f" * 32, 5), capture_output=True, text=True, check=True)

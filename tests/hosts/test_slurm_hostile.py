@@ -13,11 +13,11 @@ from typing import cast
 import pytest
 
 from asct.errors import HostError
-from asct.hosts.base import Session
+from asct.hosts.base import SessionSpec
 from asct.hosts.opening import make_host
 from asct.hosts.slurm import host as slurm_host
-from asct.hosts.slurm.host import Memory, SlurmHost
-from asct.hosts.slurm.jobs import ORDER, STEP, Allocation, Seen, look, read_rows, said, submit
+from asct.hosts.slurm.host import SlurmHost, SlurmState
+from asct.hosts.slurm.jobs import ORDER, STEP, Allocation, QueuedJob, look, read_rows, said, submit
 from asct.hosts.slurm.link import StepChannel
 from asct.plan.model import HostSpec
 from tests.slurm import Slurm
@@ -37,7 +37,7 @@ def program(folder: Path, name: str, text: str, monkeypatch: pytest.MonkeyPatch)
     "row", ["²|RUNNING|n1|None", "٣|RUNNING|n1|None", "9" * 5000 + "|RUNNING|n1|None", "-1|R|n|N", "1|R|n"]
 )
 def test_odd_rows_of_the_queue_are_passed_over(row: str) -> None:
-    assert read_rows(f"{row}\n7|PENDING||Resources|with|bars\n") == {7: Seen("PENDING", "", "Resources|with|bars")}
+    assert read_rows(f"{row}\n7|PENDING||Resources|with|bars\n") == {7: QueuedJob("PENDING", "", "Resources|with|bars")}
 
 
 @pytest.mark.parametrize("answer", ["²", "9" * 5000, "", "7 8", "-7"])
@@ -55,7 +55,7 @@ def test_what_slurm_says_at_length_is_cut() -> None:
 
 
 def test_hosts_whose_jobs_are_called_alike_are_kept_apart() -> None:
-    places = [slurm_host.place(RUN, host) for host in ("a@b", "a+b", "a_b", "x" * 300, "x" * 299)]
+    places = [slurm_host.state_file(RUN, host) for host in ("a@b", "a+b", "a_b", "x" * 300, "x" * 299)]
     assert len(set(places)) == len(places)
     assert max(len(place.name) for place in places) < 250
 
@@ -67,7 +67,7 @@ def test_a_job_of_another_name_is_not_ours(tmp_path: Path, monkeypatch: pytest.M
         'case " $* " in *" --name=asct-r,asct-s "*) echo "7|RUNNING|n1|None";; esac',
         monkeypatch,
     )
-    assert look([7, 8], ["asct-r", "asct-s"]) == {7: Seen("RUNNING", "n1", "None"), 8: Seen("GONE")}
+    assert look([7, 8], ["asct-r", "asct-s"]) == {7: QueuedJob("RUNNING", "n1", "None"), 8: QueuedJob("GONE")}
 
 
 @pytest.fixture
@@ -141,12 +141,12 @@ def test_numbers_that_mean_other_jobs_by_now(slurm: Slurm, tmp_path: Path, monke
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     argv = ["sbatch", "--parsable", "--exclusive", "--nodelist=n1", "--output=/dev/null", "--job-name=mine"]
     running, waiting = (int(slurm.command(*argv, "--wrap=sleep 300")) for _ in range(2))
-    memory = Memory("n1", "", "sweep", Allocation(running, "ab"), [waiting], names=["asct-of-before"])
-    slurm_host.remember(slurm_host.place(RUN, "lab"), memory)
+    memory = SlurmState("n1", "", "sweep", Allocation(running, "ab"), [waiting], names=["asct-of-before"])
+    slurm_host.save_state(slurm_host.state_file(RUN, "lab"), memory)
     host = cast(SlurmHost, make_host(HostSpec("lab", "slurm", options={"nodelist": "n2"})))
     monkeypatch.setattr(SlurmHost, "_find_node", lambda self: (_ for _ in ()).throw(HostError("lab")))
     with pytest.raises(HostError):
-        host.open(Session(RUN, "the tests"))
+        host.open(SessionSpec(RUN, "the tests"))
     assert {int(row[0]): row[1] for row in slurm.waiting()} == {running: "mine", waiting: "mine"}
     slurm.command("scancel", str(running), str(waiting))
     slurm.await_empty()

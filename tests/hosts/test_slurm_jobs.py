@@ -15,13 +15,13 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import HostError, HostLost
 from asct.hosts.slurm import host as slurm_host
 from asct.hosts.slurm import jobs as slurm_jobs
-from asct.hosts.slurm.host import Memory
+from asct.hosts.slurm.host import SlurmState
 from asct.hosts.slurm.jobs import (
-    After,
     Allocation,
-    Queue,
-    Request,
-    Seen,
+    JobOrder,
+    JobQueue,
+    QueuedJob,
+    SbatchRequest,
     arguments,
     batch_text,
     environment,
@@ -40,7 +40,7 @@ SPEC = HostSpec(
 
 
 def test_the_request_becomes_arguments_of_sbatch() -> None:
-    argv = arguments(Request.of(SPEC), "name", "a comment; $(x)", 600, After((1, 2), (2,)), ["n3", "n4"])
+    argv = arguments(SbatchRequest.of(SPEC), "name", "a comment; $(x)", 600, JobOrder((1, 2), (2,)), ["n3", "n4"])
     assert argv[0] == "sbatch"
     assert {"--exclusive", "--nodes=1", "--no-requeue", "--comment=a comment; $(x)", "--time=20"} <= set(argv)
     assert {"--partition=p", "--account=7", "--constraint=a&b", "--exclude=n3,n4"} <= set(argv)
@@ -50,7 +50,7 @@ def test_the_request_becomes_arguments_of_sbatch() -> None:
 
 
 def test_a_named_node_wins_over_nodes_to_leave_out() -> None:
-    argv = arguments(Request(node="n1"), "name", "", 0, After(), ["n3"])
+    argv = arguments(SbatchRequest(node="n1"), "name", "", 0, JobOrder(), ["n3"])
     assert "--nodelist=n1" in argv
     assert not any(one.startswith(("--exclude", "--dependency", "--partition")) for one in argv)
 
@@ -87,7 +87,7 @@ def test_what_slurm_says_is_quoted_in_a_line() -> None:
 def test_a_machine_without_slurm_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HostError) as caught:
-        submit("lab", arguments(Request(), "name", "", 0, After()))
+        submit("lab", arguments(SbatchRequest(), "name", "", 0, JobOrder()))
     assert _code(caught.value) == "E350"
 
 
@@ -116,8 +116,8 @@ def test_a_number_with_the_name_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tm
 def test_rows_of_squeue() -> None:
     text = "12|RUNNING|n1|None\n 13|PENDING||ReqNodeNotAvail, UnavailableNodes:n[1-2]|x\nslurm says\n14_1|RUNNING|n|x\n"
     assert read_rows(text) == {
-        12: Seen("RUNNING", "n1", "None"),
-        13: Seen("PENDING", "", "ReqNodeNotAvail, UnavailableNodes:n[1-2]|x"),
+        12: QueuedJob("RUNNING", "n1", "None"),
+        13: QueuedJob("PENDING", "", "ReqNodeNotAvail, UnavailableNodes:n[1-2]|x"),
     }
 
 
@@ -125,21 +125,21 @@ class Cluster:
     """Stands for squeue: what it answers is set by the test."""
 
     def __init__(self) -> None:
-        self.jobs: dict[int, Seen] = {}
+        self.jobs: dict[int, QueuedJob] = {}
         self.asked: list[list[int]] = []
         self.silent = False
 
-    def look(self, jobs: Sequence[int]) -> dict[int, Seen]:
+    def look(self, jobs: Sequence[int]) -> dict[int, QueuedJob]:
         self.asked.append(list(jobs))
         if self.silent:
             raise HostError("slurm", Diagnostic("E354", "unable to contact slurm controller"))
-        return {job: self.jobs.get(job, Seen("GONE")) for job in jobs}
+        return {job: self.jobs.get(job, QueuedJob("GONE")) for job in jobs}
 
 
 def test_one_call_for_all_jobs_and_none_when_nobody_waits() -> None:
     cluster = Cluster()
-    cluster.jobs = {1: Seen("RUNNING", "n1"), 2: Seen("PENDING", "", "Resources")}
-    queue = Queue(cluster.look)
+    cluster.jobs = {1: QueuedJob("RUNNING", "n1"), 2: QueuedJob("PENDING", "", "Resources")}
+    queue = JobQueue(cluster.look)
     for job in (1, 2, 3):
         queue.follow(job)
     assert [queue.fresh("lab", job).state for job in (1, 2, 3)] == ["RUNNING", "PENDING", "GONE"]
@@ -154,20 +154,20 @@ def test_one_call_for_all_jobs_and_none_when_nobody_waits() -> None:
 
 def test_a_wait_ends_when_the_job_changes() -> None:
     cluster = Cluster()
-    cluster.jobs = {1: Seen("PENDING", "", "Priority")}
-    queue = Queue(cluster.look)
+    cluster.jobs = {1: QueuedJob("PENDING", "", "Priority")}
+    queue = JobQueue(cluster.look)
     queue.follow(1)
     known = queue.fresh("lab", 1)
-    threading.Timer(0.3, lambda: cluster.jobs.update({1: Seen("RUNNING", "n1")})).start()
-    assert queue.change("lab", 1, known, PATIENCE_S) == Seen("RUNNING", "n1")
-    assert queue.change("lab", 1, Seen("RUNNING", "n1"), 0.1) == Seen("RUNNING", "n1")
+    threading.Timer(0.3, lambda: cluster.jobs.update({1: QueuedJob("RUNNING", "n1")})).start()
+    assert queue.change("lab", 1, known, PATIENCE_S) == QueuedJob("RUNNING", "n1")
+    assert queue.change("lab", 1, QueuedJob("RUNNING", "n1"), 0.1) == QueuedJob("RUNNING", "n1")
     queue.forget(1)
 
 
 def test_a_silent_slurm_is_borne_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster()
-    cluster.jobs = {1: Seen("RUNNING", "n1")}
-    queue = Queue(cluster.look)
+    cluster.jobs = {1: QueuedJob("RUNNING", "n1")}
+    queue = JobQueue(cluster.look)
     queue.follow(1)
     known = queue.fresh("lab", 1)
     cluster.silent = True
@@ -187,15 +187,15 @@ def _code(error: HostError) -> str:
 
 def test_what_is_remembered_of_a_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    file = slurm_host.place("r", "h")
-    assert slurm_host.recall(file) is None
-    memory = Memory("n1", "/w/run", "sweep", Allocation(12, "ab"), [13, 14], {"sweep": 3.5})
-    slurm_host.remember(file, memory)
-    assert slurm_host.recall(file) == memory
+    file = slurm_host.state_file("r", "h")
+    assert slurm_host.load_state(file) is None
+    memory = SlurmState("n1", "/w/run", "sweep", Allocation(12, "ab"), [13, 14], {"sweep": 3.5})
+    slurm_host.save_state(file, memory)
+    assert slurm_host.load_state(file) == memory
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     file.write_text('{"held": {}, "node": ')
-    assert slurm_host.recall(file) is None
-    slurm_host.forget(file)
+    assert slurm_host.load_state(file) is None
+    slurm_host.discard_state(file)
     assert list(tmp_path.rglob("*.json")) == []
 
 
@@ -203,5 +203,7 @@ def test_a_memory_of_another_version_or_none_at_all_is_no_trouble(tmp_path: Path
     file = tmp_path / "asct.json"
     for text in ("[]", "{}", '{"held": null, "nodes": 3}'):
         file.write_text(text)
-        assert slurm_host.recall(file) is None
-    slurm_host.remember(tmp_path / "asct.json" / "below" / "x.json", Memory())  # no folder there: nothing is raised
+        assert slurm_host.load_state(file) is None
+    slurm_host.save_state(
+        tmp_path / "asct.json" / "below" / "x.json", SlurmState()
+    )  # no folder there: nothing is raised

@@ -15,7 +15,7 @@ import pytest
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostError
 from asct.hosts import script
-from asct.hosts.base import Process, Session, Task
+from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.opening import make_host, open_host
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
@@ -244,7 +244,7 @@ def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
     """A whole session by hand: opened, handed a job file, left."""
     environment = {**os.environ, "PATH": other_shell, "HOME": str(tmp_path)}
-    text = script.opening("x", str(tmp_path / "w"), "0" * 32, Session("r", "a test"))
+    text = script.opening("x", str(tmp_path / "w"), "0" * 32, SessionSpec("r", "a test"))
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
     with subprocess.Popen(["sh", "-s"], bufsize=1, start_new_session=True, **streams) as shell:  # type: ignore[call-overload]
         assert shell.stdin is not None and shell.stdout is not None
@@ -255,7 +255,7 @@ def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
         argv = ("sh", "-c", 'printf %s "$1"; exit 137', "sh", "it's\na $(test)")
         task = Task(Process(argv, folder, env={"A": "b c"}), tmp_path, files={"f": "one\ntwo'"})
         line = script.task_line("x", task, empty=False)
-        Path(said["work"], ".queue", "1").write_text(script.job_text("x", [script.Item("k1", 20, line, folder)]))
+        Path(said["work"], ".queue", "1").write_text(script.job_text("x", [script.TaskLine("k1", 20, line, folder)]))
         shell.stdin.write("job 1\n")
         heard = [shell.stdout.readline().split()[:2] for _ in range(3)]
         assert heard == [["asct:started", "k1"], ["asct:ended", "k1"], ["asct:done", "k1"]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from asct.facts import collect
-from asct.hosts.base import Host
-from asct.hosts.opening import open_host
+from asct.hosts.base import Host, SessionSpec
+from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts, ToolFact
 
@@ -46,7 +46,8 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def local(tmp_path: Path) -> Iterator[Host]:
-    host = open_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+    host.open(SessionSpec("run", "a test"))
     yield host
     host.close()
 

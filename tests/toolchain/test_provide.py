@@ -13,7 +13,7 @@ import pytest
 from asct import resources
 from asct.errors import NotMeasured
 from asct.facts import collect
-from asct.hosts.base import Host, Session
+from asct.hosts.base import Host, SessionSpec
 from asct.hosts.opening import make_host
 from asct.sdk.facts import HostFacts
 from asct.toolchain import BuiltKernel, compilers, provide
@@ -195,7 +195,7 @@ def test_no_such_kernel(
 @pytest.mark.ssh
 def test_over_ssh(sshd: Sshd, kernels: Path, tmp_path: Path) -> None:
     host = make_host(sshd.spec())
-    host.open(Session("run", "a test"))
+    host.open(SessionSpec("run", "a test"))
     try:
         facts = collect(host, tmp_path / "raw")
         for tools, where in ((facts, "host"), (without_compiler(facts), "here")):

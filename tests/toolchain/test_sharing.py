@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from asct.hosts.opening import open_host
+from asct.hosts.base import SessionSpec
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.toolchain import BuiltKernel, hostcache, provide
 from asct.toolchain.hostcache import build_lock
+from tests.apart import apart
 from tests.toolchain.conftest import without_compiler
 
 HOSTS = 6
@@ -24,7 +25,8 @@ def side_by_side(kernels: Path, facts: HostFacts, folder: Path) -> list[BuiltKer
     everyone = threading.Barrier(HOSTS)
 
     def one(number: int) -> BuiltKernel:
-        host = open_host(HostSpec(f"h{number}", "local", workdir=str(folder / f"work{number}")))
+        host = apart(HostSpec(f"h{number}", "local", workdir=str(folder / f"work{number}")), folder)
+        host.open(SessionSpec("run", "a test"))
         try:
             everyone.wait(30)
             return provide(host, "tiny", facts, folder / f"build{number}", kernels)
@@ -70,7 +72,8 @@ def test_a_sum_needs_no_program_there(
 ) -> None:
     monkeypatch.setattr(hostcache, "_VERIFY", hostcache._VERIFY.replace("sha256sum", "no-such-program"))
     monkeypatch.setattr(hostcache, "_TAKE_SUM", hostcache._TAKE_SUM.replace("sha256sum", "no-such-program"))
-    host = open_host(HostSpec("h", "local", workdir=str(tmp_path / "work")))
+    host = apart(HostSpec("h", "local", workdir=str(tmp_path / "work")), tmp_path)
+    host.open(SessionSpec("run", "a test"))
     try:
         first = provide(host, "tiny", facts, tmp_path / "build", kernels)
         assert provide(host, "tiny", facts, tmp_path / "build", kernels).cached

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from asct.facts.unknown import real, whole
-from asct.hosts.base import Reading
+from asct.hosts.base import ReadingSpec
 from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
@@ -284,4 +284,4 @@ _KEEP: Final = (
     r"|[A-Za-z][A-Za-z0-9_.-]*$)"
 )
 
-READING: Final = Reading(find=_FIND, keep=_KEEP)
+READING: Final = ReadingSpec(find=_FIND, keep=_KEEP)

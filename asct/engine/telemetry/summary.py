@@ -9,8 +9,8 @@ from typing import Final
 
 from asct.engine.telemetry.readings import CounterReading, counter_growth, parse_reading
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, NoiseEvidence, cpus_of, verdict
-from asct.hosts.base import Around
-from asct.hosts.readings import BRIEF_S
+from asct.hosts.base import HostReadings
+from asct.hosts.readings import SHORT_TASK_S
 from asct.instruments.nvme import health_of
 from asct.instruments.watch import Device, device_of
 from asct.sdk.guard import KERNEL
@@ -18,7 +18,7 @@ from asct.sdk.step import Kernel, Output
 from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'
-_BRIEF: Final = f"it took less than {BRIEF_S * 1000:g} ms: what a host counts of its CPUs is too coarse for that"
+_BRIEF: Final = f"it took less than {SHORT_TASK_S * 1000:g} ms: what a host counts of its CPUs is too coarse for that"
 _NOT_READ: Final = (
     "it was not read: the host could not, its clock went back, or the program was killed with the shell that reads"
 )
@@ -32,7 +32,7 @@ class StepReading:
     """A finished step and what was read around it."""
 
     output: Output
-    around: Around
+    around: HostReadings
 
 
 @dataclass(frozen=True, slots=True)

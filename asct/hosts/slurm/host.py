@@ -15,17 +15,17 @@ from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, ConnectError, HostError, HostLost
-from asct.hosts.base import Answer, JobBrief, Session
+from asct.hosts.base import CommandResult, JobRequest, SessionSpec
 from asct.hosts.remote import RemoteHost
 from asct.hosts.slurm import errors
 from asct.hosts.slurm.jobs import (
     LOOK_S,
     QUEUE,
-    After,
     Allocation,
-    Queue,
-    Request,
-    Seen,
+    JobOrder,
+    JobQueue,
+    QueuedJob,
+    SbatchRequest,
     arguments,
     cancel,
     job_name,
@@ -82,14 +82,14 @@ class SlurmHost(RemoteHost):
     before it. A job ends when the next one begins: what is asked in between is asked on the node.
     """
 
-    def __init__(self, spec: HostSpec, queue: Queue = QUEUE) -> None:
+    def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
         self._steps = SlurmLink(spec.name, queue)
         super().__init__(spec.name, "slurm", spec.workdir, self._steps)
         self._queue = queue
-        self._request = Request.of(spec)
+        self._request = SbatchRequest.of(spec)
         self._file: Path | None = None
         self._jobs_name = ""
-        self._memory = Memory()
+        self._memory = SlurmState()
         self._planned: dict[str, Allocation] = {}
         self._ok = True
         self._adopted = False
@@ -102,13 +102,13 @@ class SlurmHost(RemoteHost):
 
     # ---- the session
 
-    def open(self, session: Session | None = None) -> None:
+    def open(self, session: SessionSpec | None = None) -> None:
         run = job_name(session.run if session else "look", self.name)
         self._jobs_name = f"{run}-{secrets.token_hex(4)}"
         self._over.clear()
         if session is not None:
-            self._file = place(session.run, self.name)
-            self._memory = recall(self._file) or Memory(work=session.work)
+            self._file = state_file(session.run, self.name)
+            self._memory = load_state(self._file) or SlurmState(work=session.work)
             session = replace(session, work=self._memory.work)
             self._notice = session.notice
         try:
@@ -124,7 +124,7 @@ class SlurmHost(RemoteHost):
             raise
         self._adopted = super().adopted
         self._memory.work = self.work
-        self._remember()
+        self._save_state()
 
     def _take_up(self) -> None:
         """Of the jobs of an earlier part, the one that holds the node is taken up; the others are planned anew."""
@@ -152,9 +152,9 @@ class SlurmHost(RemoteHost):
         request = replace(self._request, node=memory.node or self._request.node)
         while True:
             others = _NODES.of_others(self.name)
-            allocation = self._submit(request, what, memory.seconds.get(memory.id, LOOK_S), After(), others)
+            allocation = self._submit(request, what, memory.seconds.get(memory.id, LOOK_S), JobOrder(), others)
             memory.held = allocation
-            self._remember()
+            self._save_state()
             node = self._await(allocation)
             if self._request.node or _NODES.claim(node, self.name):
                 self._hold(memory.id, allocation, node)
@@ -163,7 +163,7 @@ class SlurmHost(RemoteHost):
             request = self._request
 
     def _submit(
-        self, request: Request, what: str, seconds: float, after: After, exclude: Sequence[str] = ()
+        self, request: SbatchRequest, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()
     ) -> Allocation:
         comment = f"asct: {what} on {self.name}"
         allocation = submit(self.name, arguments(request, self._jobs_name, comment, seconds, after, exclude))
@@ -172,7 +172,7 @@ class SlurmHost(RemoteHost):
 
     def _await(self, allocation: Allocation) -> str:
         """Wait until a job has its node; returns the node. Raises HostLost when it never will."""
-        seen, told = Seen("PENDING"), ""
+        seen, told = QueuedJob("PENDING"), ""
         while seen.state != "RUNNING":
             if self._over.is_set():
                 raise HostLost(self.name, errors.given_up(self.name, allocation.job))
@@ -191,15 +191,15 @@ class SlurmHost(RemoteHost):
         memory.held, memory.id, memory.node, self._ok = allocation, job_id, node, True
         memory.waiting = [one.job for one in self._planned.values()]
         self._steps.move(allocation, node)
-        self._remember()
+        self._save_state()
 
-    def _remember(self) -> None:
+    def _save_state(self) -> None:
         if self._file is not None:
-            remember(self._file, self._memory)
+            save_state(self._file, self._memory)
 
     # ---- jobs
 
-    def plan_jobs(self, briefs: Sequence[JobBrief]) -> None:
+    def plan_jobs(self, briefs: Sequence[JobRequest]) -> None:
         held = self._memory.held
         done = {self._memory.id: held} if held is not None else {}
         last = held
@@ -208,16 +208,16 @@ class SlurmHost(RemoteHost):
             if brief.id in done:
                 continue
             needed = tuple(done[one].job for one in brief.needs if one in done)
-            after = After(ended=(last.job,) if last is not None else (), ok=needed)
+            after = JobOrder(ended=(last.job,) if last is not None else (), ok=needed)
             try:
                 last = self._submit(self._for_node(), brief.id, brief.seconds, after)
             except HostError:
                 break  # a limit of jobs per user, perhaps: it is submitted, or refused, when its turn comes
             self._planned[brief.id] = done[brief.id] = last
         self._memory.waiting = [one.job for one in self._planned.values()]
-        self._remember()
+        self._save_state()
 
-    def _for_node(self) -> Request:
+    def _for_node(self) -> SbatchRequest:
         return replace(self._request, node=self._memory.node)
 
     def begin_job(self, job_id: str) -> None:
@@ -228,7 +228,7 @@ class SlurmHost(RemoteHost):
         allocation = self._planned.pop(job_id, None)
         if allocation is None:
             seconds = self._memory.seconds.get(job_id, LOOK_S)
-            allocation = self._submit(self._for_node(), job_id, seconds, After())
+            allocation = self._submit(self._for_node(), job_id, seconds, JobOrder())
         self._steps.close()
         self._end_held()
         try:
@@ -237,9 +237,9 @@ class SlurmHost(RemoteHost):
             cancel(self.name, [allocation.job])
             raise
         self._hold(job_id, allocation, node)
-        self._talk.rejoin()
+        self._session.rejoin()
         self._memory.work = self.work
-        self._remember()
+        self._save_state()
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
         unused = self._planned.pop(job_id, None)
@@ -270,7 +270,7 @@ class SlurmHost(RemoteHost):
         self._over.set()
         super().interrupt()
 
-    def glance(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> Answer:
+    def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         """In a job of its own: there is no other way to the node."""
         self.open()
         try:
@@ -292,14 +292,14 @@ class SlurmHost(RemoteHost):
         _NODES.release(self.name)
         self._memory.waiting = []
         if self._file is not None and tidy:
-            forget(self._file)
+            discard_state(self._file)
         else:
-            self._remember()
+            self._save_state()
         self._file = None
 
 
 @dataclass(slots=True)
-class Memory:
+class SlurmState:
     """Where the work folder is and the jobs that were submitted; `held` is the one that has the node, for job `id`."""
 
     node: str = ""
@@ -313,7 +313,7 @@ class Memory:
     """What the jobs are called: numbers of jobs are used again, by whomever."""
 
 
-def place(run: str, host: str) -> Path:
+def state_file(run: str, host: str) -> Path:
     """The file for the jobs of a host in a run. Names of jobs are cut and made plain, so that two may be alike."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
@@ -321,17 +321,17 @@ def place(run: str, host: str) -> Path:
     return folder / "asct" / "slurm" / f"{name}.json"
 
 
-def recall(file: Path) -> Memory | None:
+def load_state(file: Path) -> SlurmState | None:
     """What was remembered; None when there is nothing that can be read."""
     try:
         body = json.loads(file.read_text(encoding="utf-8"))
         held = body.pop("held")
-        return Memory(**body, held=Allocation(**held) if held else None)
+        return SlurmState(**body, held=Allocation(**held) if held else None)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def remember(file: Path, memory: Memory) -> None:
+def save_state(file: Path, memory: SlurmState) -> None:
     """Write it, for this account alone. Without room for it a killed run is not taken up: no reason not to measure."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -341,7 +341,7 @@ def remember(file: Path, memory: Memory) -> None:
         partial.replace(file)
 
 
-def forget(file: Path) -> None:
+def discard_state(file: Path) -> None:
     """The run has ended in order."""
     with contextlib.suppress(OSError):
         file.unlink(missing_ok=True)

@@ -75,7 +75,7 @@ _NUMBER = re.compile("[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SbatchRequest:
     """What the plan asks for. `node` is a node's name, or empty: whichever Slurm chooses."""
 
     partition: str = ""
@@ -85,7 +85,7 @@ class Request:
     options: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, spec: HostSpec) -> Request:
+    def of(cls, spec: HostSpec) -> SbatchRequest:
         """From the options of a host."""
         told = {key: str(value) for key, value in spec.options.items() if key != "options"}
         return cls(
@@ -98,7 +98,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class JobOrder:
     """Jobs that must be over before (`ended`), and those that must have done well (`ok`)."""
 
     ended: tuple[int, ...] = ()
@@ -129,7 +129,7 @@ def minutes(seconds: float) -> int:
 
 
 def arguments(
-    request: Request, name: str, comment: str, seconds: float, after: After, exclude: Sequence[str] = ()
+    request: SbatchRequest, name: str, comment: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()
 ) -> list[str]:
     """The command line that submits a job of one node, its script on standard input. The user's options come last and
     win."""
@@ -209,7 +209,7 @@ _UNKNOWN = "Invalid job id"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class QueuedJob:
     """A job at the last look. `node` is empty until it has one."""
 
     state: str
@@ -222,17 +222,17 @@ class Seen:
         return self.state in OVER
 
 
-def read_rows(text: str) -> dict[int, Seen]:
+def read_rows(text: str) -> dict[int, QueuedJob]:
     """Lines of `squeue --format=%A|%T|%N|%r`; others are passed over."""
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|", 3)
         if _NUMBER.fullmatch(number) and len(rest) == 3:
-            found[int(number)] = Seen(rest[0], rest[1], rest[2])
+            found[int(number)] = QueuedJob(rest[0], rest[1], rest[2])
     return found
 
 
-def look(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Seen]:
+def look(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, QueuedJob]:
     """The state of jobs now; one that Slurm does not know any more is GONE, and with `names` one that has another name.
     Raises HostError when Slurm is silent."""
     ids = ",".join(map(str, jobs))
@@ -241,16 +241,16 @@ def look(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Seen]:
     done = command("slurm", argv)
     if done.returncode and _UNKNOWN not in done.stderr:
         raise HostError("slurm", errors.silent("slurm", said(done), 0.0))
-    return {job: Seen("GONE") for job in jobs} | read_rows(done.stdout)
+    return {job: QueuedJob("GONE") for job in jobs} | read_rows(done.stdout)
 
 
-class Queue:
+class JobQueue:
     """Follows jobs from one thread, which ends when nothing is followed. Used by the threads of all hosts."""
 
-    def __init__(self, looking: Callable[[Sequence[int]], dict[int, Seen]] = look) -> None:
+    def __init__(self, looking: Callable[[Sequence[int]], dict[int, QueuedJob]] = look) -> None:
         self._look = looking
         self._news = threading.Condition()
-        self._jobs: dict[int, Seen] = {}
+        self._jobs: dict[int, QueuedJob] = {}
         self._thread: threading.Thread | None = None
         self._pause = SOONEST_S
         self._silent_since: float | None = None
@@ -261,7 +261,7 @@ class Queue:
     def follow(self, job: int) -> None:
         """Look at this job from now on."""
         with self._news:
-            self._jobs.setdefault(job, Seen("PENDING"))
+            self._jobs.setdefault(job, QueuedJob("PENDING"))
             self._hurry()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._poll, name="asct-slurm-queue", daemon=True)
@@ -273,21 +273,21 @@ class Queue:
             self._jobs.pop(job, None)
             self._news.notify_all()
 
-    def seen(self, job: int) -> Seen:
+    def seen(self, job: int) -> QueuedJob:
         """The job as it was at the last look."""
         with self._news:
-            return self._jobs.get(job, Seen("GONE"))
+            return self._jobs.get(job, QueuedJob("GONE"))
 
-    def change(self, host: str, job: int, known: Seen, timeout_s: float) -> Seen:
+    def change(self, host: str, job: int, known: QueuedJob, timeout_s: float) -> QueuedJob:
         """Wait until the job is not as `known` any more, or the time is over. Raises HostLost when Slurm is silent."""
         until = time.monotonic() + timeout_s
         with self._news:
-            while self._jobs.get(job, Seen("GONE")) == known and (left := until - time.monotonic()) > 0:
+            while self._jobs.get(job, QueuedJob("GONE")) == known and (left := until - time.monotonic()) > 0:
                 self._news.wait(left)
                 self._refuse_silence(host)
-            return self._jobs.get(job, Seen("GONE"))
+            return self._jobs.get(job, QueuedJob("GONE"))
 
-    def fresh(self, host: str, job: int) -> Seen:
+    def fresh(self, host: str, job: int) -> QueuedJob:
         """The job at a look that begins after this call."""
         with self._news:
             wanted = self.rounds + 2  # one may be under way
@@ -296,7 +296,7 @@ class Queue:
                 self._hurry()
                 self._news.wait(SOONEST_S)
                 self._refuse_silence(host)
-            return self._jobs.get(job, Seen("GONE"))
+            return self._jobs.get(job, QueuedJob("GONE"))
 
     def _refuse_silence(self, host: str) -> None:
         silent = time.monotonic() - self._silent_since if self._silent_since is not None else 0.0
@@ -325,13 +325,13 @@ class Queue:
                 self._news.notify_all()
                 self._news.wait(self._pause)
 
-    def _asked(self, jobs: Sequence[int]) -> tuple[dict[int, Seen], str]:
+    def _asked(self, jobs: Sequence[int]) -> tuple[dict[int, QueuedJob], str]:
         try:
             return (self._look(jobs) if jobs else {}), ""
         except HostError as error:
             return {}, error.diagnostics[0].message
 
-    def _note(self, found: Mapping[int, Seen], trouble: str) -> None:
+    def _note(self, found: Mapping[int, QueuedJob], trouble: str) -> None:
         self.rounds += 1
         self._trouble = trouble
         if trouble:
@@ -343,5 +343,5 @@ class Queue:
         self._pause = SOONEST_S if changes else min(2 * self._pause, RAREST_S)
 
 
-QUEUE = Queue()
+QUEUE = JobQueue()
 """The one of this process."""

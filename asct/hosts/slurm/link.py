@@ -19,7 +19,7 @@ from asct.hosts.downloads import save
 from asct.hosts.link import TimedLink
 from asct.hosts.processes import ProcessChannel
 from asct.hosts.slurm import errors as slurm_errors
-from asct.hosts.slurm.jobs import Allocation, Queue, Seen, environment, step_arguments
+from asct.hosts.slurm.jobs import Allocation, JobQueue, QueuedJob, environment, step_arguments
 
 CONNECT_S = 90.0
 """Time for the first step: the prolog of the job may still run."""
@@ -30,7 +30,7 @@ END_S = 60.0
 class SlurmLink(TimedLink):
     """Link over steps of one job at a time; `move` says which."""
 
-    def __init__(self, name: str, queue: Queue) -> None:
+    def __init__(self, name: str, queue: JobQueue) -> None:
         super().__init__(name, self.cut)
         self._queue = queue
         self._allocation: Allocation | None = None
@@ -42,7 +42,7 @@ class SlurmLink(TimedLink):
     def move(self, allocation: Allocation, node: str) -> None:
         """From the next `connect` on the steps are of this job."""
         self._allocation = allocation
-        self.place = f"{self._name} (job {allocation.job} on {node})"
+        self.label = f"{self._name} (job {allocation.job} on {node})"
 
     def connect(self, *, files: bool = True) -> None:
         allocation = self._given()
@@ -52,12 +52,12 @@ class SlurmLink(TimedLink):
         self.watch()
         try:
             with self.within(CONNECT_S, "starting a step of the job"):
-                self._files = SlurmFiles(self._name, self.place, self.start)
+                self._files = SlurmFiles(self._name, self.label, self.start)
         except HostError as error:
             self.close()
             raise ConnectError(self._name, *error.diagnostics) from error
 
-    def _settled(self, job: int) -> Seen:
+    def _settled(self, job: int) -> QueuedJob:
         """The job as it is now; one that is about to be over has ended when this returns."""
         until = time.monotonic() + END_S
         seen = self._queue.fresh(self._name, job)
@@ -67,7 +67,7 @@ class SlurmLink(TimedLink):
 
     def _given(self) -> Allocation:
         if self._allocation is None:
-            raise HostLost(self._name, errors.connection_lost(self.place, "idle", "it has no job"))
+            raise HostLost(self._name, errors.connection_lost(self.label, "idle", "it has no job"))
         return self._allocation
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class SlurmLink(TimedLink):
     @property
     def files(self) -> SlurmFiles:
         if self._files is None:
-            raise HostLost(self._name, errors.connection_lost(self.place, "idle"))
+            raise HostLost(self._name, errors.connection_lost(self.label, "idle"))
         return self._files
 
 

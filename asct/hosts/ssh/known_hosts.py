@@ -21,7 +21,7 @@ Key = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownKeys:
     """Keys of a host: those that prove it, in the order of their lines, and those marked @revoked, which never do.
 
     Lines of certificate authorities (@cert-authority) say nothing here: certificates of hosts are not asked for.
@@ -30,13 +30,13 @@ class Known:
     keys: tuple[Key, ...] = ()
     revoked: frozenset[Key] = frozenset()
 
-    def with_more(self, other: Known) -> Known:
+    def with_more(self, other: KnownKeys) -> KnownKeys:
         """What two files say together: what one revokes, the other does not make good."""
         revoked = self.revoked | other.revoked
-        return Known(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
+        return KnownKeys(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
 
 
-def known_keys(file: Path, name: str) -> Known:
+def known_keys(file: Path, name: str) -> KnownKeys:
     """What a file says of a host (`name` as by `known_as`).
 
     Raises OSError for a file that cannot be read, ValueError for one that is no text or holds no keys.
@@ -54,7 +54,7 @@ def known_keys(file: Path, name: str) -> Known:
             revoked.add(key)
         else:
             found.append(key)
-    return Known(tuple(key for key in found if key not in revoked), frozenset(revoked))
+    return KnownKeys(tuple(key for key in found if key not in revoked), frozenset(revoked))
 
 
 @lru_cache(maxsize=16)

@@ -20,7 +20,7 @@ from asct.errors import ConnectError, HostLost
 from asct.hosts import errors
 from asct.hosts.link import Channel, TimedLink
 from asct.hosts.ssh import known_hosts
-from asct.hosts.ssh.known_hosts import Key, Known, known_keys
+from asct.hosts.ssh.known_hosts import Key, KnownKeys, known_keys
 from asct.hosts.ssh.sftp import Files
 from asct.plan.model import HostSpec
 
@@ -64,21 +64,21 @@ class SshLink(TimedLink):
                 if self.late or not self.alive():
                     raise
                 self.close()
-                raise ConnectError(self._spec.name, errors.no_sftp(self.place)) from error
+                raise ConnectError(self._spec.name, errors.no_sftp(self.label)) from error
 
     def _connect_hops(self) -> None:
         spec = self._spec
         target = Hop(spec, self._folder, spec.address or spec.name, self._connect_s)
         for hop in self._way(target):
             self._hops.append(hop.open(self._hops[-1] if self._hops else None))
-        self.place = target.place
+        self.label = target.label
         self._hops.append(target.open(self._hops[-1] if self._hops else None))
 
     def _way(self, target: Hop, depth: int = 0) -> list[Hop]:
         """The jump hosts before `target`; the first of them may have a ProxyJump of its own in ~/.ssh/config."""
         if depth > MOST_JUMPS:
             detail = f"more than {MOST_JUMPS} jump hosts, one behind the other; does ProxyJump go round in a circle?"
-            raise ConnectError(self._spec.name, errors.bad_ssh_config(target.place, detail))
+            raise ConnectError(self._spec.name, errors.bad_ssh_config(target.label, detail))
         jumps = [Hop(self._spec, self._folder, one, self._connect_s, is_jump=True) for one in target.jumps()]
         return [*self._way(jumps[0], depth + 1), *jumps] if jumps else []
 
@@ -102,7 +102,7 @@ class SshLink(TimedLink):
     def _transport(self) -> paramiko.Transport:
         transport: paramiko.Transport | None = self._hops[-1].transport if self._hops else None
         if transport is None or not transport.is_active():
-            raise HostLost(self._spec.name, errors.connection_lost(self.place, "idle"))
+            raise HostLost(self._spec.name, errors.connection_lost(self.label, "idle"))
         return transport
 
     def start(self, command: str) -> Channel:
@@ -203,7 +203,7 @@ class Hop:
         self._spec = spec
         self._connect_s = connect_s
         self._known_hosts = known_hosts.known_hosts_file(spec.known_hosts, folder)
-        self._known = Known()
+        self._known = KnownKeys()
         self._identity = str(known_hosts.resolve(spec.identity_file, folder)) if spec.identity_file else None
         self._is_jump = is_jump
         own = None if is_jump else spec.user
@@ -218,7 +218,7 @@ class Hop:
             raise ConnectError(spec.name, errors.bad_ssh_config(spec.name, str(error))) from error
         link = self._connection
         via = "jump host " if is_jump else ""
-        self.place = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
+        self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
 
     def jumps(self) -> list[str]:
         """The jump hosts, first to be reached first: the plan's, else ProxyJump of ~/.ssh/config."""
@@ -226,7 +226,7 @@ class Hop:
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
             detail = "ProxyCommand of ~/.ssh/config is not supported"
-            raise ConnectError(self._spec.name, errors.bad_ssh_config(self.place, detail))
+            raise ConnectError(self._spec.name, errors.bad_ssh_config(self.label, detail))
         text = planned or known.get("proxyjump", "none")
         return [] if text == "none" else [one.strip() for one in text.split(",")]
 
@@ -299,19 +299,19 @@ class Hop:
         file = str(self._known_hosts)
         match error:
             case _KeyUnknown(key=key) | paramiko.BadHostKeyException(key=key) if self._is_revoked(key):
-                return errors.revoked_key(self.place, known_hosts.fingerprint(key.get_name(), key.asbytes()))
+                return errors.revoked_key(self.label, known_hosts.fingerprint(key.get_name(), key.asbytes()))
             case _KeyUnknown(key=key):
                 kind, blob = key.get_name(), key.asbytes()
                 line = known_hosts.line_to_add(host, port, kind, blob)
-                return errors.unknown_key(self.place, line, known_hosts.fingerprint(kind, blob), file)
+                return errors.unknown_key(self.label, line, known_hosts.fingerprint(kind, blob), file)
             case paramiko.BadHostKeyException(key=key, expected_key=expected):
                 shown = known_hosts.fingerprint(key.get_name(), key.asbytes())
                 known = known_hosts.fingerprint(expected.get_name(), expected.asbytes())
-                return errors.changed_key(self.place, shown, known, file)
+                return errors.changed_key(self.label, shown, known, file)
             case paramiko.PasswordRequiredException() | FileNotFoundError() | PermissionError():
-                return errors.bad_identity(self.place, self._identity or "~/.ssh", str(error))
+                return errors.bad_identity(self.label, self._identity or "~/.ssh", str(error))
             case paramiko.AuthenticationException():
-                return errors.login_refused(self.place, user, str(error).rstrip("."))
+                return errors.login_refused(self.label, user, str(error).rstrip("."))
         return self._network_finding(error)
 
     def _is_revoked(self, key: paramiko.PKey) -> bool:
@@ -320,18 +320,18 @@ class Hop:
     def _network_finding(self, error: Exception) -> Diagnostic:
         match error:
             case socket.gaierror():
-                return errors.unresolved(self.place, error.strerror or str(error))
+                return errors.unresolved(self.label, error.strerror or str(error))
             case ConnectionRefusedError():
-                return errors.port_refused(self.place)
+                return errors.port_refused(self.label)
             case paramiko.ChannelException():
-                return errors.unreachable(self.place, f"the jump host says: {error.text}")
+                return errors.unreachable(self.label, f"the jump host says: {error.text}")
             case ConnectionResetError() | EOFError():
-                return errors.no_agreement(self.place, "the server hung up")
+                return errors.no_agreement(self.label, "the server hung up")
             case OSError():
-                return errors.unreachable(self.place, error.strerror or str(error) or "timed out")
+                return errors.unreachable(self.label, error.strerror or str(error) or "timed out")
         text = str(error)
         if "banner" in text or "No existing session" in text:
-            return errors.silent_server(self.place, self._connect_s)
+            return errors.silent_server(self.label, self._connect_s)
         if "authentication methods" in text:
-            return errors.login_refused(self.place, self._connection.user, "no key to offer")
-        return errors.no_agreement(self.place, text or type(error).__name__)
+            return errors.login_refused(self.label, self._connection.user, "no key to offer")
+        return errors.no_agreement(self.label, text or type(error).__name__)

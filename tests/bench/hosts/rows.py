@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from asct.facts.reading import probe
-from asct.hosts.base import Host, Session
+from asct.hosts.base import Host, SessionSpec
 from asct.hosts.opening import make_host
 from asct.plan.model import HostSpec
 from tests.bench.harness import asct, scratch
@@ -62,10 +62,10 @@ def facts_of_a_host() -> None:
     with _spec() as spec:
         first, again, connected = [], [], []
         for _ in range(FACTS):
-            make_host(spec).glance('rm -f -- "${XDG_CACHE_HOME:-$HOME/.cache}"/asct/facts-*', [])
+            make_host(spec).probe('rm -f -- "${XDG_CACHE_HOME:-$HOME/.cache}"/asct/facts-*', [])
             first.append(_timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
             again.append(_timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
-            connected.append(_timed(lambda: make_host(spec).glance("", [])) * 1e3)
+            connected.append(_timed(lambda: make_host(spec).probe("", [])) * 1e3)
     row("facts of a host, first time", "ms", *_middle_and_best(first))
     row("facts of a host", "ms", *_middle_and_best(again), goal=_below(again, 150, "ms"))
     row("a connection that does nothing", "ms", *_middle_and_best(connected))
@@ -137,7 +137,7 @@ def _spec() -> Iterator[HostSpec]:
 def _connected() -> Iterator[Host]:
     with _spec() as spec:
         host = make_host(spec, folder=Path.cwd())
-        host.open(Session("bench", "the bench of hosts"))
+        host.open(SessionSpec("bench", "the bench of hosts"))
         try:
             yield host
         finally:

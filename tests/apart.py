@@ -1,0 +1,25 @@
+"""Hosts that are this machine, each with a lock of its own, as if they were machines of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from asct.hosts.local import LocalHost
+from asct.hosts.processes import ProcessChannel
+from asct.plan.model import HostSpec
+
+
+def apart(spec: HostSpec, locks: Path) -> LocalHost:
+    """The host of `spec`, not yet open; its lock is in the folder `locks`."""
+    host, lock = LocalHost(spec.name, spec.workdir), bytes(locks / f"lock-{spec.name}")
+    start = host._link.start
+
+    def started(command: str) -> ProcessChannel:
+        channel = start(command)
+        assert isinstance(channel, ProcessChannel)
+        send = channel.send
+        channel.send = lambda data: send(data.replace(b"/var/tmp/asct.lock", lock))  # type: ignore[method-assign]
+        return channel
+
+    host._link.start = started  # type: ignore[method-assign]
+    return host
