@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from asct.plan.model import HostSpec, PendingValue, Safety
@@ -86,13 +87,18 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
         return {}, []
     first = points[0]
     fixed = {name: value for name, value in first.settings.items() if name not in first.swept}
+    if all(_holds(point, fixed) and point.settings.keys() == first.settings.keys() for point in points):
+        return fixed, [{}] * len(points)
     shared = {name: value for name, value in fixed.items() if all(_has(point, name, value) for point in points)}
-    if len(shared) == len(fixed) and all(point.settings.keys() == first.settings.keys() for point in points):
-        return shared, [{}] * len(points)
     return shared, [
         {name: value for name, value in point.settings.items() if name not in shared and name not in point.swept}
         for point in points
     ]
+
+
+def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
+    """Whether a point has the very objects of `fixed`, as points made together do: faster than comparing values."""
+    return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 
 def _has(point: Point, name: str, value: Any) -> bool:

@@ -79,9 +79,9 @@ def _named(name: str) -> Iterator[tuple[str, str]]:
 
 def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
     total = params.span_bytes
-    block = format_size(params.block_size)
     if params.direct and params.block_size % _SECTOR:
-        yield "block_size", (f"{block} is not a multiple of 512, as direct requires; round it or set direct to false")
+        block = format_size(params.block_size)
+        yield "block_size", f"{block} is not a multiple of 512, as direct requires; round it or set direct to false"
     if params.makes_file and total is not None and total > MAX_SCRATCH_BYTES:
         cap = format_size(MAX_SCRATCH_BYTES)
         yield (
@@ -90,10 +90,8 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
             "yourself and set file_names to it",
         )
     if total is not None and total < params.block_size:
-        yield (
-            "filesize",
-            (f"{format_size(total)} is smaller than a request of {block}; raise filesize or lower block_size"),
-        )
+        sizes = f"{format_size(total)} is smaller than a request of {format_size(params.block_size)}"
+        yield "filesize", f"{sizes}; raise filesize or lower block_size"
     elif params.sequential and params.numjobs > 1:
         yield from _slices(params, total)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
@@ -33,6 +34,7 @@ def passed(
     return field
 
 
+@cache
 def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
     """How the setting `name` is written (keys option, form, engines); None for one that asct works out."""
     extra = params.model_fields[name].json_schema_extra
