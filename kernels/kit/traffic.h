@@ -13,6 +13,7 @@
 
 #define TRAFFIC_WORDS "all-reads 3:1 2:1 1:1 2:1-nt write copy scale add triad nt-write nt-copy nt-triad"
 #define TRAFFIC_ARRAYS_MAX 3
+#define TRAFFIC_FACTOR 3.0 /* the constant that is stored, and the factor of scale and triad */
 
 /* What is stored: nothing, a constant, or what comes of the loaded lines. */
 enum traffic_value { TRAFFIC_NOTHING, TRAFFIC_CONSTANT, TRAFFIC_COPY, TRAFFIC_SCALE, TRAFFIC_ADD, TRAFFIC_TRIAD };
@@ -50,9 +51,30 @@ static inline const struct traffic *traffic_find(const char *word)
     fail(EXIT_USAGE, "no traffic %.*s", (int)opts_word_length(word), word);
 }
 
-/* What a loop has to do for a traffic: those that load and store alike share one. A kernel has a loop for each. */
-enum traffic_body { BODY_READ, BODY_READ_2_SET_1, BODY_READ_1_SET_1, BODY_READ_2_STREAM_1, BODY_SET, BODY_COPY, BODY_SCALE, BODY_ADD,
-                    BODY_TRIAD, BODY_NT_SET, BODY_NT_COPY, BODY_NT_TRIAD, BODIES };
+/* The loop bodies, one list for all kernels: F(X, body, loads, stores). Traffics with the same loads and stores share a body. `X` is
+ * the set of instructions; `loads` and `stores` are the numbers of arrays. */
+#define TRAFFIC_BODIES(F, X)                                                                                       \
+    F(X, READ, 1, 0) F(X, READ_2_SET_1, 2, 1) F(X, READ_1_SET_1, 1, 1) F(X, READ_2_STREAM_1, 2, 1) F(X, SET, 0, 1) \
+    F(X, COPY, 1, 1) F(X, SCALE, 1, 1) F(X, ADD, 2, 1) F(X, TRIAD, 2, 1) F(X, NT_SET, 0, 1) F(X, NT_COPY, 1, 1)    \
+    F(X, NT_TRIAD, 2, 1)
+
+/* One unit of each array as assembly text, with the macros of vector.h: the operands `a` and `b` point to the loaded arrays, `s` to
+ * the stored one; `k` is the number of the unit. */
+#define TRAFFIC_READ(X, a, b, s, k) X##_LOAD(a, k)
+#define TRAFFIC_READ_2_SET_1(X, a, b, s, k) X##_LOAD(a, k) X##_LOAD(b, k) X##_SET(s, k)
+#define TRAFFIC_READ_1_SET_1(X, a, b, s, k) X##_LOAD(a, k) X##_SET(s, k)
+#define TRAFFIC_READ_2_STREAM_1(X, a, b, s, k) X##_LOAD(a, k) X##_LOAD(b, k) X##_STREAM_SET(s, k)
+#define TRAFFIC_SET(X, a, b, s, k) X##_SET(s, k)
+#define TRAFFIC_COPY(X, a, b, s, k) X##_LOAD(a, k) X##_STORE(s, k)
+#define TRAFFIC_SCALE(X, a, b, s, k) X##_LOAD(a, k) X##_MULTIPLY X##_STORE(s, k)
+#define TRAFFIC_ADD(X, a, b, s, k) X##_LOAD(a, k) X##_ADD(b, k) X##_STORE(s, k)
+#define TRAFFIC_TRIAD(X, a, b, s, k) X##_LOAD(a, k) X##_FMA(b, k) X##_STORE(s, k)
+#define TRAFFIC_NT_SET(X, a, b, s, k) X##_STREAM_SET(s, k)
+#define TRAFFIC_NT_COPY(X, a, b, s, k) X##_LOAD(a, k) X##_STREAM(s, k)
+#define TRAFFIC_NT_TRIAD(X, a, b, s, k) X##_LOAD(a, k) X##_FMA(b, k) X##_STREAM(s, k)
+
+#define TRAFFIC_BODY_NAME(X, body, loads, stores) BODY_##body,
+enum traffic_body { TRAFFIC_BODIES(TRAFFIC_BODY_NAME, ) BODIES };
 
 /* Of the traffics that store a constant. */
 static inline enum traffic_body traffic_setting(const struct traffic *traffic)

@@ -28,7 +28,4 @@ struct loops {
 
 struct loops loops_of(const struct traffic *traffic, enum vector_isa isa);
 
-/* The factor of scale and triad, and what a store of a constant stores. */
-#define LOOPS_CONSTANT 3.0
-
 #endif

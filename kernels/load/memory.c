@@ -94,13 +94,13 @@ static inline double stored(enum traffic_value value, uint64_t i)
     case TRAFFIC_COPY:
         return a;
     case TRAFFIC_SCALE:
-        return LOOPS_CONSTANT * a;
+        return TRAFFIC_FACTOR * a;
     case TRAFFIC_ADD:
         return a + b;
     case TRAFFIC_TRIAD:
-        return a + LOOPS_CONSTANT * b;
+        return a + TRAFFIC_FACTOR * b;
     default:
-        return LOOPS_CONSTANT;
+        return TRAFFIC_FACTOR;
     }
 }
 

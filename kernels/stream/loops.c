@@ -2,81 +2,55 @@
 
 #define FAR_BYTES (1 << 16)
 
-static const double constant = LOOPS_CONSTANT;
+static const double constant = TRAFFIC_FACTOR;
 
-/* A unit of each array, as text: `X` is the set of instructions, `k` the unit. */
-#define READ(X, k) X##_LOAD("first", k)
-#define FOLD(X, k) X##_XOR("first", k)
-#define READ_2_SET_1(X, k) X##_LOAD("first", k) X##_LOAD("second", k) X##_SET("stored", k)
-#define READ_1_SET_1(X, k) X##_LOAD("first", k) X##_SET("stored", k)
-#define READ_2_STREAM_1(X, k) X##_LOAD("first", k) X##_LOAD("second", k) X##_STREAM_SET("stored", k)
-#define SET(X, k) X##_SET("stored", k)
-#define COPY(X, k) X##_LOAD("first", k) X##_STORE("stored", k)
-#define SCALE(X, k) X##_LOAD("first", k) X##_MULTIPLY X##_STORE("stored", k)
-#define ADD(X, k) X##_LOAD("first", k) X##_ADD("second", k) X##_STORE("stored", k)
-#define TRIAD(X, k) X##_LOAD("first", k) X##_FMA("second", k) X##_STORE("stored", k)
-#define NT_SET(X, k) X##_STREAM_SET("stored", k)
-#define NT_COPY(X, k) X##_LOAD("first", k) X##_STREAM("stored", k)
-#define NT_TRIAD(X, k) X##_LOAD("first", k) X##_FMA("second", k) X##_STREAM("stored", k)
+#define UNIT(X, body, k) TRAFFIC_##body(X, "first", "second", "stored", k)
+/* READ that folds what it loads instead of dropping it. */
+#define TRAFFIC_FOLD(X, a, b, s, k) X##_XOR(a, k)
 
-/* F(X, body, ahead): every body and what is prefetched for it. */
+/* By the number of arrays that a body loads: what it prefetches. */
 #define AHEAD_0(X, k) ""
 #define AHEAD_1(X, k) X##_PREFETCH("first", k)
 #define AHEAD_2(X, k) X##_PREFETCH("first", k) X##_PREFETCH("second", k)
-#define EACH_BODY(F, X)                                                                                                        \
-    F(X, READ, AHEAD_1) F(X, READ_2_SET_1, AHEAD_2) F(X, READ_1_SET_1, AHEAD_1) F(X, READ_2_STREAM_1, AHEAD_2)                 \
-    F(X, SET, AHEAD_0) F(X, COPY, AHEAD_1) F(X, SCALE, AHEAD_1) F(X, ADD, AHEAD_2) F(X, TRIAD, AHEAD_2) F(X, NT_SET, AHEAD_0) \
-    F(X, NT_COPY, AHEAD_1) F(X, NT_TRIAD, AHEAD_2)
 
-/* The arrays that a body has move on. What moves for nothing costs up to 3 % of the loads in the first level. */
-#define MOVE_1 VECTOR_MOVE("first")
-#define MOVE_1_1 VECTOR_MOVE("first") VECTOR_MOVE("stored")
-#define MOVE_2_1 VECTOR_MOVE("first") VECTOR_MOVE("second") VECTOR_MOVE("stored")
-#define MOVE_0_1 VECTOR_MOVE("stored")
-#define MOVES_READ MOVE_1
-#define MOVES_FOLD MOVE_1
-#define MOVES_READ_2_SET_1 MOVE_2_1
-#define MOVES_READ_1_SET_1 MOVE_1_1
-#define MOVES_READ_2_STREAM_1 MOVE_2_1
-#define MOVES_SET MOVE_0_1
-#define MOVES_COPY MOVE_1_1
-#define MOVES_SCALE MOVE_1_1
-#define MOVES_ADD MOVE_2_1
-#define MOVES_TRIAD MOVE_2_1
-#define MOVES_NT_SET MOVE_0_1
-#define MOVES_NT_COPY MOVE_1_1
-#define MOVES_NT_TRIAD MOVE_2_1
-#define OPERANDS                                                                                                            \
-    : [first] "+&r"(first), [second] "+&r"(second), [stored] "+&r"(stored), [n] "+&r"(n)                                    \
-    : [step] "r"(step), [constant] "r"(&constant), [kept] "r"(s->kept)                                                      \
+/* By the numbers of arrays that a body loads and stores: the pointers that advance. Advancing pointers that it does not use would cost
+ * up to 3 % of the loads in the first-level cache. */
+#define MOVES_0_1 VECTOR_MOVE("stored")
+#define MOVES_1_0 VECTOR_MOVE("first")
+#define MOVES_1_1 VECTOR_MOVE("first") VECTOR_MOVE("stored")
+#define MOVES_2_1 VECTOR_MOVE("first") VECTOR_MOVE("second") VECTOR_MOVE("stored")
+#define OPERANDS                                                                         \
+    : [first] "+&r"(first), [second] "+&r"(second), [stored] "+&r"(stored), [n] "+&r"(n) \
+    : [step] "r"(step), [constant] "r"(&constant), [kept] "r"(s->kept)                   \
     : VECTOR_CLOBBERS
 
 /* A whole loop is one asm statement: the compiler can neither drop nor split it. */
-#define LOOP(name, X, body, before, units, after)                                                                            \
-    __attribute__((noinline)) static void name(const struct stretch *s, uint64_t passes)                                    \
-    {                                                                                                                        \
-        for (uint64_t step = loops_grain(VECTOR_##X); passes > 0; passes--) {                                                \
-            char *first = s->first, *second = s->second, *stored = s->stored;                                                \
-            uint64_t n = s->bytes / step;                                                                                    \
-            __asm__ volatile(X##_BEGIN before ".p2align 6\n1:\n\t" units MOVES_##body VECTOR_AGAIN after X##_END OPERANDS);  \
-        }                                                                                                                    \
+#define LOOP(name, X, moves, before, units, after)                                                                   \
+    __attribute__((noinline)) static void name(const struct stretch *s, uint64_t passes)                             \
+    {                                                                                                                \
+        for (uint64_t step = loops_grain(VECTOR_##X); passes > 0; passes--) {                                        \
+            char *first = s->first, *second = s->second, *stored = s->stored;                                        \
+            uint64_t n = s->bytes / step;                                                                            \
+            __asm__ volatile(X##_BEGIN before ".p2align 6\n1:\n\t" units moves VECTOR_AGAIN after X##_END OPERANDS); \
+        }                                                                                                            \
     }
 
-#define UNITS(X, body) body(X, "0") body(X, "1") body(X, "2") body(X, "3") body(X, "4") body(X, "5") body(X, "6") body(X, "7")
-#define PREFETCHED(X, body, ahead, k) ahead(X, k) body(X, k)
-#define UNITS_PREFETCHED(X, body, ahead)                                                                                  \
-    PREFETCHED(X, body, ahead, "0") PREFETCHED(X, body, ahead, "1") PREFETCHED(X, body, ahead, "2")                         \
-    PREFETCHED(X, body, ahead, "3") PREFETCHED(X, body, ahead, "4") PREFETCHED(X, body, ahead, "5")                         \
-    PREFETCHED(X, body, ahead, "6") PREFETCHED(X, body, ahead, "7")
-#define CLEAR_OF(X, k) X##_CLEAR(k)
-#define KEEP_OF(X, k) X##_KEEP("kept", k)
+/* F(X, argument, k) for each of the units 0 to 7. */
+#define EACH_UNIT(F, X, argument)                                                                                           \
+    F(X, argument, "0") F(X, argument, "1") F(X, argument, "2") F(X, argument, "3") F(X, argument, "4") F(X, argument, "5") \
+    F(X, argument, "6") F(X, argument, "7")
+#define PREFETCHED_0(X, body, k) AHEAD_0(X, k) UNIT(X, body, k)
+#define PREFETCHED_1(X, body, k) AHEAD_1(X, k) UNIT(X, body, k)
+#define PREFETCHED_2(X, body, k) AHEAD_2(X, k) UNIT(X, body, k)
+#define CLEAR_OF(X, unused, k) X##_CLEAR(k)
+#define KEEP_OF(X, unused, k) X##_KEEP("kept", k)
 
-#define LOOPS_OF_BODY(X, body, ahead)                                      \
-    LOOP(stream_##X##_##body, X, body, "", UNITS(X, body), "")             \
-    LOOP(stream_##X##_##body##_prefetch, X, body, "", UNITS_PREFETCHED(X, body, ahead), "")
-#define LOOPS_OF_ISA(X)          \
-    EACH_BODY(LOOPS_OF_BODY, X)  \
-    LOOP(stream_##X##_FOLD, X, FOLD, UNITS(X, CLEAR_OF), UNITS(X, FOLD), UNITS(X, KEEP_OF))
+#define LOOPS_OF_BODY(X, body, loads, stores)                                                \
+    LOOP(stream_##X##_##body, X, MOVES_##loads##_##stores, "", EACH_UNIT(UNIT, X, body), "") \
+    LOOP(stream_##X##_##body##_prefetch, X, MOVES_##loads##_##stores, "", EACH_UNIT(PREFETCHED_##loads, X, body), "")
+#define LOOPS_OF_ISA(X)              \
+    TRAFFIC_BODIES(LOOPS_OF_BODY, X) \
+    LOOP(stream_##X##_FOLD, X, MOVES_1_0, EACH_UNIT(CLEAR_OF, X, ), EACH_UNIT(UNIT, X, FOLD), EACH_UNIT(KEEP_OF, X, ))
 
 _Static_assert(VECTOR_UNITS == 8, "the units of a turn are written out");
 
@@ -86,25 +60,27 @@ VECTOR_EACH(LOOPS_OF_ISA)
 /* Four pages side by side, a prefetcher's stream for each: lines 64 apart in a turn of 2 x 4 lines. What is left goes the plain way. */
 #define PAGES_BYTES 16384
 #define PAGES_TURNS 32
-#define PAGES_UNITS(X, body) \
-    body(X, "0") body(X, "64") body(X, "128") body(X, "192") body(X, "1") body(X, "65") body(X, "129") body(X, "193")
-#define LOOP_OF_PAGES(X, body, ahead)                                                                                          \
-    __attribute__((noinline)) static void stream_##X##_##body##_pages(const struct stretch *s, uint64_t passes)               \
-    {                                                                                                                          \
-        uint64_t whole = s->bytes / PAGES_BYTES * PAGES_BYTES, step = 4096 / PAGES_TURNS;                                      \
-        struct stretch rest = {s->first + whole, s->second + whole, s->stored + whole, s->bytes - whole, s->kept};             \
-        for (; passes > 0; passes--) {                                                                                         \
-            for (uint64_t at = 0; at < whole; at += PAGES_BYTES) {                                                             \
-                char *first = s->first + at, *second = s->second + at, *stored = s->stored + at;                               \
-                uint64_t n = PAGES_TURNS;                                                                                      \
-                __asm__ volatile(X##_BEGIN ".p2align 6\n1:\n\t" PAGES_UNITS(X, body) MOVES_##body VECTOR_AGAIN X##_END             \
-                                 OPERANDS);                                                                                    \
-            }                                                                                                                  \
-            if (rest.bytes > 0)                                                                                                \
-                stream_##X##_##body(&rest, 1);                                                                                 \
-        }                                                                                                                      \
+#define PAGES_UNITS(X, body)                                                                                                \
+    UNIT(X, body, "0") UNIT(X, body, "64") UNIT(X, body, "128") UNIT(X, body, "192") UNIT(X, body, "1") UNIT(X, body, "65") \
+    UNIT(X, body, "129") UNIT(X, body, "193")
+#define LOOP_OF_PAGES(X, body, loads, stores)                                                                      \
+    __attribute__((noinline)) static void stream_##X##_##body##_pages(const struct stretch *s, uint64_t passes)    \
+    {                                                                                                              \
+        uint64_t whole = s->bytes / PAGES_BYTES * PAGES_BYTES, step = 4096 / PAGES_TURNS;                          \
+        struct stretch rest = {s->first + whole, s->second + whole, s->stored + whole, s->bytes - whole, s->kept}; \
+        for (; passes > 0; passes--) {                                                                             \
+            for (uint64_t at = 0; at < whole; at += PAGES_BYTES) {                                                 \
+                char *first = s->first + at, *second = s->second + at, *stored = s->stored + at;                   \
+                uint64_t n = PAGES_TURNS;                                                                          \
+                __asm__ volatile(X##_BEGIN ".p2align 6\n1:\n\t" PAGES_UNITS(X, body) MOVES_##loads##_##stores      \
+                                 VECTOR_AGAIN X##_END                                                              \
+                                 OPERANDS);                                                                        \
+            }                                                                                                      \
+            if (rest.bytes > 0)                                                                                    \
+                stream_##X##_##body(&rest, 1);                                                                     \
+        }                                                                                                          \
     }
-#define PAGES_OF_ISA(X) EACH_BODY(LOOP_OF_PAGES, X)
+#define PAGES_OF_ISA(X) TRAFFIC_BODIES(LOOP_OF_PAGES, X)
 VECTOR_EACH(PAGES_OF_ISA)
 #define RUN_PAGES(X, body) stream_##X##_##body##_pages
 #else
@@ -117,8 +93,8 @@ struct runs {
     void (*pages)(const struct stretch *, uint64_t);
 };
 
-#define RUNS(X, body, ahead) [BODY_##body] = {stream_##X##_##body, stream_##X##_##body##_prefetch, RUN_PAGES(X, body)},
-#define RUNS_OF_ISA(X) {EACH_BODY(RUNS, X)},
+#define RUNS(X, body, loads, stores) [BODY_##body] = {stream_##X##_##body, stream_##X##_##body##_prefetch, RUN_PAGES(X, body)},
+#define RUNS_OF_ISA(X) {TRAFFIC_BODIES(RUNS, X)},
 #define FOLD_OF_ISA(X) stream_##X##_FOLD,
 static const struct runs RUNS_TABLE[VECTOR_ISAS][BODIES] = {VECTOR_EACH(RUNS_OF_ISA)};
 static void (*const FOLD_TABLE[VECTOR_ISAS])(const struct stretch *, uint64_t) = {VECTOR_EACH(FOLD_OF_ISA)};

@@ -7,7 +7,6 @@
 #include "kit/traffic.h"
 #include "vector.h"
 
-#define LOOPS_CONSTANT 3.0        /* what is stored as it is, and the factor of scale and triad */
 #define LOOPS_KEPT_BYTES (8 * 256) /* accumulators of the longest registers there are */
 #define LOOPS_VARIANTS_MAX 4
 

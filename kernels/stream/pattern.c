@@ -61,7 +61,7 @@ uint64_t pattern_fold(uint64_t seed, uint64_t at, uint64_t bytes)
 __attribute__((always_inline)) static inline bool settle_block(char *start, uint64_t seed, enum traffic_value value,
                                                                struct range range)
 {
-    const reals constant = (reals){0} + LOOPS_CONSTANT;
+    const reals constant = (reals){0} + TRAFFIC_FACTOR;
     lanes first = COUNTERS(seed, range.first), second = COUNTERS(seed, range.second), stored = COUNTERS(seed, range.stored);
     lanes wrong = {0};
     for (uint64_t at = 0; at < range.bytes; at += LINE) {

@@ -141,9 +141,13 @@ def test_threads_share_nothing_unordered(tmp_path: Path) -> None:
 
 
 BROKEN = {
-    "a store left out": ('X##_LOAD("a", "\\\\k") X##_STORE("b", "\\\\k")', 'X##_LOAD("a", "\\\\k")', "copy"),
-    "another value stored": ('X##_LOAD("a", "\\\\k") X##_MULTIPLY', 'X##_LOAD("a", "\\\\k")', "scale"),
-    "a loaded array overwritten": ("#define READ(X) X##_LOAD", "#define READ(X) X##_SET", "all-reads"),
+    "a store left out": ("X##_LOAD(a, k) X##_STORE(s, k)", "X##_LOAD(a, k)", "copy"),
+    "another value stored": ("X##_LOAD(a, k) X##_MULTIPLY", "X##_LOAD(a, k)", "scale"),
+    "a loaded array overwritten": (
+        "TRAFFIC_READ(X, a, b, s, k) X##_LOAD",
+        "TRAFFIC_READ(X, a, b, s, k) X##_SET",
+        "all-reads",
+    ),
     "every second line left out": ("k,0,1,2,3,4,5,6,7", "k,0,2,4,6", "1:1"),
 }
 
@@ -152,11 +156,10 @@ BROKEN = {
 def test_a_loop_that_does_something_else_ends_with_4(fault: str, tmp_path: Path) -> None:
     right, wrong, traffic = BROKEN[fault]
     shutil.copytree(KERNELS, tmp_path / "kernels")
-    loops = tmp_path / "kernels" / "load" / "loops.c"
-    text = loops.read_text()
-    assert right in text
-    loops.write_text(text.replace(right, wrong))
-    sources = sorted(str(path) for path in loops.parent.glob("*.c"))
+    files = [tmp_path / "kernels" / name for name in ("load/loops.c", "kit/traffic.h")]
+    [changed] = [path for path in files if right in path.read_text()]
+    changed.write_text(changed.read_text().replace(right, wrong))
+    sources = sorted(str(path) for path in files[0].parent.glob("*.c"))
     command = ["gcc", *CHECKED, "-static", "-I.", "-Iarch/x86_64", *sources, "-o", str(tmp_path / "load")]
     subprocess.run(command, cwd=tmp_path / "kernels", check=True)
     ran = run(tmp_path / "load", *QUICK, "--traffic", traffic, "--delays", "0")

@@ -59,12 +59,12 @@ def build(kernels: Path, target: Path) -> Path:
     return target
 
 
-LAST = 'body(X, "6") body(X, "7")\n#define PREFETCHED'
+LAST = 'F(X, argument, "6") F(X, argument, "7")\n'
 LINE = 'VECTOR_4(F, p, k) F(p, k, "0", "xmm0") F(p, k, "16", "xmm1")'
 TURNS = "uint64_t n = s->bytes / step;"
 FILL = "    pattern_fill(walker->start, walker->bytes, walker->seed);\n"
 BROKEN = {
-    "a line of eight is left out": (LAST, 'body(X, "6")\n#define PREFETCHED'),
+    "a line of eight is left out": (LAST, 'F(X, argument, "6")\n'),
     "half of a line is left out": (LINE, 'VECTOR_4(F, p, k) F(p, k, "0", "xmm0")'),
     "the last turn is left out": (TURNS, "uint64_t n = s->bytes / step - (s->bytes > step);"),
     "the pages were never written": (FILL, ""),
