@@ -27,7 +27,7 @@ struct backing backing_of(int fd)
 /* Whether another loop device has the content of the target; UNKNOWN if it does not tell. */
 static enum verdict compare(const char *name, const struct backing *own)
 {
-    char path[STACK_NAME_MAX + 8];
+    char path[BLOCKDEV_NAME_MAX + 8];
     snprintf(path, sizeof path, "/dev/%s", name);
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
@@ -42,8 +42,8 @@ static enum verdict compare(const char *name, const struct backing *own)
 void backing_check(const struct target *target)
 {
     static struct devset all;
-    char name[STACK_NAME_MAX], path[PATH_MAX];
-    dev_t disk = stack_disk(target->device);
+    char name[BLOCKDEV_NAME_MAX], path[PATH_MAX];
+    dev_t disk = blockdev_disk(target->device);
     const struct backing *own = &target->backing;
     if (own->inode == 0) {
         check(target, "multipath", UNKNOWN, "the kernel does not tell what file it is made of");
@@ -51,15 +51,15 @@ void backing_check(const struct target *target)
     }
     if (own->drive) {
         check(target, "multipath", UNSAFE, "it is made of the block device %s, which can be used beside it: name that one",
-              stack_name(own->drive, name));
+              blockdev_name(own->drive, name));
         return;
     }
     if (all.count == 0)
-        stack_all(&all);
+        blockdev_all(&all);
     for (size_t i = 0; i < all.count; i++) {
         dev_t device = all.devices[i];
-        if (device == disk || major(device) != LOOP_MAJOR || stack_disk(device) != device ||
-            !*stack_backing(stack_name(device, name), path, sizeof path))
+        if (device == disk || major(device) != LOOP_MAJOR || blockdev_disk(device) != device ||
+            !*blockdev_backing(blockdev_name(device, name), path, sizeof path))
             continue;
         enum verdict verdict = compare(name, own);
         if (verdict != SAFE) {

@@ -69,7 +69,7 @@ static void check_read_only(const struct target *target)
 static void check_removable(const struct target *target)
 {
     char text[8];
-    dev_t disk = stack_disk(target->device);
+    dev_t disk = blockdev_disk(target->device);
     sysfile_text(text, sizeof text, "/sys/dev/block/%u:%u/removable", major(disk), minor(disk));
     if (strcmp(text, "0") == 0)
         check(target, "removable", SAFE, "the medium is fixed");
@@ -94,13 +94,13 @@ void claim_check(struct target *target)
 }
 
 /* Which partition is claimed by another; the whole disk if none of them is. */
-static void find_claimed(const struct target *target, char name[STACK_NAME_MAX])
+static void find_claimed(const struct target *target, char name[BLOCKDEV_NAME_MAX])
 {
-    char path[STACK_NAME_MAX + 8];
+    char path[BLOCKDEV_NAME_MAX + 8];
     for (size_t i = 0; i < target->family.count; i++) {
         if (target->family.devices[i] == target->device)
             continue;
-        snprintf(path, sizeof path, "/dev/%s", stack_name(target->family.devices[i], name));
+        snprintf(path, sizeof path, "/dev/%s", blockdev_name(target->family.devices[i], name));
         int fd = open(path, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0)
             close(fd);
@@ -114,7 +114,7 @@ static void find_claimed(const struct target *target, char name[STACK_NAME_MAX])
  * array. A claim of the whole disk is one of each partition too (block/bdev.c, bd_may_claim): both at once cannot be had. */
 static int open_claimed(const struct target *target, int mode)
 {
-    char name[STACK_NAME_MAX];
+    char name[BLOCKDEV_NAME_MAX];
     int fd = target_open(target, mode | (target->block ? O_EXCL : 0) | O_NONBLOCK);
     if (fd >= 0)
         return fd;

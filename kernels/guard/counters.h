@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "stack.h"
+#include "blockdev.h"
 
 enum counter { READS, READ_BYTES, WRITES, WRITE_BYTES, DISCARDS, DISCARD_BYTES, BUSY_MS, COUNTERS };
 

@@ -194,11 +194,11 @@ static void print_links(struct out *out, dev_t device)
 
 static void print_names(struct out *out, const char *key, const struct devset *set)
 {
-    char name[STACK_NAME_MAX];
+    char name[BLOCKDEV_NAME_MAX];
     out_array(out, key);
     for (size_t i = 0; i < set->count; i++) {
         out_next(out);
-        out_quoted(stack_name(set->devices[i], name));
+        out_quoted(blockdev_name(set->devices[i], name));
     }
     out_close_array(out);
 }
@@ -226,7 +226,7 @@ static int64_t bytes_now(const struct target *target)
 
 void device_print(const struct target *target, const char *when)
 {
-    char name[STACK_NAME_MAX];
+    char name[BLOCKDEV_NAME_MAX];
     struct out out = out_begin("device");
     out_text(&out, "when", when);
     out_text(&out, "path", target->path);
@@ -235,7 +235,7 @@ void device_print(const struct target *target, const char *when)
     out_integer(&out, "bytes", bytes_now(target));
     if (target->block) {
         out_text(&out, "name", target_name(target, name));
-        out_bool(&out, "partition", stack_disk(target->device) != target->device);
+        out_bool(&out, "partition", blockdev_disk(target->device) != target->device);
         print_links(&out, target->device);
     } else {
         print_file_system(&out, target);
@@ -244,7 +244,7 @@ void device_print(const struct target *target, const char *when)
     print_names(&out, "counted", &target->counted);
     print_names(&out, "drives", &target->drives);
     if (target->block)
-        print_drive(&out, stack_disk(target->device));
+        print_drive(&out, blockdev_disk(target->device));
     else if (target->drives.count == 1)
         print_drive(&out, target->drives.devices[0]);
     out_end();

@@ -102,7 +102,7 @@ static void add_btrfs(const char *name, struct devset *set)
         snprintf(path, sizeof path, "/sys/fs/btrfs/%s/devices", entry->d_name);
         DIR *members = opendir(path);
         for (struct dirent *member; members && (member = readdir(members));)
-            devset_add(set, stack_device(member->d_name));
+            devset_add(set, blockdev_number(member->d_name));
         if (members)
             closedir(members);
     }
@@ -112,15 +112,15 @@ static void add_btrfs(const char *name, struct devset *set)
 
 void mounts_add_devices(dev_t device, struct devset *set)
 {
-    char name[STACK_NAME_MAX];
+    char name[BLOCKDEV_NAME_MAX];
     struct stat found;
     const struct mount *mount = mounts_of(device);
-    if (!*stack_name(device, name)) {
+    if (!*blockdev_name(device, name)) {
         if (!mount || mount->source[0] != '/' || stat(mount->source, &found) != 0 || !S_ISBLK(found.st_mode))
             return;
         device = found.st_rdev;
     }
     devset_add(set, device);
     if (mount && strcmp(mount->type, "btrfs") == 0)
-        add_btrfs(stack_name(device, name), set);
+        add_btrfs(blockdev_name(device, name), set);
 }

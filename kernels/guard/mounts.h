@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "stack.h"
+#include "blockdev.h"
 
 struct mount {
     dev_t device;                 /* as stat gives it; without a name for btrfs and others */

@@ -20,14 +20,14 @@
 
 static bool is_nvme(dev_t disk)
 {
-    char name[STACK_NAME_MAX];
-    return strncmp(stack_name(disk, name), "nvme", 4) == 0;
+    char name[BLOCKDEV_NAME_MAX];
+    return strncmp(blockdev_name(disk, name), "nvme", 4) == 0;
 }
 
 static int open_disk(dev_t disk)
 {
-    char name[STACK_NAME_MAX], path[STACK_NAME_MAX + 8];
-    snprintf(path, sizeof path, "/dev/%s", stack_name(disk, name));
+    char name[BLOCKDEV_NAME_MAX], path[BLOCKDEV_NAME_MAX + 8];
+    snprintf(path, sizeof path, "/dev/%s", blockdev_name(disk, name));
     return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
@@ -74,9 +74,9 @@ void nvme_print(struct out *out, dev_t disk)
 /* The names of the other namespaces of the same controller or subsystem, with a blank before each. */
 static void other_namespaces(dev_t disk, char *names, size_t size)
 {
-    char path[64], own[STACK_NAME_MAX];
+    char path[64], own[BLOCKDEV_NAME_MAX];
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u/device", major(disk), minor(disk));
-    stack_name(disk, own);
+    blockdev_name(disk, own);
     names[0] = '\0';
     DIR *dir = opendir(path);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
@@ -91,7 +91,7 @@ static void other_namespaces(dev_t disk, char *names, size_t size)
 void nvme_check_namespaces(const struct target *target, bool whole_drive)
 {
     char names[512];
-    dev_t disk = stack_disk(target->device);
+    dev_t disk = blockdev_disk(target->device);
     bool partition = disk != target->device;
     other_namespaces(disk, names, sizeof names);
     if (whole_drive && partition)
@@ -110,7 +110,7 @@ void nvme_check_namespaces(const struct target *target, bool whole_drive)
 void nvme_check_reserved(const struct target *target)
 {
     unsigned char answer[IDENTIFY_BYTES] __attribute__((aligned(4096)));
-    dev_t disk = stack_disk(target->device);
+    dev_t disk = blockdev_disk(target->device);
     if (!is_nvme(disk)) {
         scsi_check_reserved(target);
         return;

@@ -40,12 +40,12 @@ void scan(uint64_t seed)
 {
     static struct devset all;
     static struct target target;
-    char path[PATH_MAX], name[STACK_NAME_MAX];
-    stack_all(&all);
+    char path[PATH_MAX], name[BLOCKDEV_NAME_MAX];
+    blockdev_all(&all);
     for (size_t i = 0; i < all.count; i++) {
         if (is_empty(all.devices[i]))
             continue;
-        snprintf(path, sizeof path, "/dev/%s", stack_name(all.devices[i], name));
+        snprintf(path, sizeof path, "/dev/%s", blockdev_name(all.devices[i], name));
         target_blank(&target, path);
         target.surveyed = true;
         if (target_find(&target))

@@ -41,7 +41,7 @@ static void check_keys(const struct target *target, int fd)
 void scsi_check_reserved(const struct target *target)
 {
     char path[80];
-    dev_t disk = stack_disk(target->device);
+    dev_t disk = blockdev_disk(target->device);
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u/device/scsi_level", major(disk), minor(disk));
     if (access(path, F_OK) != 0) {
         check(target, "reserved", SAFE, "unsupported: a device of this kind has no reservations");

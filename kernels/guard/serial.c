@@ -59,8 +59,8 @@ const char *serial_worldwide(dev_t disk, char name[SERIAL_MAX])
 
 void serial_check(const struct target *target)
 {
-    char serial[SERIAL_MAX], name[STACK_NAME_MAX];
-    serial_of(stack_disk(target->device), serial);
+    char serial[SERIAL_MAX], name[BLOCKDEV_NAME_MAX];
+    serial_of(blockdev_disk(target->device), serial);
     target_name(target, name);
     bool asked = target->write && !target->surveyed;
     if (!*serial)
@@ -90,8 +90,8 @@ static int controllers_of(dev_t disk)
 void serial_check_paths(const struct target *target)
 {
     static struct devset all;
-    char own[SERIAL_MAX], other[SERIAL_MAX], name[STACK_NAME_MAX];
-    dev_t disk = stack_disk(target->device);
+    char own[SERIAL_MAX], other[SERIAL_MAX], name[BLOCKDEV_NAME_MAX];
+    dev_t disk = blockdev_disk(target->device);
     if (major(disk) == LOOP_MAJOR) {
         backing_check(target);
         return;
@@ -101,11 +101,11 @@ void serial_check_paths(const struct target *target)
         return;
     }
     if (all.count == 0)
-        stack_all(&all);
+        blockdev_all(&all);
     for (size_t i = 0; i < all.count; i++) {
         dev_t device = all.devices[i];
-        bool path = strchr(stack_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0; /* nvme0c1n1, a path's own */
-        if (path || device == disk || stack_disk(device) != device || strcmp(serial_worldwide(device, other), own) != 0)
+        bool path = strchr(blockdev_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0; /* nvme0c1n1, a path's own */
+        if (path || device == disk || blockdev_disk(device) != device || strcmp(serial_worldwide(device, other), own) != 0)
             continue;
         check(target, "multipath", UNSAFE, "%s is the same drive (%s): use the device that joins the paths", name, own);
         return;

@@ -74,7 +74,7 @@ size_t targets_read(const char *path, struct target *targets)
 
 const char *target_name(const struct target *target, char *name)
 {
-    return stack_name(target->device, name);
+    return blockdev_name(target->device, name);
 }
 
 bool target_is_file(const struct target *target, dev_t device, uint64_t inode)
@@ -124,7 +124,7 @@ static bool resolve(struct target *target)
 /* A device node is believed only if the kernel knows a device by its number. */
 static bool take_block(struct target *target)
 {
-    char name[STACK_NAME_MAX];
+    char name[BLOCKDEV_NAME_MAX];
     target->block = true;
     target->device = target->found.st_rdev;
     if (!*target_name(target, name)) {
@@ -132,15 +132,15 @@ static bool take_block(struct target *target)
         return false;
     }
     devset_add(&target->family, target->device);
-    if (stack_disk(target->device) == target->device)
-        stack_add_partitions(target->device, &target->family);
+    if (blockdev_disk(target->device) == target->device)
+        blockdev_add_partitions(target->device, &target->family);
     devset_add(&target->counted, target->device);
     if (target->write && !named_well(target))
         check(target, "identity", UNSAFE, "%s may be another drive after the next start: name it as " LINKS_FOLDER "..., or a loop device"
               " as /dev/loopN", target->path);
     else
         check(target, "identity", SAFE, "%s is %s", target->path, name);
-    check(target, "kind", SAFE, stack_disk(target->device) == target->device ? "a whole block device" : "a partition");
+    check(target, "kind", SAFE, blockdev_disk(target->device) == target->device ? "a whole block device" : "a partition");
     return true;
 }
 

@@ -40,14 +40,14 @@ static void check_mounted(const struct target *target)
 {
     const struct mounts *mounts = mounts_get();
     struct devset below;
-    char name[STACK_NAME_MAX];
+    char name[BLOCKDEV_NAME_MAX];
     for (size_t i = 0; i < mounts->count; i++) {
         struct devset carriers;
         devset_clear(&carriers);
         mounts_add_devices(mounts->list[i].device, &carriers);
         for (size_t k = 0; k < carriers.count; k++)
             if (stands_on(carriers.devices[k], target, &below)) {
-                check(target, "mounted", UNSAFE, "%s (%s) is mounted on %s: unmount it", stack_name(carriers.devices[k], name),
+                check(target, "mounted", UNSAFE, "%s (%s) is mounted on %s: unmount it", blockdev_name(carriers.devices[k], name),
                       mounts->list[i].type, mounts->list[i].point);
                 return;
             }
@@ -116,13 +116,13 @@ static void check_holders(const struct target *target)
 {
     static struct devset all;
     struct devset below;
-    char name[STACK_NAME_MAX], path[PATH_MAX];
+    char name[BLOCKDEV_NAME_MAX], path[PATH_MAX];
     struct stat found;
     if (all.count == 0)
-        stack_all(&all);
+        blockdev_all(&all);
     for (size_t i = 0; i < all.count; i++) {
-        stack_name(all.devices[i], name);
-        bool same = !target->block && *stack_backing(name, path, sizeof path) && stat(path, &found) == 0 &&
+        blockdev_name(all.devices[i], name);
+        bool same = !target->block && *blockdev_backing(name, path, sizeof path) && stat(path, &found) == 0 &&
                     file_stands_on(&found, target, &below);
         if (!same && (devset_has(&target->family, all.devices[i]) || !stands_on(all.devices[i], target, &below)))
             continue;
@@ -142,7 +142,7 @@ static bool is_member(char *line, const struct target *target)
         if (!bracket)
             continue;
         *bracket = '\0';
-        if (devset_has(&target->family, stack_device(word)))
+        if (devset_has(&target->family, blockdev_number(word)))
             return true;
     }
     return false;
