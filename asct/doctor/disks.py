@@ -13,7 +13,7 @@ from asct.engine.guard import CHECKS, UNREADABLE, GuardReport, inspection_result
 from asct.engine.programs import process_of, texts
 from asct.errors import NotMeasured
 from asct.hosts.base import Host, Task
-from asct.instruments.watch import Check, Device
+from asct.instruments.guard_output import GuardTarget, TargetCheck
 from asct.plan.model import Destroys
 from asct.sdk.guard import KERNEL, Target, inspection
 from asct.sdk.step import Kernel, Step
@@ -81,12 +81,12 @@ def _natural(path: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path)]
 
 
-def _objection(check: Check) -> FailedCheck:
+def _objection(check: TargetCheck) -> FailedCheck:
     named = CHECKS.get(check.name, UNREADABLE) if check.ok is False else UNREADABLE
     return FailedCheck(check.name, check.ok, one_line(check.detail), named.hint)
 
 
-def _disk(device: Device, objections: Sequence[FailedCheck]) -> Disk:
+def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
     links = device.fields.get("links")
     return Disk(
         device=device.path,
@@ -98,7 +98,7 @@ def _disk(device: Device, objections: Sequence[FailedCheck]) -> Disk:
     )
 
 
-def _bytes(device: Device) -> int | None:
+def _bytes(device: GuardTarget) -> int | None:
     """As the device says when it is opened, else as the kernel has it, in units of 512 bytes."""
     size, sectors = device.scalar("bytes"), device.scalar("sectors")
     if isinstance(size, int) and size > 0:
@@ -106,6 +106,6 @@ def _bytes(device: Device) -> int | None:
     return sectors * 512 if isinstance(sectors, int) else None
 
 
-def _text(device: Device, key: str) -> str:
+def _text(device: GuardTarget, key: str) -> str:
     value = device.scalar(key)
     return one_line(value) if isinstance(value, str) else ""

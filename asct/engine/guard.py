@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeGuard
 
 from asct.diagnostics.model import Diagnostic
-from asct.instruments.watch import Check, Device, check_of, device_of
+from asct.instruments.guard_output import GuardTarget, TargetCheck, check_of, device_of
 from asct.sdk.guard import Target
 
 REFUSED_STATUS: Final = 4
@@ -26,8 +26,8 @@ REQUIRED: Final = frozenset(
 class Inspection:
     """What was found, as it was said, and every reason not to go on."""
 
-    devices: tuple[Device, ...] = ()
-    checks: tuple[Check, ...] = ()
+    devices: tuple[GuardTarget, ...] = ()
+    checks: tuple[TargetCheck, ...] = ()
     refusals: tuple[Diagnostic, ...] = ()
 
 
@@ -35,8 +35,8 @@ class Inspection:
 class GuardReport:
     """The lines of guard that matter here. `error` is that of the last one, None while there is no last one."""
 
-    devices: list[Device] = field(default_factory=list)
-    checks: list[Check] = field(default_factory=list)
+    devices: list[GuardTarget] = field(default_factory=list)
+    checks: list[TargetCheck] = field(default_factory=list)
     error: str | None = None
     ended: bool = False
 
@@ -74,10 +74,10 @@ def _refusal(host: str, said: GuardReport) -> Diagnostic | None:
     if found is None:
         return None
     failed = [check for check in said.checks if check.name == found["name"] and check.ok is not True]
-    return refused_check(host, failed[0] if failed else Check("the target", found["name"], False, found["why"]))
+    return refused_check(host, failed[0] if failed else TargetCheck("the target", found["name"], False, found["why"]))
 
 
-def _written(check: Check, targets: Sequence[Target]) -> bool:
+def _written(check: TargetCheck, targets: Sequence[Target]) -> bool:
     return any(target.path == check.path and target.access == "write" for target in targets)
 
 
@@ -192,7 +192,7 @@ def one_line(text: str) -> str:
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
 
 
-def refused_check(host: str, check: Check) -> Diagnostic:
+def refused_check(host: str, check: TargetCheck) -> Diagnostic:
     """The refusal that a check stands for which did not pass."""
     named = CHECKS.get(check.name, UNCHECKED)
     if check.ok is None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.watch import Device
+from asct.instruments.guard_output import GuardTarget
 
 UNIT_BYTES: Final = 512_000
 """A data unit of the health log: a thousand times 512 bytes."""
@@ -21,7 +21,7 @@ HEALTH_FIELD: Final = "nvme_smart"
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class SmartHealth:
     """The SMART / Health Information log page (02h). Temperatures in degrees Celsius, times in minutes."""
 
     critical_warning: int
@@ -38,7 +38,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Controller:
+class IdentifyController:
     """Of Identify Controller. `formats_all` says that a format concerns every namespace, `caches` that the drive has a
     volatile write cache."""
 
@@ -56,7 +56,7 @@ class Controller:
 
 
 @dataclass(frozen=True, slots=True)
-class Namespace:
+class IdentifyNamespace:
     """Of Identify Namespace. Sizes in blocks of `block_bytes`; `format_index` is that of the format in use."""
 
     blocks: int
@@ -66,12 +66,12 @@ class Namespace:
     metadata_bytes: int
 
 
-def health_of(device: Device) -> Health | None:
+def health_of(device: GuardTarget) -> SmartHealth | None:
     """None for a drive without a readable log."""
     data = _bytes(device, HEALTH_FIELD, 512)
     if data is None:
         return None
-    return Health(
+    return SmartHealth(
         critical_warning=data[0],
         temperature=_number(data, 1, 2) - 273.15,
         available_spare=data[3],
@@ -85,12 +85,12 @@ def health_of(device: Device) -> Health | None:
     )
 
 
-def controller_of(device: Device) -> Controller | None:
+def controller_of(device: GuardTarget) -> IdentifyController | None:
     """None for another kind of drive, or one that could not be asked."""
     data = _bytes(device, CONTROLLER_FIELD, 4096)
     if data is None:
         return None
-    return Controller(
+    return IdentifyController(
         serial=_text(data, 4, 20),
         model=_text(data, 24, 40),
         firmware=_text(data, 64, 8),
@@ -104,14 +104,14 @@ def controller_of(device: Device) -> Controller | None:
     )
 
 
-def namespace_of(device: Device) -> Namespace | None:
+def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
     """None for another kind of drive, or one that could not be asked."""
     data = _bytes(device, NAMESPACE_FIELD, 4096)
     if data is None:
         return None
     index = data[26] & 0x0F | (data[26] & 0x60) >> 1
     form = _number(data, 128 + 4 * index, 4)
-    return Namespace(
+    return IdentifyNamespace(
         blocks=_number(data, 0, 8),
         used_blocks=_number(data, 16, 8),
         format_index=index,
@@ -120,7 +120,7 @@ def namespace_of(device: Device) -> Namespace | None:
     )
 
 
-def throttled(before: Sequence[Device], after: Sequence[Device]) -> bool:
+def throttled(before: Sequence[GuardTarget], after: Sequence[GuardTarget]) -> bool:
     """Whether any drive counted time above its warning temperature, or slowed down to cool, between the two looks."""
     then = {device.path: health_of(device) for device in before}
     for device in after:
@@ -130,11 +130,11 @@ def throttled(before: Sequence[Device], after: Sequence[Device]) -> bool:
     return False
 
 
-def _heat(health: Health) -> int:
+def _heat(health: SmartHealth) -> int:
     return health.warning_minutes + health.critical_minutes + health.throttle_transitions
 
 
-def _bytes(device: Device, field: str, size: int) -> bytes | None:
+def _bytes(device: GuardTarget, field: str, size: int) -> bytes | None:
     """The bytes of a field; None when it is missing, no hexadecimal text, or shorter than the structure."""
     text = device.scalar(field)
     try:

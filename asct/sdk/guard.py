@@ -1,7 +1,7 @@
 """The kernel `guard`: checks the targets of a program, holds them, runs it, and watches what the machine did.
 
 Every fio process runs below it. What is asked of it stands in a file of one line a target; what it found and saw are
-the JSON Lines of every kernel, read by asct.instruments.watch. kernels/guard/README.md describes both in full.
+the JSON Lines of every kernel, read by asct.instruments.guard_output. kernels/guard/README.md describes both in full.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ DISTURBED = math.log(1.2)
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class LatencyCurve:
     """Points in rising order of size, with log2 of the size and the natural logarithm of the latency."""
 
     sizes: tuple[int, ...]
@@ -29,25 +29,25 @@ class Curve:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def take(self, indices: Sequence[int]) -> Curve:
+    def take(self, indices: Sequence[int]) -> LatencyCurve:
         """The points of these indices."""
-        return Curve(
+        return LatencyCurve(
             tuple(self.sizes[i] for i in indices), tuple(self.x[i] for i in indices), tuple(self.y[i] for i in indices)
         )
 
 
-def curve_of(latencies: Mapping[int, float]) -> Curve:
+def latency_curve_of(latencies: Mapping[int, float]) -> LatencyCurve:
     """A curve from {size: latency}; any unit of latency. Raises ValueError unless all numbers are positive."""
     sizes = tuple(sorted(latencies))
     if any(size <= 0 for size in sizes) or any(not 0 < latencies[size] < math.inf for size in sizes):
         raise ValueError("sizes and latencies of a curve are positive")
-    return Curve(sizes, tuple(math.log2(s) for s in sizes), tuple(math.log(latencies[s]) for s in sizes))
+    return LatencyCurve(sizes, tuple(math.log2(s) for s in sizes), tuple(math.log(latencies[s]) for s in sizes))
 
 
 Suspicion = Literal["outlier", "disturbed"]
 
 
-def suspects(curve: Curve) -> dict[int, Suspicion]:
+def suspects(curve: LatencyCurve) -> dict[int, Suspicion]:
     """Sizes that do not belong to the curve: `outlier` (off its neighbours), `disturbed` (slower than larger sizes).
 
     A running median of five leaves a rising curve as it is, whatever its steps, so only one or two bad sizes side by
@@ -74,7 +74,7 @@ def suspects(curve: Curve) -> dict[int, Suspicion]:
     return found
 
 
-def noise(curve: Curve) -> float:
+def noise(curve: LatencyCurve) -> float:
     """Standard deviation of log latency from point to point, from the second differences; 0.0 below four points.
 
     Robust, so neither a slow drift nor the few steps of a staircase enter. A second difference of independent values of
@@ -86,7 +86,7 @@ def noise(curve: Curve) -> float:
     return NORMAL_CONSISTENCY * median([abs(bend) for bend in bends]) / math.sqrt(1.5)
 
 
-def thinned(curve: Curve, spacing: float = 0.25) -> list[int]:
+def thinned(curve: LatencyCurve, spacing: float = 0.25) -> list[int]:
     """Indices of at most one point per `spacing` octaves: the one nearest to the middle of its stretch.
 
     Refined sizes lie close together at the edges of levels; without thinning they would outvote the plateaus.
@@ -100,7 +100,7 @@ def thinned(curve: Curve, spacing: float = 0.25) -> list[int]:
     return [best[cell][1] for cell in sorted(best)]
 
 
-def local_slopes(curve: Curve, half_width: float = 0.51) -> list[float]:
+def local_slopes(curve: LatencyCurve, half_width: float = 0.51) -> list[float]:
     """Theil-Sen slope around each point, over all points within `half_width` octaves and at least both neighbours."""
     slopes = []
     last = len(curve) - 1

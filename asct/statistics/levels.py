@@ -25,7 +25,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from asct.statistics.curve import Curve, Suspicion, curve_of, local_slopes, noise, suspects, thinned
+from asct.statistics.curve import LatencyCurve, Suspicion, latency_curve_of, local_slopes, noise, suspects, thinned
 from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
 from asct.statistics.robust import median, median_slope, shorth_median
 
@@ -41,7 +41,7 @@ MAX_NOISE = 0.12
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class MemoryLevel:
     """One level: sizes in bytes, latency in the unit of the curve.
 
     `sizes` and `latencies` are the points that `latency` is taken from. `below` and `above` are the measured sizes
@@ -85,7 +85,7 @@ class LevelSearch:
     `suspects` are the sizes that were left out.
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[MemoryLevel, ...]
     cause: Cause = ""
     reason: str = ""
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def find_levels(
     `uncertain` are sizes too small to trust (a few lines): they may lie inside a level but never make one. `granule` is
     what optimum sizes are a multiple of. Raises ValueError for sizes or latencies that are not positive.
     """
-    curve = curve_of(latencies)
+    curve = latency_curve_of(latencies)
     trusted = [i for i, size in enumerate(curve.sizes) if size not in uncertain]
     bad = suspects(curve.take(trusted))
     clean = curve.take([i for i in trusted if curve.sizes[i] not in bad])
@@ -141,7 +141,7 @@ def find_levels(
     return LevelSearch(levels, notes=notes, suspects=bad)
 
 
-def _unfit(curve: Curve, trusted: int) -> tuple[Cause, str] | None:
+def _unfit(curve: LatencyCurve, trusted: int) -> tuple[Cause, str] | None:
     if len(curve) < MIN_SIZES:
         return "few-sizes", f"{len(curve)} usable sizes are too few to find levels; {MIN_SIZES} are needed"
     if len(curve) < 0.75 * trusted:
@@ -152,7 +152,7 @@ def _unfit(curve: Curve, trusted: int) -> tuple[Cause, str] | None:
     return None
 
 
-def _why_none(thin: Curve, plateaus: Sequence[_Stretch]) -> tuple[Cause, str]:
+def _why_none(thin: LatencyCurve, plateaus: Sequence[_Stretch]) -> tuple[Cause, str]:
     ratio = math.exp(max(thin.y) - min(thin.y))
     if ratio < math.exp(MIN_STEP):
         return "flat-curve", f"the curve is flat: the largest latency is {ratio:.2f} times the smallest"
@@ -174,14 +174,14 @@ def _stretches(slopes: Sequence[float]) -> list[_Stretch]:
     return found
 
 
-def _step(thin: Curve, left: _Stretch, right: _Stretch) -> float:
+def _step(thin: LatencyCurve, left: _Stretch, right: _Stretch) -> float:
     """Rise of log latency from the upper end of one stretch to the lower end of the next."""
     before = thin.y[max(left.first, left.last - 2) : left.last + 1]
     after = thin.y[right.first : min(right.last, right.first + 2) + 1]
     return median(after) - median(before)
 
 
-def _joined(thin: Curve, stretches: Sequence[_Stretch], below: float) -> list[_Stretch]:
+def _joined(thin: LatencyCurve, stretches: Sequence[_Stretch], below: float) -> list[_Stretch]:
     joined: list[_Stretch] = []
     for stretch in stretches:
         if joined and _step(thin, joined[-1], stretch) < below:
@@ -191,7 +191,7 @@ def _joined(thin: Curve, stretches: Sequence[_Stretch], below: float) -> list[_S
     return joined
 
 
-def _plateaus(thin: Curve) -> tuple[list[_Stretch], list[_Stretch]]:
+def _plateaus(thin: LatencyCurve) -> tuple[list[_Stretch], list[_Stretch]]:
     """Plateaus, and the stretches between them that are none."""
     grown = [_grown(thin, stretch) for stretch in _stretches(local_slopes(thin))]
     plateaus = [stretch for stretch in grown if _is_plateau(thin, stretch)]
@@ -199,17 +199,17 @@ def _plateaus(thin: Curve) -> tuple[list[_Stretch], list[_Stretch]]:
     return _joined(thin, plateaus, MIN_STEP), shoulders
 
 
-def _is_plateau(thin: Curve, stretch: _Stretch) -> bool:
+def _is_plateau(thin: LatencyCurve, stretch: _Stretch) -> bool:
     x, y = thin.x[stretch.first : stretch.last + 1], thin.y[stretch.first : stretch.last + 1]
     return len(x) >= 3 and x[-1] - x[0] >= MIN_SPAN and abs(median_slope(x, y)) < MAX_SLOPE
 
 
-def _tolerance(thin: Curve, stretch: _Stretch) -> float:
+def _tolerance(thin: LatencyCurve, stretch: _Stretch) -> float:
     sigma = noise(thin.take(range(stretch.first, stretch.last + 1)))
     return min(max(4.0 * sigma, EDGE), 1.5 * EDGE)
 
 
-def _grown(thin: Curve, stretch: _Stretch) -> _Stretch:
+def _grown(thin: LatencyCurve, stretch: _Stretch) -> _Stretch:
     """The stretch with the neighbours at its level: seen through the window, points beside a step look like a rise."""
     tolerance = _tolerance(thin, stretch)
     first, last = stretch.first, stretch.last
@@ -222,7 +222,7 @@ def _grown(thin: Curve, stretch: _Stretch) -> _Stretch:
     return _Stretch(first, last)
 
 
-def _with_tail(thin: Curve, plateaus: Sequence[_Stretch]) -> tuple[list[_Stretch], bool]:
+def _with_tail(thin: LatencyCurve, plateaus: Sequence[_Stretch]) -> tuple[list[_Stretch], bool]:
     """The plateaus with the last one drawn to the end of the data, and whether the curve leaves it instead."""
     final = plateaus[-1]
     end = _Stretch(max(final.last, len(thin) - 3), len(thin) - 1)
@@ -234,7 +234,7 @@ def _with_tail(thin: Curve, plateaus: Sequence[_Stretch]) -> tuple[list[_Stretch
 _Bound = tuple[int, int, int | None, int | None]
 
 
-def _bounds(usable: Curve, thin: Curve, plateau: _Stretch) -> _Bound:
+def _bounds(usable: LatencyCurve, thin: LatencyCurve, plateau: _Stretch) -> _Bound:
     """Outermost sizes at the level, walking outwards from the ends of the plateau over every usable size."""
     tolerance = _tolerance(thin, plateau)
     low_end = thin.y[plateau.first : min(plateau.last, plateau.first + 2) + 1]
@@ -249,7 +249,7 @@ def _bounds(usable: Curve, thin: Curve, plateau: _Stretch) -> _Bound:
     return lower, upper, below, above
 
 
-def _walk(usable: Curve, start: int, direction: int, level: float, tolerance: float) -> int:
+def _walk(usable: LatencyCurve, start: int, direction: int, level: float, tolerance: float) -> int:
     """The last index in `direction` within the tolerance; one size off it is passed over if the next is back."""
     inside = [abs(y - level) <= tolerance for y in usable.y]
     at = start
@@ -263,7 +263,7 @@ def _walk(usable: Curve, start: int, direction: int, level: float, tolerance: fl
     return at
 
 
-def _level(name: str, bound: _Bound, latencies: Mapping[int, float], thin: Curve, granule: int) -> Level:
+def _level(name: str, bound: _Bound, latencies: Mapping[int, float], thin: LatencyCurve, granule: int) -> MemoryLevel:
     lower, upper, below, above = bound
     chosen = [i for i, size in enumerate(thin.sizes) if lower <= size <= upper]
     middle = (lower + upper) // 2
@@ -271,10 +271,10 @@ def _level(name: str, bound: _Bound, latencies: Mapping[int, float], thin: Curve
     sizes = tuple(thin.sizes[i] for i in chosen)
     values = tuple(latencies[size] for size in sizes)
     scatter = noise(thin.take(chosen))
-    return Level(name, lower, upper, optimum, shorth_median(values), sizes, values, scatter, below, above)
+    return MemoryLevel(name, lower, upper, optimum, shorth_median(values), sizes, values, scatter, below, above)
 
 
-def _notes(thin: Curve, shoulders: Sequence[_Stretch], open_end: bool) -> dict[str, str]:
+def _notes(thin: LatencyCurve, shoulders: Sequence[_Stretch], open_end: bool) -> dict[str, str]:
     notes = {}
     middles = [thin.sizes[(s.first + s.last) // 2] for s in shoulders if s.last > s.first]
     if middles:

@@ -23,7 +23,7 @@ CLIFF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SteadyRule:
     """Rounds of the window; the largest excursion and the largest drift in it as shares of the average."""
 
     window: int = 5
@@ -36,7 +36,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class SteadyWindow:
     """Successive values from index `first` on; `excursion` and `drift` (signed) are shares of `mean`.
 
     `slope` is that of the fitted line, in the unit of the values per round.
@@ -49,7 +49,7 @@ class Window:
     slope: float
     drift: float
 
-    def holds(self, rule: Rule) -> bool:
+    def holds(self, rule: SteadyRule) -> bool:
         """Whether the values are steady by `rule`."""
         return self.excursion <= rule.excursion and abs(self.drift) <= rule.drift
 
@@ -59,7 +59,7 @@ class Window:
         return tuple(self.mean + self.slope * (index - middle) for index in range(len(self.values)))
 
 
-def window_of(values: Sequence[float], first: int = 0) -> Window:
+def window_of(values: Sequence[float], first: int = 0) -> SteadyWindow:
     """All of `values` as a window that begins at index `first` of its series.
 
     Raises ValueError for fewer than two values, and for one that is not above 0: a drive that did nothing has no level.
@@ -71,10 +71,12 @@ def window_of(values: Sequence[float], first: int = 0) -> Window:
     middle = (count - 1) / 2.0
     squares = sum((index - middle) ** 2 for index in range(count))
     slope = sum((index - middle) * (value - mean) for index, value in enumerate(values)) / squares
-    return Window(first, tuple(values), mean, (max(values) - min(values)) / mean, slope, slope * (count - 1) / mean)
+    return SteadyWindow(
+        first, tuple(values), mean, (max(values) - min(values)) / mean, slope, slope * (count - 1) / mean
+    )
 
 
-def last_window(values: Sequence[float], rule: Rule, since: int = 0) -> Window | None:
+def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> SteadyWindow | None:
     """The last `rule.window` values as a window; None if it would reach back before index `since`."""
     first = len(values) - rule.window
     return window_of(values[first:], first) if first >= since and first >= 0 else None

@@ -10,7 +10,7 @@ from asct.statistics.robust import mad, median
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SampleSummary:
     """Number of values, median, MAD, order-statistic 95 % interval of the median (None below 6), extremes; one unit."""
 
     n: int
@@ -21,10 +21,10 @@ class Summary:
     max: float
 
 
-def summarise(values: Sequence[float], *, independent: bool = True) -> Summary:
+def summarise(values: Sequence[float], *, independent: bool = True) -> SampleSummary:
     """Summary of at least one value; without independence there is no interval. Raises ValueError on none."""
     middle = median(values)
-    return Summary(
+    return SampleSummary(
         n=len(values),
         median=middle,
         mad=mad(values, middle),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.benchmarks.storage_hdd import BENCHMARK
-from asct.benchmarks.storage_hdd.params import Cell, HddParams, visits, zones_of
+from asct.benchmarks.storage_hdd.params import HddParams, ZoneWorkload, zone_visits, zones_of
 
 MIB = 2**20
 
@@ -37,11 +37,11 @@ def test_every_cell_of_every_zone_is_visited_once() -> None:
     zones = zones_of(64 * MIB, 16, MIB)
     cells = HddParams().cells()
     for scattered in (False, True):
-        found = list(visits(zones, cells, scattered))
+        found = list(zone_visits(zones, cells, scattered))
         assert len(found) == len(set(found)) == 16 * 13
-    ascending = [zone.index for zone, _ in visits(zones, cells[:1], scattered=False)]
+    ascending = [zone.index for zone, _ in zone_visits(zones, cells[:1], scattered=False)]
     assert ascending == list(range(16))
-    first = [zone.index for zone, _ in visits(zones, cells[:1], scattered=True)][:8]
+    first = [zone.index for zone, _ in zone_visits(zones, cells[:1], scattered=True)][:8]
     assert max(first) >= 12, "half of the visits reach from one end"
     assert min(first) <= 3, "to the other"
 
@@ -51,7 +51,7 @@ def test_the_cells_are_those_of_tkperf() -> None:
     random = {(cell.reads, cell.block_size) for cell in cells if not cell.sequential}
     assert random == {(reads, size) for reads in (100, 50, 0) for size in (65536, 16384, 4096)}
     assert [cell for cell in cells if cell.sequential] == [
-        Cell(pattern, size, reads) for size in (MIB, 4096) for pattern, reads in (("read", 100), ("write", 0))
+        ZoneWorkload(pattern, size, reads) for size in (MIB, 4096) for pattern, reads in (("read", 100), ("write", 0))
     ]
     assert len({cell.name for cell in cells}) == len(cells)
 

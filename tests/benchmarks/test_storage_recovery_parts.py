@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from asct.benchmarks.storage_recovery.demand import Load, operating_points
+from asct.benchmarks.storage_recovery.demand import DemandLoad, operating_points
 from asct.benchmarks.storage_recovery.idle import Burst, next_delay, settling_seconds
 from asct.benchmarks.storage_recovery.params import RecoveryParams
-from asct.benchmarks.storage_recovery.stimulus import Group, Round, _spells, level, recovery_seconds
-from asct.instruments.qualification.journal import Slot
+from asct.benchmarks.storage_recovery.stimulus import Group, RecoveryRound, _spells, level, recovery_seconds
+from asct.instruments.qualification.journal import TimeSlot
 
 
-def load(numjobs: int, iodepth: int, iops: float, latency_ms: float) -> Load:
-    return Load(numjobs, iodepth, iops, latency_ms / 1000.0)
+def load(numjobs: int, iodepth: int, iops: float, latency_ms: float) -> DemandLoad:
+    return DemandLoad(numjobs, iodepth, iops, latency_ms / 1000.0)
 
 
 MATRIX = [
@@ -41,8 +41,8 @@ def test_one_cell_stands_for_all_points() -> None:
     assert set(operating_points(MATRIX[:1], 0.005).values()) == {MATRIX[0]}
 
 
-def rounds(*bandwidths: float) -> list[Round]:
-    return [Round(60.0, bandwidth, 0.001, 0.01) for bandwidth in bandwidths]
+def rounds(*bandwidths: float) -> list[RecoveryRound]:
+    return [RecoveryRound(60.0, bandwidth, 0.001, 0.01) for bandwidth in bandwidths]
 
 
 def test_the_level_of_a_group_is_that_of_its_end() -> None:
@@ -72,8 +72,8 @@ def test_pauses_are_shortened_by_what_programs_take_to_start() -> None:
     assert next_delay(0.5, late) == 0.0
 
 
-def course(*rates: float) -> list[Slot]:
-    return [Slot(0.5, round(rate / 2), round(rate * 2048), round(rate * 2048)) for rate in rates]
+def course(*rates: float) -> list[TimeSlot]:
+    return [TimeSlot(0.5, round(rate / 2), round(rate * 2048), round(rate * 2048)) for rate in rates]
 
 
 def test_settling_is_the_time_of_the_last_change() -> None:
@@ -83,6 +83,6 @@ def test_settling_is_the_time_of_the_last_change() -> None:
 
 
 def test_a_target_that_stood_still_says_so_instead_of_a_share() -> None:
-    spells: dict[Group, list[Round]] = {"before": rounds(0, 0), "between": rounds(1, 1), "after": rounds(1, 1)}
+    spells: dict[Group, list[RecoveryRound]] = {"before": rounds(0, 0), "between": rounds(1, 1), "after": rounds(1, 1)}
     with pytest.raises(ValueError, match="completed no requests in the phase `before`"):
         list(_spells(RecoveryParams(), spells, ()))

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from asct.benchmarks.storage_write_saturation.params import Goal, first_cliff, over, samples, steady_window
-from asct.instruments.qualification.journal import Slot
-from asct.statistics.steady import Rule
+from asct.benchmarks.storage_write_saturation.params import StopCondition, first_drop, over, samples, steady_window
+from asct.instruments.qualification.journal import TimeSlot
+from asct.statistics.steady import SteadyRule
 
 GIB = 2**30
-FOREVER = Goal(written=10**18, seconds=1e9, sample_s=0.0, settled=0.0, rule=Rule())
+FOREVER = StopCondition(written=10**18, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
 
 
-def slot(iops: float, seconds: float = 60.0) -> Slot:
+def slot(iops: float, seconds: float = 60.0) -> TimeSlot:
     ios = round(iops * seconds)
-    return Slot(seconds, ios, ios * 4096, ios * 4096)
+    return TimeSlot(seconds, ios, ios * 4096, ios * 4096)
 
 
 def test_the_volume_ends_the_test() -> None:
-    goal = Goal(written=GIB, seconds=1e9, sample_s=0.0, settled=0.0, rule=Rule())
+    goal = StopCondition(written=GIB, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
     rounds = [slot(1000)] * 4
     assert over(rounds, goal) is None, "983 MB"
     assert over([*rounds, slot(1000)], goal) == "volume"
 
 
 def test_the_time_ends_the_test() -> None:
-    goal = Goal(written=10**18, seconds=300.0, sample_s=0.0, settled=0.0, rule=Rule())
+    goal = StopCondition(written=10**18, seconds=300.0, sample_s=0.0, settled=0.0, rule=SteadyRule())
     assert over([slot(1000)] * 4, goal) is None
     assert over([slot(1000)] * 5, goal) == "time"
 
 
 def test_steady_samples_end_the_test_only_when_asked_to() -> None:
-    goal = Goal(written=10**18, seconds=1e9, sample_s=1800.0, settled=0.0, rule=Rule())
+    goal = StopCondition(written=10**18, seconds=1e9, sample_s=1800.0, settled=0.0, rule=SteadyRule())
     rounds = [slot(8000)] * 60 + [slot(1000)] * 60
     assert over(rounds, goal) is None, "two samples of the burst, two of the level"
     assert over([slot(1000)] * 149, goal) is None, "the fifth sample is not whole"
@@ -40,7 +40,7 @@ def test_steady_samples_end_the_test_only_when_asked_to() -> None:
 
 
 def test_the_plateau_of_a_burst_ends_nothing() -> None:
-    goal = Goal(written=10**18, seconds=1e9, sample_s=60.0, settled=100 * GIB, rule=Rule())
+    goal = StopCondition(written=10**18, seconds=1e9, sample_s=60.0, settled=100 * GIB, rule=SteadyRule())
     burst = [slot(8000)] * 10
     assert over(burst, goal) is None, "20 GB were written, and the level never fell"
     assert over([*burst, *[slot(1000)] * 4], goal) is None
@@ -49,15 +49,15 @@ def test_the_plateau_of_a_burst_ends_nothing() -> None:
 
 
 def test_a_steady_window_lies_behind_the_last_pause() -> None:
-    goal = Goal(written=10**18, seconds=1e9, sample_s=60.0, settled=0.0, rule=Rule())
+    goal = StopCondition(written=10**18, seconds=1e9, sample_s=60.0, settled=0.0, rule=SteadyRule())
     rounds = [slot(1000)] * 8
     assert over(rounds, goal, since=3) == "steady", "five rounds behind the pause"
     assert over(rounds, goal, since=4) is None
-    assert over(rounds, Goal(1, 1e9, 60.0, 0.0, Rule()), since=4) == "volume"
+    assert over(rounds, StopCondition(1, 1e9, 60.0, 0.0, SteadyRule()), since=4) == "volume"
 
 
 def test_a_steady_window_has_its_mean() -> None:
-    goal = Goal(written=10**18, seconds=1e9, sample_s=120.0, settled=0.0, rule=Rule())
+    goal = StopCondition(written=10**18, seconds=1e9, sample_s=120.0, settled=0.0, rule=SteadyRule())
     window = steady_window([slot(rate) for rate in (900, 1100) * 5], goal)
     assert window is not None
     assert window.mean == pytest.approx(1000.0)
@@ -71,7 +71,7 @@ def test_a_sample_takes_whole_rounds() -> None:
 
 def test_the_cliff_is_found_at_its_volume() -> None:
     course = [slot(8000, 1.0)] * 50 + [slot(1000, 1.0)] * 300
-    cliff = first_cliff(course)
+    cliff = first_drop(course)
     assert cliff is not None
     assert cliff.written == 50 * 8000 * 4096
     assert cliff.seconds == 50.0
@@ -80,21 +80,21 @@ def test_the_cliff_is_found_at_its_volume() -> None:
 
 def test_a_small_cache_is_found_in_a_long_test() -> None:
     course = [slot(8000, 1.0)] * 20 + [slot(1000, 1.0)] * 40_000
-    cliff = first_cliff(course)
+    cliff = first_drop(course)
     assert cliff is not None
     assert cliff.written == 20 * 8000 * 4096
 
 
 def test_a_late_cliff_is_found_to_the_resolution_of_the_search() -> None:
     course = [slot(8000, 1.0)] * 20_000 + [slot(1000, 1.0)] * 20_000
-    cliff = first_cliff(course)
+    cliff = first_drop(course)
     assert cliff is not None
     assert cliff.seconds == pytest.approx(20_000, abs=34)
 
 
 def test_a_level_that_wanders_or_rises_has_no_cliff() -> None:
-    assert first_cliff([slot(1000 + 10 * index, 1.0) for index in range(60)]) is None
-    assert first_cliff([slot(1000, 1.0)] * 50 + [slot(8000, 1.0)] * 50) is None
-    assert first_cliff([slot(1000, 1.0)] * 50 + [slot(650, 1.0)] * 50) is None
-    assert first_cliff([slot(1000, 1.0)] * 3) is None
-    assert first_cliff([]) is None
+    assert first_drop([slot(1000 + 10 * index, 1.0) for index in range(60)]) is None
+    assert first_drop([slot(1000, 1.0)] * 50 + [slot(8000, 1.0)] * 50) is None
+    assert first_drop([slot(1000, 1.0)] * 50 + [slot(650, 1.0)] * 50) is None
+    assert first_drop([slot(1000, 1.0)] * 3) is None
+    assert first_drop([]) is None

@@ -17,7 +17,7 @@ from asct.engine.guard import CHECKS, GuardReport
 from asct.engine.services import Services
 from asct.errors import AsctError, ConnectError, HostLocked, NotMeasured
 from asct.hosts.base import SessionSpec
-from asct.instruments.watch import Check, Device
+from asct.instruments.guard_output import GuardTarget, TargetCheck
 from asct.plan.model import Destroys, HostSpec
 from tests.doctor.stub import END, LOOK, META, check, device, ports
 from tests.engine import plant
@@ -90,23 +90,23 @@ def test_a_host_that_cannot_be_reached(tmp_path: Path) -> None:
 
 def test_the_name_that_says_most_comes_first() -> None:
     links = ["/dev/disk/by-id/wwn-0x5", "/dev/disk/by-id/ata-ACME_S6-long", "/dev/disk/by-id/ata-ACME_S6"]
-    (disk,) = disks_of(GuardReport([Device("/dev/sda", {"links": links, "bytes": 0, "sectors": 8})]))
+    (disk,) = disks_of(GuardReport([GuardTarget("/dev/sda", {"links": links, "bytes": 0, "sectors": 8})]))
     assert disk.names == (links[2], links[1], links[0])
     assert disk.bytes == 4096, "of a device that may not be opened"
 
 
 def test_devices_are_sorted_as_people_count_and_their_content_is_told_apart() -> None:
     paths = ["/dev/loop10", "/dev/loop2", "/dev/vda"]
-    checks = [Check(paths[0], "data", False, "unknown"), Check(paths[1], "signature", None, "EPERM")]
-    found = disks_of(GuardReport([Device(path) for path in paths], checks))
+    checks = [TargetCheck(paths[0], "data", False, "unknown"), TargetCheck(paths[1], "signature", None, "EPERM")]
+    found = disks_of(GuardReport([GuardTarget(path) for path in paths], checks))
     assert [disk.device for disk in found] == ["/dev/loop2", "/dev/loop10", "/dev/vda"]
     assert [(disk.target, disk.with_overwrite) for disk in found] == [(False, False), (False, True), (True, True)]
 
 
 @given(st.text(), st.text(), st.text())
 def test_words_of_a_host_are_one_line(model: str, name: str, detail: str) -> None:
-    device = Device("/dev/x", {"model": model, "bytes": "many", "links": None})
-    (disk,) = disks_of(GuardReport([device], [Check("/dev/x", name, False, detail)]))
+    device = GuardTarget("/dev/x", {"model": model, "bytes": "many", "links": None})
+    (disk,) = disks_of(GuardReport([device], [TargetCheck("/dev/x", name, False, detail)]))
     assert (disk.model + disk.objections[0].detail).isprintable() and disk.bytes is None and not disk.target
 
 

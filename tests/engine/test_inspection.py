@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from asct.diagnostics.codes import lookup
 from asct.engine.guard import CHECKS, REFUSED, REQUIRED, inspection_result, is_refusal, refusal, refused_check
-from asct.instruments.watch import Check
+from asct.instruments.guard_output import TargetCheck
 from asct.sdk.guard import Target
 
 TARGET = Target("/dev/loop7", "write", "/img")
@@ -55,11 +55,11 @@ def test_each_check_is_explained(name: str) -> None:
     named = CHECKS[name]
     text = lookup(named.code)
     assert named.hint and text is not None and f"`{name}`" in text.text
-    assert is_refusal(refused_check("h", Check("/dev/x", name, False)))
+    assert is_refusal(refused_check("h", TargetCheck("/dev/x", name, False)))
 
 
 def test_a_name_that_leads_nowhere_has_a_way_out_for_devices_and_files() -> None:
-    hint = refused_check("h", Check("/new/file", "identity", False, "no such file; nothing is created")).hint
+    hint = refused_check("h", TargetCheck("/new/file", "identity", False, "no such file; nothing is created")).hint
     assert hint is not None and "asct doctor" in hint and "without `file_names`" in hint
 
 
@@ -111,7 +111,7 @@ def test_why_a_step_was_refused() -> None:
 
 @given(st.text(max_size=400), st.text(max_size=400))
 def test_hostile_words_stay_one_harmless_line(path: str, detail: str) -> None:
-    message = refused_check("h", Check(path, "mounted", False, detail)).message
+    message = refused_check("h", TargetCheck(path, "mounted", False, detail)).message
     assert message.isprintable() and len(message) < 800
 
 

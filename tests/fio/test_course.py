@@ -9,7 +9,7 @@ import pytest
 from asct.instruments.fio.figures import sweep_figures
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import sweep_table
-from asct.instruments.fio.timeline import CHANGED, turns
+from asct.instruments.fio.timeline import CHANGED, level_changes
 from asct.sdk.figure import Heatmap, Line
 from tests.fio.synthetic import point, record, seconds, side
 
@@ -25,7 +25,7 @@ def run(depth: int, rates: list[float], prefix: str = "write_", repeat: int = 1)
 
 def test_a_cliff_has_its_second_its_levels_and_its_volume() -> None:
     [row] = gather(run(16, CLIFF))
-    [turn] = turns(row)
+    [turn] = level_changes(row)
     assert turn.second == 20.0
     assert turn.before == pytest.approx(8040)
     assert turn.after == pytest.approx(1005)
@@ -46,20 +46,20 @@ def test_the_point_is_flagged_and_the_change_is_told() -> None:
 
 def test_each_repeat_has_a_course_of_its_own() -> None:
     [row] = gather([*run(16, STEADY), *run(16, CLIFF[::-1], repeat=2)])
-    [turn] = turns(row)
+    [turn] = level_changes(row)
     assert (turn.repeat, turn.second) == (2, 40.0)
     assert turn.after > turn.before
 
 
 def test_a_run_without_seconds_and_a_steady_one_have_no_changes() -> None:
     records = [*run(8, STEADY), *point({"iodepth": 16}, side(8000.0, 4096, 1e-3))]
-    assert [turn for row in gather(records) for turn in turns(row)] == []
+    assert [turn for row in gather(records) for turn in level_changes(row)] == []
     assert all(table.slug != "x-changes" for table in sweep_table(records, "x", "X", "iodepth"))
 
 
 def test_a_drive_that_stalls_for_good() -> None:
     [row] = gather(run(16, [5000.0] * 10 + [0.0] * 10))
-    [turn] = turns(row)
+    [turn] = level_changes(row)
     assert (turn.second, turn.after) == (10.0, 0.0)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.instruments.fio.document import Report, merged_seconds, read_document, seconds_of
+from asct.instruments.fio.document import FioStatus, merged_seconds, read_document, seconds_of
 from asct.instruments.fio.histogram import merged
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
@@ -59,9 +59,9 @@ def part(ios: int, bins: dict[int, int] | None = None, *, started: bool = True) 
     return {"total_ios": ios, "io_bytes": ios * 4096, "lat_ns": {"N": ios * started}, "clat_ns": {"bins": counts}}
 
 
-def report(runtime_ms: int, ios: int, bins: dict[int, int] | None = None) -> Report:
+def report(runtime_ms: int, ios: int, bins: dict[int, int] | None = None) -> FioStatus:
     job = {"job_runtime": runtime_ms, "read": part(ios, bins), "write": part(0), "trim": part(0)}
-    return Report(float(runtime_ms), [job])
+    return FioStatus(float(runtime_ms), [job])
 
 
 def test_seconds_are_differences() -> None:

@@ -15,7 +15,7 @@ from asct.benchmarks.storage_access_pattern_sweep import BENCHMARK as PATTERNS
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as DEPTHS
 from asct.benchmarks.storage_request_size_sweep import BENCHMARK as SIZES
 from asct.instruments.fio.rows import gather
-from asct.instruments.fio.timeline import CHANGED, turns
+from asct.instruments.fio.timeline import CHANGED, level_changes
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.figure import Table
 from asct.sdk.guard import Consent
@@ -100,7 +100,7 @@ def test_a_cliff_in_mid_run_is_told_with_its_second(loop: Loop, folder: Path) ->
         records = swept(PATTERNS, loop, folder / "w", [{"rw": "randwrite"}], duration=11.0, iodepth=16)
         watcher.join()
     [row] = gather(records)
-    turn = next(turn for turn in turns(row) if turn.after < 400)
+    turn = next(turn for turn in level_changes(row) if turn.after < 400)
     assert turn.after < turn.before / 1.5
     assert turn.moved == pytest.approx(4000 * 4096, rel=0.3)
     assert CHANGED in str(table(PATTERNS, records).rows[0]["flags"])

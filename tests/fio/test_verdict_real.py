@@ -12,9 +12,9 @@ import pytest
 
 from asct.instruments.fio import FioParams
 from asct.instruments.fio.measure import part_values
-from asct.instruments.fio.point import Point, read_point
+from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.process import fio_step
-from asct.instruments.watch import Refused
+from asct.instruments.guard_output import GuardRefusal
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import Consent, StopRule
 from tests.disks.loop import Loop, loop_device, throttle
@@ -39,7 +39,7 @@ def loop(memory: Path) -> Iterator[Loop]:
         yield found
 
 
-def measured(params: FioParams, folder: Path, loop: Loop | None = None, **orders: Any) -> Point:
+def measured(params: FioParams, folder: Path, loop: Loop | None = None, **orders: Any) -> FioPoint:
     consents = {}
     if loop is not None:
         consents[str(loop.path)] = Consent(str(loop.path), str(loop.backing), overwrite=False)
@@ -141,14 +141,14 @@ def test_memory_has_no_drive_to_ask(folder: Path) -> None:
 
 def test_what_guard_does_not_let_through(loop: Loop, folder: Path) -> None:
     subprocess.run(["blockdev", "--setro", str(loop.path)], check=True)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(GuardRefusal) as caught:
         measured(settings(loop, rw="randwrite"), folder, loop)
     assert caught.value.check == "read-only"
     (folder / "r").mkdir()
     assert measured(settings(loop, duration=0.3), folder / "r").sides["read"].ios > 0
     subprocess.run(["blockdev", "--setrw", str(loop.path)], check=True)
     (folder / "w").mkdir()
-    with pytest.raises(Refused, match="serial"):
+    with pytest.raises(GuardRefusal, match="serial"):
         measured(settings(loop, rw="randwrite"), folder / "w")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from asct.instruments.watch import Watch, read_watch
+from asct.instruments.guard_output import GuardOutput, read_guard_output
 from asct.sdk.guard import StopRule, Target, guarded, inspection
 from asct.sdk.step import Output, Step, Tool
 from tests.disks.loop import Loop
@@ -62,8 +62,8 @@ class Guarded:
         object.__setattr__(self, "lines", [json.loads(line) for line in self.output.stdout.splitlines()])
 
     @property
-    def watch(self) -> Watch:
-        return read_watch(self.output)
+    def watch(self) -> GuardOutput:
+        return read_guard_output(self.output)
 
     @property
     def refusal(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.instruments.watch import Watch
+from asct.instruments.guard_output import GuardOutput
 from asct.sdk.guard import Target
 from tests.disks.loop import loop_device, throttle
 from tests.kernels.building import Builds
@@ -65,7 +65,7 @@ def groups() -> set[str]:
     }
 
 
-def change(watch: Watch, place: int) -> int:
+def change(watch: GuardOutput, place: int) -> int:
     first, last = watch.samples[0].devices[0], watch.samples[-1].devices[0]
     assert first is not None and last is not None
     return last[place] - first[place]

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from asct.instruments.fio.histogram import Latency
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point, Side
-from asct.instruments.qualification.journal import Journal
+from asct.instruments.fio.point import DirectionResult, FioPoint
+from asct.instruments.guard_output import GuardOutput, GuardTarget
+from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.settings import QualificationParams
-from asct.instruments.watch import Device, Watch
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.step import Kernel, Output, Step
@@ -23,7 +23,7 @@ FACTS = HostFacts(host="h", collected_at="2026-11-21T00:00:00Z")
 CONTEXT = Context(FACTS, "/work")
 
 
-class Simulated(Journal):
+class Simulated(StepJournal):
     """A journal whose steps were carried out by a drive of `target_bytes` with that rate."""
 
     def __init__(self, params: QualificationParams, outputs: Sequence[Output], rate: Rate) -> None:
@@ -32,11 +32,11 @@ class Simulated(Journal):
         self._before: dict[str, int] = {}
 
     @property
-    def inspected(self) -> Watch:  # type: ignore[override]
+    def inspected(self) -> GuardOutput:  # type: ignore[override]
         fields = {"bytes": 256 * MIB, "kind": "file", "logical_block": 512}
-        return Watch((Device("/f", fields),), (), (), (), None, "", 0, 0)
+        return GuardOutput((GuardTarget("/f", fields),), (), (), (), None, "", 0, 0)
 
-    def point(self, name: str, params: FioParams) -> Point:
+    def point(self, name: str, params: FioParams) -> FioPoint:
         """Everything at the rate of the moment when the step began."""
         before = self.written_before(name)
         if params.io_size is not None:
@@ -60,13 +60,15 @@ def _volume(output: Output, rate: float) -> int:
     return round(rate * params.duration) * params.block_size
 
 
-def _point(params: FioParams, ios: int, seconds: float) -> Point:
+def _point(params: FioParams, ios: int, seconds: float) -> FioPoint:
     depth = params.iodepth * params.numjobs
     latency = Latency(ios, 1e3, 1e9, depth * seconds / ios * 1e9, 0.0, {round(depth * seconds / ios * 1e9): ios})
-    whole = Side(ios, ios * params.block_size, seconds, ios / seconds, ios * params.block_size / seconds, None, None,
-                 latency, None, None)  # fmt: skip
+    rate, volume = ios / seconds, ios * params.block_size
+    whole = DirectionResult(
+        ios, volume, seconds, rate, volume / seconds, None, None, latency, iops_stats=None, bandwidth_stats=None
+    )
     sides = {"": whole} | ({"write": whole} if params.writes else {"read": whole})
-    return cast(Point, SimpleNamespace(sides=sides, flags=()))
+    return cast(FioPoint, SimpleNamespace(sides=sides, flags=()))
 
 
 class Run:

@@ -10,17 +10,23 @@ from typing import Any
 
 import pytest
 
-from asct.instruments.qualification.journal import Journal
+from asct.instruments.guard_output import GuardOutput, GuardTarget, TargetCheck
+from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import Purge, ata_obstacle, purge_of, purge_steps
-from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, Cell, Phase, QualificationParams, Tracked
-from asct.instruments.watch import Check, Device, Watch
+from asct.instruments.qualification.settings import (
+    SEQUENTIAL_BLOCK,
+    Phase,
+    QualificationParams,
+    TrackedMetric,
+    Workload,
+)
 from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.facts import HostFacts, ToolFact
 from asct.sdk.step import Output, Step
 
 RECORDED = Path(__file__).parents[2] / "asct/benchmarks/storage_iops/testdata/pts.json"
-CELL = Cell(4096, 0)
-PHASE = Phase("", (CELL,), (Tracked(CELL, "iops"),), SEQUENTIAL_BLOCK, 1.0)
+CELL = Workload(4096, 0)
+PHASE = Phase("", (CELL,), (TrackedMetric(CELL, "iops"),), SEQUENTIAL_BLOCK, 1.0)
 ALL_TOOLS = ("fio", "nvme", "blkdiscard", "hdparm", "sg_format", "sg_sanitize")
 ERASABLE = """
 /dev/sda:
@@ -81,14 +87,14 @@ class Drive:
     tools: tuple[str, ...] = ALL_TOOLS
     done: list[Output] = field(default_factory=list)
 
-    def journal(self, **settings: Any) -> Journal:
+    def journal(self, **settings: Any) -> StepJournal:
         tools = {name: ToolFact(path=f"/usr/sbin/{name}") for name in self.tools}
         facts = HostFacts(host="h", collected_at="2026-11-21T00:00:00Z", tools=tools)
-        journal = Journal(QualificationParams(file_names="/dev/x", **settings), self.done, facts)
+        journal = StepJournal(QualificationParams(file_names="/dev/x", **settings), self.done, facts)
         fields = {"kind": "block", "bytes": 2**30, "logical_block": 512, "discard_max_bytes": 4096} | self.fields
         detail = "the only one of its drive" if self.alone else "others on the same drive: nvme0n2"
-        checks = (Check("/dev/x", "namespaces", True, detail),)
-        journal.__dict__["inspected"] = Watch((Device("/dev/x", fields),), (), checks, (), None, "", 0, 0)
+        checks = (TargetCheck("/dev/x", "namespaces", True, detail),)
+        journal.__dict__["inspected"] = GuardOutput((GuardTarget("/dev/x", fields),), (), checks, (), None, "", 0, 0)
         return journal
 
     def purge(self, **settings: Any) -> Purge:

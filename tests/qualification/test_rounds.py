@@ -11,14 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.instruments.qualification.fast import Passes
-from asct.instruments.qualification.rounds import History, phase_steps
-from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, Cell, Phase, QualificationParams, Tracked
+from asct.instruments.qualification.rounds import RoundHistory, phase_steps
+from asct.instruments.qualification.settings import (
+    SEQUENTIAL_BLOCK,
+    Phase,
+    QualificationParams,
+    TrackedMetric,
+    Workload,
+)
 from asct.sdk.benchmark import Context
 from asct.sdk.step import Step
 from tests.qualification.simulated import MIB, Run, Simulated
 
-WRITE, MIXED, READ = Cell(4096, 0), Cell(65536, 65), Cell(4096, 100)
-PHASE = Phase("", (READ, MIXED, WRITE), (Tracked(WRITE, "iops"),), SEQUENTIAL_BLOCK, 1.0)
+WRITE, MIXED, READ = Workload(4096, 0), Workload(65536, 65), Workload(4096, 100)
+PHASE = Phase("", (READ, MIXED, WRITE), (TrackedMetric(WRITE, "iops"),), SEQUENTIAL_BLOCK, 1.0)
 WRITES = Phase("", (WRITE,), PHASE.tracked, SEQUENTIAL_BLOCK, 1.0)
 """4 MB a round at 1,000 requests a second."""
 COMMON: dict[str, Any] = {"file_names": "/f", "round_time": 1.0, "numjobs": 1, "iodepth": 1}
@@ -36,8 +42,8 @@ def only_writes(journal: Simulated, context: Context) -> Sequence[Step]:
     return phase_steps(journal, WRITES, context)
 
 
-def history(run: Run, phase: Phase = PHASE) -> History:
-    return History(run.journal, phase)
+def history(run: Run, phase: Phase = PHASE) -> RoundHistory:
+    return RoundHistory(run.journal, phase)
 
 
 def test_a_steady_drive_is_done_with_the_window() -> None:
@@ -79,7 +85,7 @@ def test_without_volume_and_cliff_there_is_no_verdict() -> None:
 
 
 def test_latency_that_rises_is_a_cliff_as_well() -> None:
-    phase = Phase("", (WRITE,), (Tracked(WRITE, "latency"),), SEQUENTIAL_BLOCK, 1.0)
+    phase = Phase("", (WRITE,), (TrackedMetric(WRITE, "latency"),), SEQUENTIAL_BLOCK, 1.0)
     run = Run(QualificationParams(**COMMON, steady_volume=100), lambda written: 8000.0 if written < 2**28 else 1000.0)
     assert run.go(lambda journal, context: phase_steps(journal, phase, context))
     verdict = history(run, phase).verdict()

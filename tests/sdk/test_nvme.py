@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from asct.instruments.fio.devices import device_values
+from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import controller_of, health_of, namespace_of, throttled
-from asct.instruments.watch import Device, Watch
 
 
 def put(size: int, **places: tuple[int, int, int]) -> str:
@@ -17,7 +17,7 @@ def put(size: int, **places: tuple[int, int, int]) -> str:
     return data.hex()
 
 
-def drive(path: str = "/dev/x", *, temperature: int = 310, hot: int = 0, transitions: int = 0) -> Device:
+def drive(path: str = "/dev/x", *, temperature: int = 310, hot: int = 0, transitions: int = 0) -> GuardTarget:
     health = put(
         512,
         warning=(0, 1, 2), temperature=(1, 2, temperature), spare=(3, 1, 97), used=(5, 1, 4), read=(32, 16, 11),
@@ -39,7 +39,7 @@ def drive(path: str = "/dev/x", *, temperature: int = 310, hot: int = 0, transit
         "link_speed": "8.0 GT/s PCIe", "link_width": "4", "temperature_mc": 36850, "scheduler": "none",
         "numa_node": 1, "write_cache": None,
     }  # fmt: skip
-    return Device(path, fields | {"nvme_smart": health, "nvme_id_ctrl": controller.hex(), "nvme_id_ns": namespace})
+    return GuardTarget(path, fields | {"nvme_smart": health, "nvme_id_ctrl": controller.hex(), "nvme_id_ns": namespace})
 
 
 def test_health() -> None:
@@ -65,7 +65,7 @@ def test_controller_and_namespace() -> None:
 
 @pytest.mark.parametrize("text", [None, "", "zz", "00" * 511, 7])
 def test_what_cannot_be_read_is_not_known(text: object) -> None:
-    device = Device("/dev/x", {"nvme_smart": text, "nvme_id_ctrl": text, "nvme_id_ns": text})
+    device = GuardTarget("/dev/x", {"nvme_smart": text, "nvme_id_ctrl": text, "nvme_id_ns": text})
     assert (health_of(device), controller_of(device), namespace_of(device)) == (None, None, None)
 
 
@@ -73,13 +73,13 @@ def test_what_cannot_be_read_is_not_known(text: object) -> None:
     ("after", "expected"),
     [(drive(), False), (drive(hot=1), True), (drive(transitions=1), True), (drive("/dev/y", hot=9), False)],
 )
-def test_a_drive_that_got_hot(after: Device, expected: bool) -> None:
+def test_a_drive_that_got_hot(after: GuardTarget, expected: bool) -> None:
     assert throttled([drive()], [after]) is expected
-    assert not throttled([Device("/dev/x", {})], [after])
+    assert not throttled([GuardTarget("/dev/x", {})], [after])
 
 
 def test_the_drive_stands_in_the_values() -> None:
-    watch = Watch((drive(),), (drive(temperature=320),), (), (), 0, "", 0, 1)
+    watch = GuardOutput((drive(),), (drive(temperature=320),), (), (), 0, "", 0, 1)
     found = list(device_values(watch))
     [size] = [one for one in found if one.metric == "device_size"]
     assert size.value == 4096e6

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from asct.instruments.watch import Refused, read_watch
+from asct.instruments.guard_output import GuardRefusal, read_guard_output
 from asct.sdk.guard import StopRule, Target, guarded, handle_path, inspection, targets_in
 from asct.sdk.step import Kernel, Output, Step, Tool
 
@@ -35,7 +35,7 @@ def output(*lines: dict[str, Any], status: int = 0, stderr: str = "") -> Output:
 
 
 def test_a_whole_stream() -> None:
-    watch = read_watch(output(*WHOLE))
+    watch = read_guard_output(output(*WHOLE))
     assert [device.scalar("bytes") for device in (*watch.before, *watch.after)] == [4096, 4097]
     assert watch.before[0].path == PATH and watch.before[0].scalar("links") is None
     assert [(check.name, check.ok) for check in watch.checks] == [("identity", True)]
@@ -46,22 +46,24 @@ def test_a_whole_stream() -> None:
 
 
 def test_a_look_without_a_program() -> None:
-    watch = read_watch(output(META, CHECK | {"ok": None}, DEVICE, {"t": "ready"}, END))
+    watch = read_guard_output(output(META, CHECK | {"ok": None}, DEVICE, {"t": "ready"}, END))
     assert watch.status is None and watch.stopped == "" and not watch.samples and not watch.after
     assert watch.checks[0].ok is None
 
 
 def test_names_are_put_together_from_their_bytes() -> None:
     as_bytes = "/data/Größe 磁盘".encode().decode("latin-1")
-    watch = read_watch(output(META, CHECK | {"path": as_bytes}, DEVICE | {"path": as_bytes, "links": [as_bytes]}, END))
+    watch = read_guard_output(
+        output(META, CHECK | {"path": as_bytes}, DEVICE | {"path": as_bytes, "links": [as_bytes]}, END)
+    )
     assert watch.checks[0].path == watch.before[0].path == "/data/Größe 磁盘"
     assert watch.before[0].fields["links"] == ["/data/Größe 磁盘"]
 
 
 def test_a_refusal_is_told_with_check_path_and_reason() -> None:
     end = {"t": "end", "ok": False, "error": "refused: mounted: sda1: on /home", "path": PATH}
-    with pytest.raises(Refused, match="is not touched: check `mounted`: sda1: on /home") as caught:
-        read_watch(output(META, CHECK, end, status=4))
+    with pytest.raises(GuardRefusal, match="is not touched: check `mounted`: sda1: on /home") as caught:
+        read_guard_output(output(META, CHECK, end, status=4))
     assert (caught.value.check, caught.value.path, caught.value.why) == ("mounted", PATH, "sda1: on /home")
 
 
@@ -87,8 +89,8 @@ def test_a_refusal_is_told_with_check_path_and_reason() -> None:
 )
 def test_what_is_not_a_whole_stream_is_refused_with_the_reason(broken: Output, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
-        read_watch(broken)
-    assert not isinstance(caught.value, Refused)
+        read_guard_output(broken)
+    assert not isinstance(caught.value, GuardRefusal)
 
 
 def test_targets_are_read_back_as_they_were_given() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.statistics.level_names import CacheHint, name_levels
-from asct.statistics.levels import Level, LevelSearch, find_levels
+from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
 from tests.statistics.curves import FIVE, FOUR, GIB, KIB, MIB, THREE, TWO, Staircase, grid, measured, refined
 
 HINTS = (CacheHint(1, 48 * KIB), CacheHint(2, 1 * MIB), CacheHint(3, 16 * MIB, shared=True))
@@ -20,7 +20,7 @@ def names(found: LevelSearch) -> list[str]:
     return [level.name for level in found.levels]
 
 
-def by_name(found: LevelSearch) -> dict[str, Level]:
+def by_name(found: LevelSearch) -> dict[str, MemoryLevel]:
     return {level.name: level for level in found.levels}
 
 

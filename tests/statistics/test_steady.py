@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.statistics.steady import Rule, Window, cliff, enough_from, last_window, window_of
+from asct.statistics.steady import SteadyRule, SteadyWindow, cliff, enough_from, last_window, window_of
 
-RULE = Rule()
+RULE = SteadyRule()
 POSITIVE = st.floats(1e-3, 1e9)
 IOPS = (12207.0, 12920.0, 11712.0, 11806.0, 11740.0)
 THROUGHPUT = (211428.0, 187733.0, 206387.0, 175822.0, 211849.0)
@@ -32,7 +32,7 @@ def test_the_windows_of_a_published_report(
     assert window.excursion == pytest.approx(excursion, abs=5e-4)
     assert window.drift == pytest.approx(drift, abs=1e-3)
     assert window.holds(RULE)
-    assert not window.holds(Rule(drift=0.02))
+    assert not window.holds(SteadyRule(drift=0.02))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_nothing_done_is_no_level(values: list[float]) -> None:
 
 def test_a_window_of_one_round_says_nothing() -> None:
     with pytest.raises(ValueError, match="takes 2 or more"):
-        Rule(window=1)
+        SteadyRule(window=1)
 
 
 def test_the_cliff_of_a_cache_that_is_full() -> None:
@@ -116,7 +116,7 @@ def test_a_burst_is_left_behind() -> None:
     """8,000 requests a second until the cache is full, then 1,000: the plain rule stops at round 5."""
     values = [8000.0] * 8 + [1000.0] * 8
     plain = last_window(values[:5], RULE)
-    assert isinstance(plain, Window)
+    assert isinstance(plain, SteadyWindow)
     assert plain.holds(RULE)
     found = [
         last_window(values[:rounds], RULE, since)

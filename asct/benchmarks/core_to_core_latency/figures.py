@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA
-from asct.benchmarks.core_to_core_latency.tables import Measured, points_of
+from asct.benchmarks.core_to_core_latency.tables import StoredPairs, stored_pairs
 from asct.sdk.figure import Axis, Bars, Figure, Heatmap, Series
 from asct.sdk.record import Record
 from asct.statistics.robust import median
@@ -25,7 +25,7 @@ _SAYS: Final = {
 def all_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
     """For each point and place of the data a map for each method, and a histogram of them all."""
     figures: list[Figure] = []
-    for number, point in enumerate(points_of(records), start=1):
+    for number, point in enumerate(stored_pairs(records), start=1):
         cpus = point.order.sorted({cell.cpu_a for cell in point.cells})
         if len(cpus) < _FEWEST:
             continue
@@ -38,7 +38,7 @@ def all_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
     return tuple(figures)
 
 
-def _heatmap(point: Measured, method: str, data: str, cpus: list[int], suffix: str) -> Heatmap:
+def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix: str) -> Heatmap:
     found: dict[tuple[int, int], list[float]] = {}
     for cell in point.groups[data, method]:
         found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
@@ -61,12 +61,12 @@ def _heatmap(point: Measured, method: str, data: str, cpus: list[int], suffix: s
     )
 
 
-def _lines_text(point: Measured) -> str:
+def _lines_text(point: StoredPairs) -> str:
     blocks = "nodes, and groups of CPUs that share a last-level cache" if point.order.cluster else "nodes"
     return f"CPUs are in the order of the topology; lines part {blocks}."
 
 
-def _ceiling(point: Measured) -> float | None:
+def _ceiling(point: StoredPairs) -> float | None:
     """The setting is in time; in cycles it is as many of them at the clock that was measured."""
     seconds, clock = point.single("heatmap_vmax"), point.single("core_clock")
     if seconds is None or not point.in_cycles:
@@ -74,7 +74,7 @@ def _ceiling(point: Measured) -> float | None:
     return None if clock is None else seconds * clock
 
 
-def _histogram(point: Measured, data: str, suffix: str) -> Bars:
+def _histogram(point: StoredPairs, data: str, suffix: str) -> Bars:
     methods = {
         method: [cell.value for cell in mine if not cell.repeated] for method, mine in point.methods(data).items()
     }
@@ -117,6 +117,6 @@ def _bin_of(value: float, edges: Sequence[float]) -> int:
     return min(last, int((value - edges[0]) / width)) if width > 0 else 0
 
 
-def _title(what: str, point: Measured, data: str) -> str:
+def _title(what: str, point: StoredPairs, data: str) -> str:
     label = f", {point.label}" if point.label else ""
     return f"{what}, data at the {data} node{label}"

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from asct.benchmarks.core_to_core_latency.command import node_of_step
-from asct.benchmarks.core_to_core_latency.pairs import CHAIN, INTERFERENCE, MISSING, SIBLINGS, Cell, Order, both_ways
+from asct.benchmarks.core_to_core_latency.pairs import (
+    CHAIN,
+    INTERFERENCE,
+    MISSING,
+    SIBLINGS,
+    Order,
+    PairLatency,
+    both_ways,
+)
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
 from asct.instruments.memory.kernel_flags import page_flags, settled_flags
 from asct.sdk.facts import HostFacts
@@ -25,7 +33,7 @@ _SETTLED: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class KernelPass:
     """One run of the kernel: all pairs with the memory of one node. `cycles` are the same cells in core cycles,
     if they are wanted.
 
@@ -34,8 +42,8 @@ class Session:
 
     memory_node: int
     run: KernelRun
-    cells: tuple[Cell, ...]
-    cycles: tuple[Cell, ...]
+    cells: tuple[PairLatency, ...]
+    cycles: tuple[PairLatency, ...]
     checks: Mapping[str, tuple[float, ...]]
     missing: Mapping[str, int]
 
@@ -58,7 +66,7 @@ def _by_cpu(meta: Mapping[str, Any], key: str) -> dict[int, int]:
     return {int(cpu): int(value) for cpu, value in zip(cpus, values, strict=True) if int(value) >= 0}
 
 
-def session_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> Session:
+def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> KernelPass:
     """The cells of one run, flagged with what speaks against them."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
@@ -77,12 +85,12 @@ def session_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> Sess
         cells.append(cell)
         if in_cycles:
             cycles.append(_in_cycles(cell, number(sample, "cycle_fs") * 1e-15))
-    return Session(node, run, tuple(cells), tuple(cycles), checks, missing)
+    return KernelPass(node, run, tuple(cells), tuple(cycles), checks, missing)
 
 
 def _cell(
     sample: Mapping[str, Any], node: int, order: Order, said: Mapping[tuple[bool, int], tuple[str, ...]]
-) -> Cell | None:
+) -> PairLatency | None:
     """None where no batch was left alone. `said` are the flags by whether it settled and whether batches were dropped:
     the same for all samples of a run."""
     method = sample.get("method")
@@ -95,7 +103,7 @@ def _cell(
     a, b = int(number(sample, "cpu_a")), int(number(sample, "cpu_b"))
     settled = ci95 is not None and ci95[1] - ci95[0] <= _SETTLED * value
     flags = said[settled, min(1, int(number(sample, "dropped")))]
-    return Cell(
+    return PairLatency(
         cpu_a=a,
         cpu_b=b,
         node_a=order.nodes.get(a, 0),
@@ -123,7 +131,7 @@ def _stats(sample: Mapping[str, Any], value: float, ci95: tuple[float, float] | 
     )
 
 
-def _in_cycles(cell: Cell, cycle_s: float) -> Cell:
+def _in_cycles(cell: PairLatency, cycle_s: float) -> PairLatency:
     """At the clock of the CPU that measured, as it was right after."""
     return replace(cell, value=cell.value / cycle_s, stats=cell.stats and cell.stats.scaled(1 / cycle_s))
 
@@ -146,7 +154,7 @@ def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], fac
     """Everything of one repeat: first what sums up, then the pairs, as details."""
     runs = {node_of_step(output.step.name): read_kernel(output) for output in outputs}
     order = order_of(runs.values(), facts)
-    sessions = [session_of(node, run, order, params.cycle_base) for node, run in runs.items()]
+    sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
     if not any(session.cells for session in sessions):
         raise ValueError("no pair of CPUs was left alone long enough to be measured: repeat on an idle machine")
     found = _summaries(both_ways(cell for one in sessions for cell in one.cells), "")
@@ -165,9 +173,9 @@ def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], fac
     return found + [_detail(cell, suffix) for cell, suffix in details]
 
 
-def _summaries(cells: Sequence[Cell], suffix: str) -> list[Measurement]:
+def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
     """Medians over all pairs, and between nodes; of token and cas also the round trip."""
-    groups: dict[tuple[tuple[str, Scalar], ...], list[Cell]] = {}
+    groups: dict[tuple[tuple[str, Scalar], ...], list[PairLatency]] = {}
     for cell in cells:
         whole: tuple[tuple[str, Scalar], ...] = (("method", cell.method), ("data", cell.data))
         groups.setdefault(whole, []).append(cell)
@@ -182,7 +190,7 @@ def _summaries(cells: Sequence[Cell], suffix: str) -> list[Measurement]:
     return found
 
 
-def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[Cell]) -> Measurement:
+def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) -> Measurement:
     """The spread is that over the pairs, and without an interval: they differ by nature. One pair keeps its own."""
     flags = _flags_of(mine)
     measured = [cell for cell in mine if not cell.repeated]
@@ -197,7 +205,7 @@ def _doubled(one_way: Measurement) -> Measurement:
     return replace(one_way, metric="round_trip", value=2 * one_way.value, stats=stats)
 
 
-def _flags_of(mine: Sequence[Cell]) -> tuple[str, ...]:
+def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
     """Of one pair its own; of several what puts more than half of them in doubt."""
     if len({(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in mine if not cell.repeated}) == 1:
         return mine[0].flags
@@ -207,7 +215,7 @@ def _flags_of(mine: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flag for cell in doubted for flag in cell.flags if doubtful(flag)))
 
 
-def _checks(session: Session) -> list[Measurement]:
+def _checks(session: KernelPass) -> list[Measurement]:
     return [
         Measurement(
             "interference",
@@ -220,7 +228,7 @@ def _checks(session: Session) -> list[Measurement]:
     ]
 
 
-def _missing(session: Session) -> list[Measurement]:
+def _missing(session: KernelPass) -> list[Measurement]:
     """How many pairs gave no value; only where some did not."""
     return [
         Measurement("missing", float(count), {"method": method, "memory_node": session.memory_node}, flags=(MISSING,))
@@ -228,7 +236,7 @@ def _missing(session: Session) -> list[Measurement]:
     ]
 
 
-def _spreads(session: Session) -> list[Measurement]:
+def _spreads(session: KernelPass) -> list[Measurement]:
     """How much the place in memory matters: slowest over fastest address of a pair, median over the pairs."""
     found: dict[str, list[float]] = {}
     for sample in session.run.samples:
@@ -247,12 +255,12 @@ def _spreads(session: Session) -> list[Measurement]:
     ]
 
 
-def _clock(session: Session) -> Measurement:
+def _clock(session: KernelPass) -> Measurement:
     clocks = [1e15 / number(sample, "cycle_fs") for sample in session.run.samples]
     return Measurement("core_clock", median(clocks), {"memory_node": session.memory_node}, stats_of(clocks))
 
 
-def _pages(session: Session) -> Measurement:
+def _pages(session: KernelPass) -> Measurement:
     meta = session.run.meta
     at: dict[str, Scalar] = {"memory_node": session.memory_node}
     return Measurement("page_size", number(meta, "page_bytes"), at, flags=page_flags(meta))
@@ -268,7 +276,7 @@ def _topology(order: Order, cpus: set[int]) -> list[Measurement]:
     ]
 
 
-def _detail(cell: Cell, suffix: str) -> Measurement:
+def _detail(cell: PairLatency, suffix: str) -> Measurement:
     at: dict[str, Scalar] = {
         "cpu_a": cell.cpu_a,
         "cpu_b": cell.cpu_b,

@@ -32,7 +32,7 @@ CHAIN: Final = "chain"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PairLatency:
     """CPU A with CPU B by one method, data in the memory of one node: the median in seconds or cycles.
 
     `chain` is directed: A reads what B wrote. For the methods that are not, a `turned` cell is the same seen from B.
@@ -54,9 +54,9 @@ class Cell:
         """Where the data lie, as CPU A sees it."""
         return LOCAL if self.memory_node == self.node_a else REMOTE
 
-    def seen_from_b(self) -> Cell:
+    def seen_from_b(self) -> PairLatency:
         """The same with A and B exchanged."""
-        return Cell(
+        return PairLatency(
             cpu_a=self.cpu_b,
             cpu_b=self.cpu_a,
             node_a=self.node_b,
@@ -75,9 +75,9 @@ class Cell:
         return self.turned and self.node_a == self.node_b
 
 
-def both_ways(cells: Iterable[Cell]) -> list[Cell]:
+def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
     """Every ordered pair: what is not directed stands for B and A as well."""
-    found: list[Cell] = []
+    found: list[PairLatency] = []
     for cell in cells:
         found.append(cell)
         if cell.method != CHAIN:
@@ -85,9 +85,9 @@ def both_ways(cells: Iterable[Cell]) -> list[Cell]:
     return found
 
 
-def by_data_and_method(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
+def by_data_and_method(cells: Iterable[PairLatency]) -> dict[tuple[str, str], list[PairLatency]]:
     """Cells by where their data lie, as CPU A sees it, and by method."""
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    groups: dict[tuple[str, str], list[PairLatency]] = {}
     for cell in cells:
         groups.setdefault((cell.data, cell.method), []).append(cell)
     return groups

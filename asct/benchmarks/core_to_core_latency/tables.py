@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Cell, Order, both_ways, by_data_and_method
+from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Order, PairLatency, both_ways, by_data_and_method
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import by_point, flags_of, point_label, swept_cells, swept_columns
@@ -16,15 +16,15 @@ NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class StoredPairs:
     """One point: medians over its repeats, in nanoseconds or core cycles.
 
     `cells` has every ordered pair; `groups` has the same by where the data lie and method.
     """
 
     records: tuple[Record, ...]
-    cells: tuple[Cell, ...]
-    groups: Mapping[tuple[str, str], Sequence[Cell]]
+    cells: tuple[PairLatency, ...]
+    groups: Mapping[tuple[str, str], Sequence[PairLatency]]
     order: Order
     in_cycles: bool
 
@@ -48,7 +48,7 @@ class Measured:
         """The swept settings; empty when nothing is swept."""
         return point_label(self.records[0], "")
 
-    def methods(self, data: str) -> dict[str, Sequence[Cell]]:
+    def methods(self, data: str) -> dict[str, Sequence[PairLatency]]:
         """The cells with the data there by method."""
         return {method: cells for (where, method), cells in self.groups.items() if where == data}
 
@@ -58,7 +58,7 @@ class Measured:
         return median(values) if values else None
 
 
-def points_of(records: Sequence[Record]) -> list[Measured]:
+def stored_pairs(records: Sequence[Record]) -> list[StoredPairs]:
     """The points in order of appearance; those without a pair are left out. In cycles if all of them have cycles."""
     groups = by_point(records)
     in_cycles = all(any(record.metric.endswith("_cycles") for record in mine) for mine in groups)
@@ -66,7 +66,7 @@ def points_of(records: Sequence[Record]) -> list[Measured]:
     return [point for point in points if point.cells]
 
 
-def _measured(mine: Sequence[Record], in_cycles: bool) -> Measured:
+def _measured(mine: Sequence[Record], in_cycles: bool) -> StoredPairs:
     found: dict[tuple[Scalar, ...], list[Record]] = {}
     for record in mine:
         if "cpu_b" in record.coords and record.metric.endswith("_cycles") == in_cycles:
@@ -75,12 +75,12 @@ def _measured(mine: Sequence[Record], in_cycles: bool) -> Measured:
     nodes = {cpu: node for cell in cells for cpu, node in ((cell.cpu_a, cell.node_a), (cell.cpu_b, cell.node_b))}
     order = Order(nodes, _by_cpu(mine, "core"), _by_cpu(mine, "cluster"))
     pairs = both_ways(cells)
-    return Measured(tuple(mine), tuple(pairs), by_data_and_method(pairs), order, in_cycles)
+    return StoredPairs(tuple(mine), tuple(pairs), by_data_and_method(pairs), order, in_cycles)
 
 
-def _cell(repeats: Sequence[Record]) -> Cell:
+def _cell(repeats: Sequence[Record]) -> PairLatency:
     at = repeats[0].coords
-    return Cell(
+    return PairLatency(
         cpu_a=int(at["cpu_a"]),
         cpu_b=int(at["cpu_b"]),
         node_a=int(at["node_a"]),
@@ -112,7 +112,7 @@ _FOUR: Final = (("min", "Min"), ("max", "Max"), ("mean", "Mean"), ("median", "Me
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     """Every pair for the exports first, then what sums them up."""
-    points = points_of(records)
+    points = stored_pairs(records)
     if not points:
         return ()
     swept = swept_columns(records)
@@ -125,7 +125,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def _pair_table(points: Sequence[Measured], swept: tuple[Column, ...]) -> Table:
+def _pair_table(points: Sequence[StoredPairs], swept: tuple[Column, ...]) -> Table:
     """One row a measured value, columns as in ASCT and three more."""
     columns = (
         *swept,
@@ -147,7 +147,7 @@ def _pair_table(points: Sequence[Measured], swept: tuple[Column, ...]) -> Table:
     return Table("pairs", f"All pairs ({points[0].unit})", columns, tuple(rows), bulk=True)
 
 
-def _ends(cell: Cell) -> Row:
+def _ends(cell: PairLatency) -> Row:
     return {
         "cpu_a": cell.cpu_a,
         "cpu_b": cell.cpu_b,
@@ -158,7 +158,7 @@ def _ends(cell: Cell) -> Row:
     }
 
 
-def _node_matrix(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+def _node_matrix(points: Sequence[StoredPairs], swept: tuple[Column, ...], data: str) -> Table:
     """A row for each method and node of CPU A, a column for each node of CPU B."""
     nodes = sorted({cell.node_b for point in points for cell in point.cells})
     columns = (
@@ -180,7 +180,7 @@ def _node_matrix(points: Sequence[Measured], swept: tuple[Column, ...], data: st
     return Table(f"nodes-{data}", title, columns, tuple(rows))
 
 
-def _statistics(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+def _statistics(points: Sequence[StoredPairs], swept: tuple[Column, ...], data: str) -> Table:
     rows: list[Row] = []
     for point in points:
         for method, mine in point.methods(data).items():
@@ -190,7 +190,7 @@ def _statistics(points: Sequence[Measured], swept: tuple[Column, ...], data: str
     return Table(f"statistics-{data}", f"Latency Statistics ({points[0].unit}): {_where(data)}", columns, tuple(rows))
 
 
-def _node_statistics(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+def _node_statistics(points: Sequence[StoredPairs], swept: tuple[Column, ...], data: str) -> Table:
     """By node of CPU A and B; without rows where there is one node."""
     rows: list[Row] = []
     for point in points:
@@ -204,7 +204,7 @@ def _node_statistics(points: Sequence[Measured], swept: tuple[Column, ...], data
     return Table(f"node-statistics-{data}", title, columns, tuple(rows))
 
 
-def _top_pairs(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+def _top_pairs(points: Sequence[StoredPairs], swept: tuple[Column, ...], data: str) -> Table:
     """The slowest pairs of each method."""
     unit, scale = points[0].unit, points[0].scale
     columns = (
@@ -230,7 +230,7 @@ def _top_pairs(points: Sequence[Measured], swept: tuple[Column, ...], data: str)
     return Table(f"top-{data}", title, columns, tuple(rows))
 
 
-def _asymmetry(points: Sequence[Measured], swept: tuple[Column, ...], data: str) -> Table:
+def _asymmetry(points: Sequence[StoredPairs], swept: tuple[Column, ...], data: str) -> Table:
     """The pairs whose two directions differ most, if they do; only chain has any."""
     unit, scale = points[0].unit, points[0].scale
     columns = (
@@ -266,7 +266,7 @@ def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
     return sorted(rows, key=lambda row: -float(row["difference"] or 0.0))[:TOP]
 
 
-def _by_nodes(cells: Sequence[Cell]) -> dict[tuple[int, int], list[float]]:
+def _by_nodes(cells: Sequence[PairLatency]) -> dict[tuple[int, int], list[float]]:
     """The values by node of CPU A and node of CPU B."""
     found: dict[tuple[int, int], list[float]] = {}
     for cell in cells:
@@ -278,7 +278,7 @@ def _four(values: Sequence[float]) -> Row:
     return {"min": min(values), "max": max(values), "mean": sum(values) / len(values), "median": median(values)}
 
 
-def _four_columns(point: Measured) -> tuple[Column, ...]:
+def _four_columns(point: StoredPairs) -> tuple[Column, ...]:
     return tuple(Column(key, title, point.scale, 2) for key, title in _FOUR)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.benchmarks.idle_latency.params import IdleLatencyParams
-from asct.instruments.memory.chase import Chased, chased
+from asct.instruments.memory.chase import ChaseLatency, chase_latency
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
 from asct.instruments.memory.matrix import left_out, step_name
 from asct.instruments.memory.settings import CYCLE_BASE
@@ -28,7 +28,7 @@ _START_S: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NodePair:
     """A node that runs and a node whose memory it reads."""
 
     run: MemoryNode
@@ -40,14 +40,14 @@ class Pair:
         return step_name(self.run, self.memory)
 
 
-def pairs(facts: HostFacts) -> Iterator[Pair]:
+def pairs(facts: HostFacts) -> Iterator[NodePair]:
     """Every node with a usable CPU with every node that has memory, row by row.
 
     On a host whose CPUs are unknown the first node runs, on the CPU that the kernel starts on.
     """
     for run in cpu_nodes(facts) or all_nodes(facts)[:1]:
         for memory in memory_nodes(facts):
-            yield Pair(run, memory)
+            yield NodePair(run, memory)
 
 
 def lowered(memory: MemoryNode, size: int) -> int:
@@ -65,7 +65,7 @@ def needed_bytes(size: int) -> int:
     return size + size // 32 + _SURROUNDINGS
 
 
-def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[Pair, int]:
+def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[NodePair, int]:
     """The working set of each pair that can be measured; `optimum` is the size where none was asked for."""
     if params.data_size is not None:
         return {pair: params.data_size for pair in pairs(facts) if has_room(pair.memory, params.data_size)}
@@ -73,7 +73,7 @@ def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[
     return {pair: size for pair, size in found.items() if size >= min(SMALLEST, optimum)}
 
 
-def arguments(params: IdleLatencyParams, pair: Pair, size: int) -> tuple[str, ...]:
+def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str, ...]:
     """The kernel's command line for one pair: the last CPU of the node that runs."""
     named: dict[str, object] = {
         "sizes": size,
@@ -107,11 +107,11 @@ FLAGS: Final[dict[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class ChaseResult:
     """What the kernel says of one pair."""
 
-    pair: Pair
-    sample: Chased
+    pair: NodePair
+    sample: ChaseLatency
     page_bytes: float
     flags: tuple[str, ...]
 
@@ -139,10 +139,10 @@ def measurements(params: IdleLatencyParams, outputs: Sequence[Output], facts: Ho
     ]
 
 
-def _walked(pair: Pair, run: KernelRun, params: IdleLatencyParams) -> Walked:
+def _walked(pair: NodePair, run: KernelRun, params: IdleLatencyParams) -> ChaseResult:
     if len(run.samples) != 1:
         raise ValueError(f"the kernel chase measured {len(run.samples)} sizes for {pair.name}, not one")
-    sample = chased(run.samples[0])
+    sample = chase_latency(run.samples[0])
     caches = number(run.meta, "llc_bytes")
     flags = {
         "switched": many_dropped(sample.latency.n, sample.dropped),
@@ -151,10 +151,10 @@ def _walked(pair: Pair, run: KernelRun, params: IdleLatencyParams) -> Walked:
     }
     mine = tuple(flag for flag, holds in flags.items() if holds)
     found = (*settled_flags(sample.settled, run.end, sample.dropped), *page_flags(run.meta), *mine)
-    return Walked(pair, sample, number(run.meta, "page_bytes"), found)
+    return ChaseResult(pair, sample, number(run.meta, "page_bytes"), found)
 
 
-def _of_pair(one: Walked) -> list[Measurement]:
+def _of_pair(one: ChaseResult) -> list[Measurement]:
     sample = one.sample
     return [
         Measurement("latency", sample.latency.median, one.at, sample.latency, one.flags),
@@ -163,7 +163,7 @@ def _of_pair(one: Walked) -> list[Measurement]:
     ]
 
 
-def _ratios(walked: Sequence[Walked]) -> list[Measurement]:
+def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:
     """To the local memory of the node that runs; a node without memory of its own has nothing to compare with."""
     local = {one.pair.run.id: one for one in walked if one.pair.run.id == one.pair.memory.id}
     found = []
@@ -177,7 +177,7 @@ def _ratios(walked: Sequence[Walked]) -> list[Measurement]:
     return found
 
 
-def _distances(walked: Sequence[Walked], facts: HostFacts) -> list[Measurement]:
+def _distances(walked: Sequence[ChaseResult], facts: HostFacts) -> list[Measurement]:
     table = _distance_table(facts)
     return [
         Measurement("distance", float(table[node]), one.at)
@@ -197,7 +197,7 @@ def _distance_table(facts: HostFacts) -> Mapping[tuple[int, int], int]:
     }
 
 
-def _circumstances(walked: Sequence[Walked], params: IdleLatencyParams) -> list[Measurement]:
+def _circumstances(walked: Sequence[ChaseResult], params: IdleLatencyParams) -> list[Measurement]:
     clock = stats_of([one.sample.clock_hz for one in walked], independent=False)
     return [
         Measurement("core_clock", clock.median, stats=clock, flags=(CYCLE_BASE,) if params.cycle_base else ()),

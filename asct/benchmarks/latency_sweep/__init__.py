@@ -15,7 +15,7 @@ from asct.benchmarks.latency_sweep.command import (
     sweep_arguments,
 )
 from asct.benchmarks.latency_sweep.figures import latency_curve
-from asct.benchmarks.latency_sweep.measure import FLAGS, measurements, points_of, search_levels
+from asct.benchmarks.latency_sweep.measure import FLAGS, measurements, search_levels, size_latencies
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.benchmarks.latency_sweep.tables import level_table
 from asct.instruments.memory.settings import from_pools
@@ -110,7 +110,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         if params.sizes or len(context.done) > 1 or context.done[0].status != 0:
             return ()
         run = read_kernel(context.done[0])
-        points, granule = points_of([run]), int(number(run.meta, "stride"))
+        points, granule = size_latencies([run]), int(number(run.meta, "stride"))
         missing = missing_sizes(search_levels(points, granule, context.facts).levels, points, granule)
         arguments = edge_arguments(params, context.facts, missing)
         return (Step("edges", Kernel("chase"), arguments, as_root=root),) if missing else ()

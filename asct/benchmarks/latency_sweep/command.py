@@ -10,7 +10,7 @@ from asct.instruments.memory.sizes import fitted
 from asct.instruments.memory.topology import MemoryNode, measuring_cpu, memory_nodes, node_of_cpu
 from asct.sdk.facts import HostFacts
 from asct.statistics.geometric import between_sizes, geometric_sizes
-from asct.statistics.levels import Level
+from asct.statistics.levels import MemoryLevel
 
 LARGEST: Final = 1 << 30
 """Far beyond the last cache of most machines, and mapped in a second or two."""
@@ -67,7 +67,7 @@ COARSE_BOUND: Final = 0.025
 MOST: Final = 48
 
 
-def missing_sizes(levels: Sequence[Level], measured: Collection[int], granule: int) -> tuple[int, ...]:
+def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], granule: int) -> tuple[int, ...]:
     """Sizes 2 % apart in every gap beside a bound that is wider, rising, at most `MOST`; empty when all is known.
 
     Where there are more, each gap gets its share.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
-from asct.instruments.memory.chase import chased
+from asct.instruments.memory.chase import chase_latency
 from asct.instruments.memory.kernel_flags import (
     NOISE_FLAGS,
     PAGE_FLAGS,
@@ -23,7 +23,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
-from asct.statistics.levels import Level, LevelSearch, find_levels
+from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
 from asct.statistics.robust import median, shorth_median
 
 FLAGS: Final = {
@@ -75,7 +75,7 @@ so that a steady latency may still be 10 % above that of an idle host."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SizeLatency:
     """One size: latency in seconds and in core cycles with their spread, and what speaks against it."""
 
     size: int
@@ -89,7 +89,7 @@ class Point:
 
 def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: HostFacts) -> list[Measurement]:
     """Everything that the runs of the kernel say together. Raises ValueError for a sample that is not one."""
-    points = points_of(runs)
+    points = size_latencies(runs)
     if not points:
         raise ValueError("the kernel chase measured no size")
     meta = runs[0].meta
@@ -102,16 +102,16 @@ def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: H
     return found + _caches(facts)
 
 
-def points_of(runs: Sequence[KernelRun]) -> dict[int, Point]:
+def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
     """The sizes of all runs; of a size measured twice, the first."""
-    points: dict[int, Point] = {}
+    points: dict[int, SizeLatency] = {}
     for run in runs:
         for point in (_point(sample, run.end) for sample in run.samples):
             points.setdefault(point.size, point)
     return points
 
 
-def search_levels(points: Mapping[int, Point], granule: int, facts: HostFacts) -> LevelSearch:
+def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFacts) -> LevelSearch:
     """The levels of the curve; sizes of a few lines make none."""
     return find_levels(
         {size: point.latency.median for size, point in points.items()},
@@ -131,17 +131,17 @@ def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
     )
 
 
-def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> Point:
-    found = chased(sample)
+def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> SizeLatency:
+    found = chase_latency(sample)
     marks = {
         "few-lines": found.lines <= FEW_LINES,
         "switched": many_dropped(found.latency.n, found.dropped),
     }
     flags = (*settled_flags(found.settled, end, found.dropped), *(flag for flag, holds in marks.items() if holds))
-    return Point(found.size, found.latency, found.cycles, found.clock_hz, found.lines, found.dropped, flags)
+    return SizeLatency(found.size, found.latency, found.cycles, found.clock_hz, found.lines, found.dropped, flags)
 
 
-def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
+def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
     """A size is a detail of the levels; where none were found the curve is the result."""
     suspicion = search.suspects.get(point.size)
     flags = (*point.flags, suspicion) if suspicion else point.flags
@@ -153,7 +153,7 @@ def _of_size(point: Point, search: LevelSearch) -> list[Measurement]:
     ]
 
 
-def _of_level(level: Level, points: Mapping[int, Point], end: Mapping[str, Any]) -> list[Measurement]:
+def _of_level(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
     """The value is that of the level part; the statistics describe all sizes of the level, drift included."""
     at: dict[str, str | int | float | bool] = {"level": level.name}
     mine = [points[size] for size in level.sizes]
@@ -197,7 +197,7 @@ def _search_flags(params: LatencySweepParams, search: LevelSearch, facts: HostFa
     return (*found, *(flag for flag, holds in marks.items() if holds))
 
 
-def _clock(points: Iterable[Point]) -> Measurement:
+def _clock(points: Iterable[SizeLatency]) -> Measurement:
     clock = stats_of([point.clock_hz for point in points])
     return Measurement("core_clock", clock.median, stats=clock)
 

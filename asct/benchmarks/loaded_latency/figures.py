@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asct.benchmarks.loaded_latency.measure import NO_LOAD
-from asct.benchmarks.loaded_latency.tables import Shown
+from asct.benchmarks.loaded_latency.tables import TableUnits
 from asct.sdk.figure import Axis, Line, Marker, Series
 from asct.sdk.record import Record
-from asct.sdk.rows import at, by_point, interval, middle, point_label
+from asct.sdk.rows import at, by_point, middle, point_label, series_of
 from asct.values.quantity import format_quantity
 
 
 def load_curve(records: Sequence[Record]) -> Line | None:
     """One line a point, from the lowest load to the highest; None unless latency and bandwidth were both measured."""
-    shown = Shown.of(records)
+    shown = TableUnits.of(records)
     metric = f"latency{shown.suffix}"
     points = by_point(records)
     series = [one for mine in points if (one := _series(mine, metric)) is not None]
@@ -47,15 +47,8 @@ def _series(mine: Sequence[Record], metric: str) -> Series | None:
     both = [(bandwidth, latency) for bandwidth, latency in rungs if bandwidth and latency]
     if not both:
         return None
-    ends = [interval(latency) or (None, None) for _, latency in both]
-    return Series(
-        name=point_label(mine[0], "latency"),
-        x=tuple(middle(bandwidth) or 0.0 for bandwidth, _ in both),
-        y=tuple(middle(latency) for _, latency in both),
-        low=tuple(low for low, _ in ends),
-        high=tuple(high for _, high in ends),
-        host=mine[0].host,
-    )
+    x = [middle(bandwidth) or 0.0 for bandwidth, _ in both]
+    return series_of(point_label(mine[0], "latency"), x, [latency for _, latency in both])
 
 
 def _knee(records: Sequence[Record]) -> tuple[Marker, ...]:

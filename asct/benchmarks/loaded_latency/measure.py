@@ -45,7 +45,7 @@ PS: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LoadLevel:
     """One level of load. `latency` in seconds, `bandwidth` in B/s of bytes that the load threads load and store; None
     for what did not run. `bus_share` is what the memory bus moves for one such byte.
 
@@ -65,21 +65,21 @@ class Level:
     flags: tuple[str, ...]
 
 
-def levels_of(run: KernelRun) -> list[Level]:
+def levels_of(run: KernelRun) -> list[LoadLevel]:
     """Every sample as a level; raises ValueError when there is none, or for one that is not a sample of this kernel."""
     if not run.samples:
         raise ValueError("the kernel load measured no level")
     return [_level(sample, run) for sample in run.samples]
 
 
-def _level(sample: Mapping[str, Any], run: KernelRun) -> Level:
+def _level(sample: Mapping[str, Any], run: KernelRun) -> LoadLevel:
     phase = sample.get("phase")
     if phase not in ("idle", "level", "target"):
         raise ValueError(f"a sample of the kernel load has no known phase: {phase!r}")
     windows = int(number(sample, "windows"))
     if windows < 1:
         raise ValueError(f"the sample of phase {phase} with {sample.get('delay')} NOPs has no windows")
-    return Level(
+    return LoadLevel(
         phase=str(phase),
         delay=None if phase == "idle" else int(number(sample, "delay")),
         target=number(sample, "target_bps") if phase == "target" else None,
@@ -143,7 +143,7 @@ _COARSE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class _Rung:
+class _LoadStep:
     """A level on the curve: bytes on the bus per second, and the latency if a chain ran."""
 
     bandwidth: float
@@ -151,7 +151,7 @@ class _Rung:
     flags: tuple[str, ...]
 
 
-def summary(levels: Sequence[Level], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
+def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
     """Peak, knee and the values between the levels, from levels in any order; nothing from none.
 
     What is not known is not there, and a flag of the peak says why. A level without a value under its load is none of
@@ -175,10 +175,12 @@ def summary(levels: Sequence[Level], idle: float | None, of_latency: tuple[str, 
     return [Measurement("peak_bandwidth", top.bandwidth, flags=(*top.flags, *gaps, *unknown)), *found]
 
 
-def _rungs(levels: Sequence[Level]) -> list[_Rung]:
+def _rungs(levels: Sequence[LoadLevel]) -> list[_LoadStep]:
     """Levels in the order of rising load: the fewer NOPs, the more of it."""
     return [
-        _Rung(level.bandwidth.median * level.bus_share, level.latency.median if level.latency else None, level.flags)
+        _LoadStep(
+            level.bandwidth.median * level.bus_share, level.latency.median if level.latency else None, level.flags
+        )
         for level in sorted(levels, key=lambda level: level.delay or 0, reverse=True)
         if level.bandwidth is not None
     ]
@@ -211,7 +213,7 @@ def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
     return ("coarse-levels",) if max(at - below, above - at) > _COARSE * peak else ()
 
 
-def _doubts(rungs: Sequence[_Rung]) -> tuple[str, ...]:
+def _doubts(rungs: Sequence[_LoadStep]) -> tuple[str, ...]:
     """What puts any level in doubt puts in doubt what the whole curve says."""
     return tuple(dict.fromkeys(flag for rung in rungs for flag in rung.flags if doubtful(flag)))
 
@@ -234,7 +236,7 @@ def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) 
 
 
 def _of_level(
-    params: LoadedLatencyParams, level: Level, theoretical: float | None, extra: Mapping[str, tuple[str, ...]]
+    params: LoadedLatencyParams, level: LoadLevel, theoretical: float | None, extra: Mapping[str, tuple[str, ...]]
 ) -> list[Measurement]:
     flags = (*level.flags, *extra["latency"])
     if level.delay is None:
@@ -248,7 +250,7 @@ def _of_level(
     return found
 
 
-def _latencies(level: Level, metric: str, at: Mapping[str, Scalar], flags: tuple[str, ...]) -> list[Measurement]:
+def _latencies(level: LoadLevel, metric: str, at: Mapping[str, Scalar], flags: tuple[str, ...]) -> list[Measurement]:
     if level.latency is None:
         return []
     found = [Measurement(metric, level.latency.median, dict(at), level.latency, flags)]
@@ -258,12 +260,12 @@ def _latencies(level: Level, metric: str, at: Mapping[str, Scalar], flags: tuple
     return found
 
 
-def _workload(level: Level, metric: str, at: Mapping[str, Scalar]) -> list[Measurement]:
+def _workload(level: LoadLevel, metric: str, at: Mapping[str, Scalar]) -> list[Measurement]:
     return [] if level.workload is None else [Measurement(metric, level.workload, dict(at), flags=level.flags)]
 
 
 def _bandwidths(
-    level: Level, useful: Stats, at: Mapping[str, Scalar], theoretical: float | None, extra: tuple[str, ...]
+    level: LoadLevel, useful: Stats, at: Mapping[str, Scalar], theoretical: float | None, extra: tuple[str, ...]
 ) -> list[Measurement]:
     bus = useful.scaled(level.bus_share)
     flags = (*level.flags, *extra)
@@ -290,7 +292,9 @@ def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: Hos
     }
 
 
-def _circumstances(params: LoadedLatencyParams, levels: Sequence[Level], meta: Mapping[str, Any]) -> list[Measurement]:
+def _circumstances(
+    params: LoadedLatencyParams, levels: Sequence[LoadLevel], meta: Mapping[str, Any]
+) -> list[Measurement]:
     clocks = [level.clock_hz for level in levels if level.clock_hz is not None]
     shown = (CYCLE_BASE,) if params.cycle_base else ()
     found = [Measurement("core_clock", median(clocks), flags=shown)] if clocks else []

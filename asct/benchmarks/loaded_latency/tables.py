@@ -28,7 +28,7 @@ COUNTING: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TableUnits:
     """Units of a table: the metric that stands for latency with its unit and scale, and the unit of bandwidth."""
 
     suffix: str
@@ -38,7 +38,7 @@ class Shown:
     rate_scale: float
 
     @classmethod
-    def of(cls, records: Sequence[Record]) -> Shown:
+    def of(cls, records: Sequence[Record]) -> TableUnits:
         """Nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` was set."""
         rate, rate_scale = shown_unit(records)
         if any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock"):
@@ -60,12 +60,12 @@ class Shown:
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     """The levels, the curve as a whole, and the targets where there are any; nothing without records."""
-    shown = Shown.of(records)
+    shown = TableUnits.of(records)
     tables = (_levels(records, shown), _summary(records, shown), _targets(records, shown))
     return tuple(table for table in tables if table.rows)
 
 
-def _levels(records: Sequence[Record], shown: Shown) -> Table:
+def _levels(records: Sequence[Record], shown: TableUnits) -> Table:
     swept = swept_columns(records)
     rows: list[dict[str, Scalar | None]] = []
     for mine in by_point(records):
@@ -84,7 +84,7 @@ def _levels(records: Sequence[Record], shown: Shown) -> Table:
     )
 
 
-def _targets(records: Sequence[Record], shown: Shown) -> Table:
+def _targets(records: Sequence[Record], shown: TableUnits) -> Table:
     swept = swept_columns(records)
     rows: list[dict[str, Scalar | None]] = []
     for mine in by_point(records):
@@ -102,7 +102,7 @@ def _targets(records: Sequence[Record], shown: Shown) -> Table:
     return Table("targets", "Latency at target bandwidths", columns, tuple(rows), flags=flags)
 
 
-def _columns(shown: Shown) -> tuple[Column, ...]:
+def _columns(shown: TableUnits) -> tuple[Column, ...]:
     return (
         shown.latency("latency", "Loaded latency"),
         shown.bandwidth("bandwidth", "Bandwidth"),
@@ -116,7 +116,7 @@ def _columns(shown: Shown) -> tuple[Column, ...]:
     )
 
 
-def _row(mine: Sequence[Record], shown: Shown, key: str, value: Scalar) -> dict[str, Scalar | None]:
+def _row(mine: Sequence[Record], shown: TableUnits, key: str, value: Scalar) -> dict[str, Scalar | None]:
     here = {name: at(mine, name, **{key: value}) for name in _SHOWN_METRICS}
     latency = here[f"latency{shown.suffix}"]
     bus, useful = middle(here["bus_bandwidth"]), middle(here["bandwidth"])
@@ -136,7 +136,7 @@ _SHOWN_METRICS: Final = (
 )  # fmt: skip
 
 
-def _summary(records: Sequence[Record], shown: Shown) -> Table:
+def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
     swept = swept_columns(records)
     names = ("idle_latency", "peak_bandwidth", "knee_bandwidth", "knee_latency", "latency_at_80", "bandwidth_at_115")
     rows: list[dict[str, Scalar | None]] = []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.instruments.fio import Patterns, SweepBenchmark, SweepParams
-from asct.sdk.params import setting
+from asct.instruments.fio import Patterns, SweepBenchmark, SweepParams, steps_setting
 
 
 class PatternSweepParams(SweepParams):
@@ -13,12 +12,11 @@ class PatternSweepParams(SweepParams):
 
     step_settings: ClassVar[dict[str, str]] = {"access_pattern_sweep_steps": "rw"}
 
-    access_pattern_sweep_steps: Patterns = setting(
+    access_pattern_sweep_steps: Patterns = steps_setting(
+        "rw",
         ("read", "write", "randread", "randwrite", "rw", "randrw"),
-        "Values of rw, one point each; set rw instead for a single point",
-        aliases=("access_pattern_steps", "rw_sweep_steps"),
-        min_length=1,
-        pitfalls="Patterns that write require consent for a named target; rwmixread is the percentage of reads "
+        ("access_pattern_steps", "rw_sweep_steps"),
+        "Patterns that write require consent for a named target; rwmixread is the percentage of reads "
         "of rw and randrw.",
     )
 

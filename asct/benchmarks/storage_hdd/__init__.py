@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from asct.benchmarks.storage_hdd.figures import zone_figures
-from asct.benchmarks.storage_hdd.measure import Visit, measurements
-from asct.benchmarks.storage_hdd.params import Cell, HddParams, Zone, visits, zones_of
+from asct.benchmarks.storage_hdd.measure import ZoneResult, measurements
+from asct.benchmarks.storage_hdd.params import HddParams, Zone, ZoneWorkload, zone_visits, zones_of
 from asct.benchmarks.storage_hdd.tables import all_tables
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
@@ -18,7 +18,7 @@ from asct.instruments.fio.params import SCRATCH_NAME
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
 from asct.instruments.fio.verdict import FLAGS
-from asct.instruments.watch import Device, read_watch
+from asct.instruments.guard_output import GuardTarget, read_guard_output
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -144,9 +144,9 @@ class StorageHdd(Benchmark[HddParams]):
             raise ValueError("no zone was measured")
         plan = _plan(params, outputs[0])
         pairs = zip(plan, outputs[1:], strict=True)
-        found = [Visit(zone, cell, read_point(params.fio(cell, zone), one, facts)) for (zone, cell), one in pairs]
+        found = [ZoneResult(zone, cell, read_point(params.fio(cell, zone), one, facts)) for (zone, cell), one in pairs]
         left_out = len(params.cells()) > len(plan) // params.zones
-        return [*device_values(read_watch(outputs[0])), *measurements(found, blocks_left_out=left_out)]
+        return [*device_values(read_guard_output(outputs[0])), *measurements(found, blocks_left_out=left_out)]
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """The cells over the disk; every zone for exports."""
@@ -157,19 +157,19 @@ class StorageHdd(Benchmark[HddParams]):
         return zone_figures(records)
 
 
-def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, Cell]]:
+def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:
     """Every visit of a zone in its order, by what the inspection says of the target."""
-    device = read_watch(inspected).before[0]
+    device = read_guard_output(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
     if not cells:
         raise ValueError("every block size is smaller than a logical block of the target; use larger ones")
     size = _bytes(device)
     span = size if params.filesize is None else min(size, params.filesize)
     zones = zones_of(span, params.zones, max(cell.block_size for cell in cells))
-    return tuple(visits(zones, cells, scattered=params.order == "scattered"))
+    return tuple(zone_visits(zones, cells, scattered=params.order == "scattered"))
 
 
-def _bytes(device: Device) -> int:
+def _bytes(device: GuardTarget) -> int:
     size = device.scalar("bytes")
     if not isinstance(size, int) or size <= 0:
         raise ValueError(f"guard could not read the size of {device.path}")

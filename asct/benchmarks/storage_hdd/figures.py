@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from asct.benchmarks.storage_hdd.tables import Index, Place, indexed, places, zone_starts
+from asct.benchmarks.storage_hdd.tables import Index, ZoneCoordinates, indexed, workloads_of, zone_starts
 from asct.sdk.figure import Axis, Figure, Line, Series
 from asct.sdk.record import Record
 from asct.sdk.rows import by_point, middle, point_label
@@ -17,7 +17,7 @@ _CAPTION: Final = "Each point is one zone; the outer zones of a disk come first.
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class ZoneQuantity:
     """What a figure shows, and of which cells."""
 
     slug: str
@@ -29,9 +29,11 @@ class Quantity:
 
 
 _QUANTITIES: Final = (
-    Quantity("zones-iops", "IOPS across the disk", "zone_iops", Axis("I/O rate", "ops/s"), True, "higher"),
-    Quantity("zones-latency", "Mean latency across the disk", "zone_latency", Axis("Mean latency", "s"), True, "lower"),
-    Quantity(
+    ZoneQuantity("zones-iops", "IOPS across the disk", "zone_iops", Axis("I/O rate", "ops/s"), True, "higher"),
+    ZoneQuantity(
+        "zones-latency", "Mean latency across the disk", "zone_latency", Axis("Mean latency", "s"), True, "lower"
+    ),
+    ZoneQuantity(
         "zones-throughput", "Throughput across the disk", "zone_bandwidth", Axis("Bandwidth", "B/s"), False, "higher"
     ),
 )
@@ -40,14 +42,16 @@ _QUANTITIES: Final = (
 def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
     """IOPS and latency of random requests, bandwidth of sequential ones; nothing without records."""
     points = by_point(records)
-    named = [(point_label(mine[0], "") if len(points) > 1 else "", indexed(mine), places(mine)) for mine in points]
+    named = [
+        (point_label(mine[0], "") if len(points) > 1 else "", indexed(mine), workloads_of(mine)) for mine in points
+    ]
     drawn = ((quantity, _lines(quantity, named)) for quantity in _QUANTITIES)
     return tuple(
         Line(what.slug, what.title, _CAPTION, _X, what.y, lines, better=what.better) for what, lines in drawn if lines
     )
 
 
-def _lines(what: Quantity, points: Sequence[tuple[str, Index, Sequence[Place]]]) -> tuple[Series, ...]:
+def _lines(what: ZoneQuantity, points: Sequence[tuple[str, Index, Sequence[ZoneCoordinates]]]) -> tuple[Series, ...]:
     return tuple(
         _series(what.metric, label, index, cell)
         for label, index, cells in points
@@ -56,7 +60,7 @@ def _lines(what: Quantity, points: Sequence[tuple[str, Index, Sequence[Place]]])
     )
 
 
-def _series(metric: str, point: str, index: Index, cell: Place) -> Series:
+def _series(metric: str, point: str, index: Index, cell: ZoneCoordinates) -> Series:
     """The zones of one cell of one point; the median over the repeats."""
     starts = zone_starts(index)
     size = middle(index.get(("zone_size", None, None), ())) or 0.0

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.instruments.fio.params import Counts, Engine, FioParams
+from asct.instruments.fio.params import Counts, Engine, FioParams, Paths
 from asct.sdk.params import Count, Duration, Params, Size, listed, setting
 from asct.values.size import format_size
 
@@ -38,7 +38,7 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ZoneWorkload:
     """What is done in a zone: a pattern of fio; `reads` is the share of reads in percent."""
 
     pattern: str
@@ -61,10 +61,10 @@ class Cell:
         return f"{self.pattern}{self.reads if 0 < self.reads < 100 else ''}-{format_size(self.block_size)}"
 
 
-def random_cell(block_size: int, reads: int) -> Cell:
+def random_workload(block_size: int, reads: int) -> ZoneWorkload:
     """Random requests. Reads alone are a pattern that cannot write."""
     pattern = {100: "randread", 0: "randwrite"}.get(reads, "randrw")
-    return Cell(pattern, block_size, reads)
+    return ZoneWorkload(pattern, block_size, reads)
 
 
 def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
@@ -84,7 +84,9 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
     return tuple(Zone(index, start, length) for index, start in enumerate(starts))
 
 
-def visits(zones: Sequence[Zone], cells: Sequence[Cell], scattered: bool) -> Iterator[tuple[Zone, Cell]]:
+def zone_visits(
+    zones: Sequence[Zone], cells: Sequence[ZoneWorkload], scattered: bool
+) -> Iterator[tuple[Zone, ZoneWorkload]]:
     """Every cell of every zone, zone by zone: in ascending order, or scattered over the disk.
 
     Scattered, a slow drift (a disk that warms up) is not taken for a difference of the zones. The multiples of the
@@ -132,9 +134,9 @@ class HddParams(Params):
     iodepth: Count = setting(1, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
     numjobs: Count = setting(1, "Number of identical concurrent processes", ge=1, le=1024)
     engine: Engine = setting("auto", "I/O engine", aliases=("ioengine",))
-    file_names: Annotated[
-        tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-    ] = setting((), "Disk or file to measure, as one absolute path", aliases=("filenames", "filename", "file_name"))
+    file_names: Paths = setting(
+        (), "Disk or file to measure, as one absolute path", aliases=("filenames", "filename", "file_name")
+    )
     filesize: Size | None = setting(
         None, "Bytes of the target to divide into zones; unset: the whole target", aliases=("size",)
     )
@@ -149,20 +151,20 @@ class HddParams(Params):
         """Whether the zones are those of a temporary file."""
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
-    def cells(self, logical_block: int = 512) -> tuple[Cell, ...]:
+    def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
         """What is done in each zone; requests below a logical block of the target are left out."""
         return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
 
-    def _all_cells(self) -> Iterator[Cell]:
+    def _all_cells(self) -> Iterator[ZoneWorkload]:
         if "iops" in self.test:
             for reads in dict.fromkeys(self.mixes):
                 if self.write or reads == 100:
-                    yield from (random_cell(size, reads) for size in dict.fromkeys(self.block_sizes))
+                    yield from (random_workload(size, reads) for size in dict.fromkeys(self.block_sizes))
         if "throughput" in self.test:
             for size in dict.fromkeys(self.sequential_block_sizes):
-                yield Cell("read", size, 100)
+                yield ZoneWorkload("read", size, 100)
                 if self.write:
-                    yield Cell("write", size, 0)
+                    yield ZoneWorkload("write", size, 0)
 
     @property
     def writes(self) -> bool:
@@ -173,7 +175,7 @@ class HddParams(Params):
         """The target as one span: for the layout of the temporary file, and for the checks that fio needs."""
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 
-    def fio(self, cell: Cell, zone: Zone) -> FioParams:
+    def fio(self, cell: ZoneWorkload, zone: Zone) -> FioParams:
         """A cell of a zone. Each zone has random offsets of its own."""
         return self._fio(
             rw=cell.pattern, block_size=cell.block_size, rwmixread=cell.reads,

@@ -17,7 +17,7 @@ CELL_KEYS: Final = ("rw", "block_size", "rwmixread")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ZoneCoordinates:
     """Coordinates of a cell (see CELL_KEYS) as records have them."""
 
     rw: str
@@ -35,30 +35,30 @@ class Place:
         return {"rw": self.rw, "block_size": self.block_size, "rwmixread": self.rwmixread}
 
 
-Index = Mapping[tuple[str, Place | None, Scalar | None], Sequence[Record]]
+Index = Mapping[tuple[str, ZoneCoordinates | None, Scalar | None], Sequence[Record]]
 """By metric, cell, and zone or part."""
 
 
 def indexed(records: Iterable[Record]) -> Index:
     """The repeats of each value of one point."""
-    found: dict[tuple[str, Place | None, Scalar | None], list[Record]] = {}
+    found: dict[tuple[str, ZoneCoordinates | None, Scalar | None], list[Record]] = {}
     for record in records:
         where = record.coords.get("zone", record.coords.get("part"))
-        found.setdefault((record.metric, place_of(record), where), []).append(record)
+        found.setdefault((record.metric, coordinates_of(record), where), []).append(record)
     return found
 
 
-def place_of(record: Record) -> Place | None:
+def coordinates_of(record: Record) -> ZoneCoordinates | None:
     """The cell of a record; None for values of the disk or of a zone alone."""
     if "rw" not in record.coords:
         return None
     rw, block_size, reads = (record.coords[key] for key in CELL_KEYS)
-    return Place(str(rw), int(block_size), int(reads))
+    return ZoneCoordinates(str(rw), int(block_size), int(reads))
 
 
-def places(records: Iterable[Record]) -> list[Place]:
+def workloads_of(records: Iterable[Record]) -> list[ZoneCoordinates]:
     """Every cell: random before sequential, many reads before few, large requests before small ones."""
-    found = {place for record in records if (place := place_of(record)) is not None}
+    found = {workload_coordinates for record in records if (workload_coordinates := coordinates_of(record)) is not None}
     return sorted(found, key=lambda one: (not one.random, -one.rwmixread, -one.block_size))
 
 
@@ -72,7 +72,7 @@ def zone_starts(index: Index) -> dict[int, float]:
 
 
 _US: Final = 1e-6
-_Point = tuple[dict[str, Scalar | None], Index, Sequence[Place]]
+_Point = tuple[dict[str, Scalar | None], Index, Sequence[ZoneCoordinates]]
 """Swept settings, values and cells of a point."""
 _CELL: Final = (
     Column("rw", "AccessPattern", format="text"),
@@ -93,7 +93,7 @@ NOTE: Final = (
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     """Random requests by rate, sequential streams by bandwidth, and all zones; a table without rows is left out."""
     swept = swept_columns(records)
-    points = [(swept_cells(mine, swept), indexed(mine), places(mine)) for mine in by_point(records)]
+    points = [(swept_cells(mine, swept), indexed(mine), workloads_of(mine)) for mine in by_point(records)]
     tables = (
         _spread_table("storage-hdd-iops", "IOPS across the zones of the disk", True, points, swept),
         _spread_table("storage-hdd-throughput", "Throughput across the zones of the disk", False, points, swept),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.instruments.fio import Counts, SweepBenchmark, SweepParams
-from asct.sdk.params import setting
+from asct.instruments.fio import Counts, SweepBenchmark, SweepParams, steps_setting
 
 
 class DepthSweepParams(SweepParams):
@@ -13,11 +12,10 @@ class DepthSweepParams(SweepParams):
 
     step_settings: ClassVar[dict[str, str]] = {"iodepth_sweep_steps": "iodepth"}
 
-    iodepth_sweep_steps: Counts = setting(
+    iodepth_sweep_steps: Counts = steps_setting(
+        "iodepth",
         (1, 2, 4, 8, 16, 32, 64, 128),
-        "Values of iodepth, one point each; set iodepth instead for a single point",
-        aliases=("iodepth_steps",),
-        min_length=1,
+        ("iodepth_steps",),
     )
 
 

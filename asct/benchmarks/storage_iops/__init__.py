@@ -7,7 +7,7 @@ from typing import Final
 
 from asct.instruments.fio.params import Counts
 from asct.instruments.qualification.benchmark import Qualification
-from asct.instruments.qualification.settings import MatrixParams, Phase, Places, Sizes, matrix_at_odds
+from asct.instruments.qualification.settings import MatrixParams, Phase, Sizes, WorkloadNames, matrix_at_odds
 from asct.sdk.metric import Highlight
 from asct.sdk.params import setting
 
@@ -26,7 +26,7 @@ class IopsParams(MatrixParams):
     mixes: Counts = setting(
         (100, 95, 65, 50, 35, 5, 0), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1
     )
-    dependent: Places = setting(
+    dependent: WorkloadNames = setting(
         ("4K:0", "64K:65", "1M:100"),
         "Workloads that must be steady, as block size and percentage of reads; TKperf: only 4K:0",
         aliases=("dependent_variables", "tracking"),

@@ -8,10 +8,10 @@ from typing import Final
 
 from asct.instruments.fio.params import Counts, FioParams
 from asct.instruments.qualification.benchmark import START_SECONDS, Qualification
-from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.journal import StepJournal, fio_process
 from asct.instruments.qualification.responses import PERCENTILES, response_figure, response_metrics, response_values
 from asct.instruments.qualification.results import METRICS
-from asct.instruments.qualification.settings import Cell, MatrixParams, Phase, Places, Sizes, matrix_at_odds
+from asct.instruments.qualification.settings import MatrixParams, Phase, Sizes, Workload, WorkloadNames, matrix_at_odds
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
@@ -51,7 +51,7 @@ def _row(mine: Sequence[Record], named: bool) -> dict[str, Scalar | None]:
 
 
 RESPONSE: Final = "response"
-RESPONSE_CELL: Final = Cell(4096, 0)
+RESPONSE_CELL: Final = Workload(4096, 0)
 _RESPONSE_SEED: Final = 9_000_000
 
 
@@ -65,7 +65,7 @@ class LatencyParams(MatrixParams):
         min_length=1,
     )
     mixes: Counts = setting((100, 65, 0), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
-    dependent: Places = setting(
+    dependent: WorkloadNames = setting(
         ("4K:0",),
         "Workloads whose mean latency must be steady, as block size and percentage of reads",
         aliases=("dependent_variables", "tracking"),
@@ -119,18 +119,18 @@ class StorageLatency(Qualification[LatencyParams]):
         more = params.response_time + START_SECONDS if params.response_time else 0.0
         return replace(found, seconds=found.seconds + more, longest_s=found.longest_s + more)
 
-    def closing_steps(self, journal: Journal, params: LatencyParams, context: Context) -> Sequence[Step]:
+    def closing_steps(self, journal: StepJournal, params: LatencyParams, context: Context) -> Sequence[Step]:
         """The run for the histogram."""
         if journal.has(RESPONSE) or not params.response_time:
             return ()
         return [fio_process(self._response(journal, params), context, RESPONSE)]
 
-    def _response(self, journal: Journal, params: LatencyParams) -> FioParams:
+    def _response(self, journal: StepJournal, params: LatencyParams) -> FioParams:
         [phase] = self.phases(params, journal.logical_block)
         cell = replace(RESPONSE_CELL, block_size=max(RESPONSE_CELL.block_size, journal.logical_block))
         return journal.fio(cell, replace(phase, seconds=params.response_time), _RESPONSE_SEED)
 
-    def closing_values(self, journal: Journal, params: LatencyParams) -> Iterator[Measurement]:
+    def closing_values(self, journal: StepJournal, params: LatencyParams) -> Iterator[Measurement]:
         """Percentiles and histogram of all requests."""
         if params.response_time:
             point = journal.point(RESPONSE, self._response(journal, params))

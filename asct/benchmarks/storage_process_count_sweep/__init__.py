@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.instruments.fio import Counts, SweepBenchmark, SweepParams
-from asct.sdk.params import setting
+from asct.instruments.fio import Counts, SweepBenchmark, SweepParams, steps_setting
 
 
 class ProcessSweepParams(SweepParams):
@@ -13,11 +12,10 @@ class ProcessSweepParams(SweepParams):
 
     step_settings: ClassVar[dict[str, str]] = {"process_count_sweep_steps": "numjobs"}
 
-    process_count_sweep_steps: Counts = setting(
+    process_count_sweep_steps: Counts = steps_setting(
+        "numjobs",
         (1, 2, 4, 8, 16),
-        "Values of numjobs, one point each; set numjobs instead for a single point",
-        aliases=("process_count_steps", "numjobs_sweep_steps"),
-        min_length=1,
+        ("process_count_steps", "numjobs_sweep_steps"),
     )
 
 

@@ -22,11 +22,9 @@ from asct.instruments.qualification.benchmark import (
     usual_seconds,
 )
 from asct.instruments.qualification.fast import FAST
-from asct.instruments.qualification.journal import Journal
-from asct.instruments.qualification.purge import purge_of
+from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.responses import response_metrics
-from asct.instruments.qualification.results import TARGET
-from asct.instruments.qualification.rounds import precondition_flags
+from asct.instruments.qualification.results import TARGET, opening_flags
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
@@ -117,8 +115,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 )
 
 
-_Steps = Callable[[RecoveryParams, Journal, Context], Sequence[Step]]
-_Values = Callable[[RecoveryParams, Journal, tuple[str, ...]], Iterator[Measurement]]
+_Steps = Callable[[RecoveryParams, StepJournal, Context], Sequence[Step]]
+_Values = Callable[[RecoveryParams, StepJournal, tuple[str, ...]], Iterator[Measurement]]
 _MOST: Final = {"point": "max", "numjobs": None, "iodepth": None}
 _RUNS: Final[Mapping[str, tuple[_Steps, _Values]]] = {
     "idle": (idle_steps, idle_values),
@@ -168,31 +166,35 @@ class StorageRecovery(Qualification[RecoveryParams]):
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
         """The time of the form; what is written is bounded by the speed of a fast drive."""
         usual, longest, writing = seconds_of(params)
-        name = params.file_names[0] if params.file_names else ""
         load = params.load()
         found = super().needs(load, facts)
         return replace(
             found,
             seconds=usual,
             longest_s=longest,
-            writes_bytes=((name, round(writing * ASSUMED_WRITE_BYTES_PER_S) + load.precondition * assumed_span(load)),),
+            writes_bytes=(
+                (
+                    params.target_name,
+                    round(writing * ASSUMED_WRITE_BYTES_PER_S) + load.precondition * assumed_span(load),
+                ),
+            ),
         )
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
         """None: each test has a course of its own."""
         return ()
 
-    def closing_steps(self, journal: Journal, params: RecoveryParams, context: Context) -> Sequence[Step]:
+    def closing_steps(self, journal: StepJournal, params: RecoveryParams, context: Context) -> Sequence[Step]:
         """The next steps of the test."""
         load = params.load()
-        return _RUNS[params.test][0](load, Journal(load, context.done, context.facts), context)
+        return _RUNS[params.test][0](load, StepJournal(load, context.done, context.facts), context)
 
-    def closing_values(self, journal: Journal, params: RecoveryParams) -> Iterator[Measurement]:
+    def closing_values(self, journal: StepJournal, params: RecoveryParams) -> Iterator[Measurement]:
         """The values of the test."""
         load = params.load()
-        own = Journal(load, tuple(journal.outputs.values()), journal.facts)
+        own = StepJournal(load, tuple(journal.outputs.values()), journal.facts)
         fast = (FAST,) if params.profile == "fast" else ()
-        marks = (*fast, *purge_of(own, load.phase).flags, *precondition_flags(own, load.phase))
+        marks = (*fast, *opening_flags(own, load.phase))
         yield from _RUNS[params.test][1](load, own, marks)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

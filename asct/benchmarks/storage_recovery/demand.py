@@ -12,12 +12,12 @@ from typing import Final
 from asct.benchmarks.storage_recovery.params import WRITES, RecoveryParams
 from asct.instruments.fio.histogram import NS, merged
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point
-from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.fio.point import FioPoint
+from asct.instruments.qualification.journal import StepJournal, fio_process
 from asct.instruments.qualification.responses import response_values
 from asct.instruments.qualification.results import steady_flags, steady_values
 from asct.instruments.qualification.rounds import phase_steps
-from asct.instruments.qualification.settings import Cell
+from asct.instruments.qualification.settings import Workload
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
@@ -26,7 +26,7 @@ from asct.statistics.steady import last_window
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class DemandLoad:
     """One cell of the matrix: jobs, requests in flight per job, requests per second, mean latency in seconds."""
 
     numjobs: int
@@ -40,7 +40,7 @@ class Load:
         return self.numjobs * self.iodepth
 
 
-def operating_points(loads: Sequence[Load], bound_s: float) -> dict[str, Load]:
+def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, DemandLoad]:
     """`max`, `mid` and `min` of the cells whose mean latency is under `bound_s`; empty if there is none.
 
     `max` has the most requests per second, of equals the one with the fewest in flight; `min` the least; `mid` is the
@@ -64,7 +64,7 @@ _SEED: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DemandPoint:
     """A cell of the matrix."""
 
     numjobs: int
@@ -76,15 +76,17 @@ class Place:
         return {"numjobs": self.numjobs, "iodepth": self.iodepth}
 
 
-class Matrix:
+class DemandMatrix:
     """The rounds of the matrix so far."""
 
-    def __init__(self, params: RecoveryParams, journal: Journal) -> None:
+    def __init__(self, params: RecoveryParams, journal: StepJournal) -> None:
         self.params = params
         self.journal = journal
         self.form = params.form()
         pairs = [(jobs, depth) for jobs in self.form.threads for depth in self.form.depths]
-        self.places = [Place(*pair) for pair in sorted(set(pairs), key=lambda pair: (-pair[0] * pair[1], -pair[0]))]
+        self.places = [
+            DemandPoint(*pair) for pair in sorted(set(pairs), key=lambda pair: (-pair[0] * pair[1], -pair[0]))
+        ]
         """From the highest load to the lowest."""
 
     def prewrite(self, number: int) -> tuple[str, FioParams]:
@@ -96,14 +98,14 @@ class Matrix:
         phase = replace(self.params.phase, seconds=seconds, ramp_s=0.0)
         return self.journal.fio(WRITES, phase, _SEED + number)
 
-    def cell(self, number: int, place: Place) -> tuple[str, FioParams]:
+    def cell(self, number: int, place: DemandPoint) -> tuple[str, FioParams]:
         """A cell of a round."""
         name = f"matrix{number:02}-t{place.numjobs}q{place.iodepth}"
         return name, self.load(place, self.params.round_time, _SEED + 1000 * number)
 
-    def load(self, place: Place, seconds: float, seed: int) -> FioParams:
+    def load(self, place: DemandPoint, seconds: float, seed: int) -> FioParams:
         """The workload under test with the load of a cell."""
-        cell = Cell(self.params.demand_block_size, self.params.demand_rwmixread)
+        cell = Workload(self.params.demand_block_size, self.params.demand_rwmixread)
         settings = self.journal.fio(cell, replace(self.params.phase, seconds=seconds), seed)
         return settings.model_copy(update={"numjobs": place.numjobs, "iodepth": place.iodepth})
 
@@ -115,7 +117,7 @@ class Matrix:
             number += 1
         return number
 
-    def point(self, number: int, place: Place) -> Point:
+    def point(self, number: int, place: DemandPoint) -> FioPoint:
         """What a cell gave in a round."""
         return self.journal.point(*self.cell(number, place))
 
@@ -135,21 +137,21 @@ class Matrix:
         """The rounds that the values are averages of."""
         return range(max(1, self.rounds - self.params.window + 1), self.rounds + 1)
 
-    def points(self, place: Place) -> list[Point]:
+    def points(self, place: DemandPoint) -> list[FioPoint]:
         """What a cell gave in these."""
         return [self.point(number, place) for number in self.used()]
 
-    def operating(self) -> dict[str, Load]:
+    def operating(self) -> dict[str, DemandLoad]:
         """The points at which the histograms are taken."""
         return operating_points([_load(place, self.points(place)) for place in self.places], self.params.latency_bound)
 
 
-def demand_steps(params: RecoveryParams, journal: Journal, context: Context) -> Sequence[Step]:
+def demand_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
     """What comes next; nothing when the histograms are taken."""
     before = phase_steps(journal, params.phase, context)
     if before:
         return before
-    matrix = Matrix(params, journal)
+    matrix = DemandMatrix(params, journal)
     if not (matrix.rounds and matrix.over):
         number = matrix.rounds + 1
         wanted = [matrix.prewrite(number), *(matrix.cell(number, place) for place in matrix.places)]
@@ -158,26 +160,26 @@ def demand_steps(params: RecoveryParams, journal: Journal, context: Context) -> 
     return _missing(journal, context, wanted)[:1]
 
 
-def _missing(journal: Journal, context: Context, wanted: Sequence[tuple[str, FioParams]]) -> Sequence[Step]:
+def _missing(journal: StepJournal, context: Context, wanted: Sequence[tuple[str, FioParams]]) -> Sequence[Step]:
     return [fio_process(settings, context, name) for name, settings in wanted if not journal.has(name)]
 
 
-def _histogram(matrix: Matrix, name: str) -> list[tuple[str, FioParams]]:
+def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
     """Writes to settle, then the run whose response times are kept; nothing for a point that does not exist."""
     load = matrix.operating().get(name)
     if load is None:
         return []
-    place = Place(load.numjobs, load.iodepth)
+    place = DemandPoint(load.numjobs, load.iodepth)
     number = POINTS.index(name)
     run = (f"histogram-{name}", matrix.load(place, matrix.form.histogram_time, 2 * _SEED + number))
     settle = (f"settle-{name}", matrix.writes(matrix.form.settle_time, _SEED + number))
     return [settle, run] if matrix.form.settle_time else [run]
 
 
-def demand_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ...]) -> Iterator[Measurement]:
+def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
     """The steady state, every cell of the matrix, the operating points and their response times."""
     yield from steady_values(journal, params.phase, marks)
-    matrix = Matrix(params, journal)
+    matrix = DemandMatrix(params, journal)
     if not matrix.rounds:
         raise ValueError("no round of the matrix was completed")
     unsteady = () if matrix.steady or matrix.form.matrix_rounds < params.window else ("noisy-matrix",)
@@ -198,7 +200,7 @@ def demand_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ..
         yield Measurement("point_iops", 0.0, {"point": "none"}, flags=(*flags, "invalid-no-point"))
 
 
-def _cell_values(place: Place, points: Sequence[Point], flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _cell_values(place: DemandPoint, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
     own = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     rates = [point.sides[""].iops for point in points]
     load = _load(place, points)
@@ -206,9 +208,9 @@ def _cell_values(place: Place, points: Sequence[Point], flags: tuple[str, ...]) 
     yield Measurement("demand_latency", load.latency, place.coords, flags=own, detail=True)
 
 
-def _load(place: Place, points: Sequence[Point]) -> Load:
+def _load(place: DemandPoint, points: Sequence[FioPoint]) -> DemandLoad:
     latency = merged(one for point in points if (one := point.sides[""].lat) is not None)
     if latency is None:
         raise ValueError("fio reports no latency")
     rate = sum(point.sides[""].iops for point in points) / len(points)
-    return Load(place.numjobs, place.iodepth, rate, latency.mean_ns * NS)
+    return DemandLoad(place.numjobs, place.iodepth, rate, latency.mean_ns * NS)

@@ -18,10 +18,10 @@ from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
-from asct.instruments.qualification.journal import Journal, Slot, course_of, fio_process, joined, slot_of
+from asct.instruments.guard_output import read_guard_output
+from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_process, joined, slots_of, time_slot_of
 from asct.instruments.qualification.results import steady_flags, steady_values
 from asct.instruments.qualification.rounds import phase_steps
-from asct.instruments.watch import read_watch
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
@@ -49,7 +49,7 @@ def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
     return max(0.0, wait_s - median(excess)) if excess else wait_s
 
 
-def settling_seconds(course: Sequence[Slot]) -> float:
+def settling_seconds(course: Sequence[TimeSlot]) -> float:
     """Time of the last change of level in a course: until a lasting load has used up what idling gained."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
@@ -60,7 +60,7 @@ _DELAY: Final = re.compile(r"^startdelay=([0-9]+)ms$", re.MULTILINE)
 _TOLERANCE: Final = 0.2
 
 
-def idle_steps(params: RecoveryParams, journal: Journal, context: Context) -> Sequence[Step]:
+def idle_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
     """What comes next; nothing when all pauses were made."""
     before = phase_steps(journal, params.phase, context)
     if before:
@@ -89,17 +89,17 @@ def baseline_name(wait: float) -> str:
     return f"idle{wait:g}s-baseline"
 
 
-def _burst(params: RecoveryParams, journal: Journal, number: int, delay: float) -> FioParams:
+def _burst(params: RecoveryParams, journal: StepJournal, number: int, delay: float) -> FioParams:
     """Writes after a pause that fio makes itself."""
     settings = journal.fio(WRITES, replace(params.phase, seconds=params.form().burst_time, ramp_s=0.0), _SEED + number)
     return settings.model_copy(update={"options": {"startdelay": f"{round(1000 * delay)}ms"}} if delay else {})
 
 
-def _baseline(params: RecoveryParams, journal: Journal) -> FioParams:
+def _baseline(params: RecoveryParams, journal: StepJournal) -> FioParams:
     return journal.fio(WRITES, replace(params.phase, seconds=params.form().baseline_time, ramp_s=0.0), _SEED)
 
 
-def _bursts(journal: Journal, wait: float, numbers: Sequence[int]) -> list[Burst]:
+def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[Burst]:
     """Bursts by their numbers; each but the first has the pause before it."""
     found: list[Burst] = []
     for number in numbers:
@@ -108,17 +108,17 @@ def _bursts(journal: Journal, wait: float, numbers: Sequence[int]) -> list[Burst
         delay = _DELAY.search(output.step.files.get(JOB_FILE, ""))
         known = before is not None and delay is not None and not output.resumed
         idle = _times(output)[0] - _times(before)[1] if known and before is not None else None
-        found.append(Burst(slot_of(output).iops, int(delay[1]) / 1000.0 if delay else 0.0, idle))
+        found.append(Burst(time_slot_of(output).iops, int(delay[1]) / 1000.0 if delay else 0.0, idle))
     return found
 
 
 def _times(output: Output) -> tuple[float, float]:
     """Begin and end of the requests in seconds, by a clock that nobody sets."""
-    window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_watch(output))
+    window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_guard_output(output))
     return window.start_ns * NS, window.end_ns * NS
 
 
-def idle_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ...]) -> Iterator[Measurement]:
+def idle_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
     """The steady state; of each pause the bursts, the baseline behind them, and what the pause gained."""
     yield from steady_values(journal, params.phase, marks)
     form = params.form()
@@ -127,7 +127,9 @@ def idle_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ...]
         yield from _of_pause(params, journal, wait, flags)
 
 
-def _of_pause(params: RecoveryParams, journal: Journal, wait: float, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _of_pause(
+    params: RecoveryParams, journal: StepJournal, wait: float, flags: tuple[str, ...]
+) -> Iterator[Measurement]:
     at: dict[str, Scalar] = {"wait": wait}
     numbers = range(1, params.form().bursts + 1)
     bursts = _bursts(journal, wait, numbers)
@@ -144,7 +146,7 @@ def _of_pause(params: RecoveryParams, journal: Journal, wait: float, flags: tupl
     pauses = [burst.idle_s for burst in bursts if burst.idle_s is not None]
     point = journal.point(baseline_name(wait), _baseline(params, journal))
     marks = (*flags, *point.flags)
-    course = course_of(point)
+    course = slots_of(point)
     level = joined(course[len(course) // 2 :]).iops
     if not level:
         raise ValueError("the target completed no requests under continuous load, so nothing can be compared with it")

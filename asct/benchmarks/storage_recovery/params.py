@@ -9,7 +9,14 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from asct.instruments.fio.params import Counts
-from asct.instruments.qualification.settings import MIB, SEQUENTIAL_BLOCK, Cell, Phase, QualificationParams, Tracked
+from asct.instruments.qualification.settings import (
+    MIB,
+    SEQUENTIAL_BLOCK,
+    Phase,
+    QualificationParams,
+    TrackedMetric,
+    Workload,
+)
 from asct.sdk.params import Count, Duration, Size, listed, setting
 
 _MINUTE: Final = 60.0
@@ -17,7 +24,7 @@ _HOUR: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TestPlan:
     """Seconds and counts; see the settings of the same names."""
 
     waits: tuple[float, ...]
@@ -34,7 +41,7 @@ class Form:
     histogram_time: float
 
 
-FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
+TEST_PLANS: Final[Mapping[str, Mapping[str, Any]]] = {
     "pts": {
         "waits": (5.0, 10.0, 15.0, 25.0, 50.0), "burst_time": 5.0, "bursts": 360, "baseline_time": 30 * _MINUTE,
         "sequential_time": 8 * _HOUR, "random_time": 6 * _HOUR,
@@ -53,9 +60,9 @@ FORMS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 Test = Literal["idle", "stimulus", "demand"]
 TESTS: Final[tuple[Test, ...]] = ("idle", "stimulus", "demand")
-WRITES: Final = Cell(4096, 0)
-STREAM: Final = Cell(MIB, 0, random=False)
-SCATTER: Final = Cell(8192, 0)
+WRITES: Final = Workload(4096, 0)
+STREAM: Final = Workload(MIB, 0, random=False)
+SCATTER: Final = Workload(8192, 0)
 
 
 class RecoveryParams(QualificationParams):
@@ -116,10 +123,12 @@ class RecoveryParams(QualificationParams):
         """Every block size that is used."""
         return (SEQUENTIAL_BLOCK, WRITES.block_size, STREAM.block_size, SCATTER.block_size, self.demand_block_size)
 
-    def form(self) -> Form:
+    def form(self) -> TestPlan:
         """Times and numbers: those that are set, the profile's otherwise."""
-        given = {name: getattr(self, name) for name in FORMS[self.profile]}
-        return Form(**{name: FORMS[self.profile][name] if value is None else value for name, value in given.items()})
+        given = {name: getattr(self, name) for name in TEST_PLANS[self.profile]}
+        return TestPlan(
+            **{name: TEST_PLANS[self.profile][name] if value is None else value for name, value in given.items()}
+        )
 
     def load(self) -> RecoveryParams:
         """The settings with the load of the test: the specification has one job with 32 requests for streams, and the
@@ -134,4 +143,4 @@ class RecoveryParams(QualificationParams):
     @property
     def phase(self) -> Phase:
         """What the drive is driven to the steady state with: random writes of 4 KiB."""
-        return Phase("", (WRITES,), (Tracked(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
+        return Phase("", (WRITES,), (TrackedMetric(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)

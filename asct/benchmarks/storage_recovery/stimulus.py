@@ -12,10 +12,10 @@ from typing import Final, Literal
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, RecoveryParams
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point, read_point
-from asct.instruments.qualification.journal import Journal, fio_process, slot_of
-from asct.instruments.qualification.rounds import opening_steps, walked
-from asct.instruments.qualification.settings import Cell, Phase
+from asct.instruments.fio.point import FioPoint, read_point
+from asct.instruments.qualification.journal import StepJournal, fio_process, time_slot_of
+from asct.instruments.qualification.rounds import continued, opening_steps
+from asct.instruments.qualification.settings import Phase, Workload
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.sdk.step import Output, Step
@@ -28,7 +28,7 @@ _LASTING: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RecoveryRound:
     """One round of a group: time it took, bytes per second, mean and highest latency (s)."""
 
     seconds: float
@@ -37,12 +37,12 @@ class Round:
     max_latency: float
 
 
-def level(rounds: Sequence[Round], window: int) -> float:
+def level(rounds: Sequence[RecoveryRound], window: int) -> float:
     """The bandwidth that a group came to: the median of its last `window` rounds."""
     return median([one.bandwidth for one in rounds[-window:]])
 
 
-def recovery_seconds(after: Sequence[Round], reference: float, tolerance: float) -> float | None:
+def recovery_seconds(after: Sequence[RecoveryRound], reference: float, tolerance: float) -> float | None:
     """Time until the stream is back at `reference` less `tolerance` (a share), and stays there; None if it never is.
 
     It stays if the next rounds are there as well (as many as the group still has, up to three). The time is that at
@@ -57,18 +57,18 @@ def recovery_seconds(after: Sequence[Round], reference: float, tolerance: float)
     return None
 
 
-CELLS: Final[dict[Group, Cell]] = {"before": STREAM, "between": SCATTER, "after": STREAM}
+CELLS: Final[dict[Group, Workload]] = {"before": STREAM, "between": SCATTER, "after": STREAM}
 _ENOUGH: Final = 1.0 - 1e-3
 _FEW: Final = 0.1
 
 
-def stimulus_steps(params: RecoveryParams, journal: Journal, context: Context) -> Sequence[Step]:
+def stimulus_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
     """What comes next; nothing when every spell has lasted its time."""
     before = opening_steps(journal, _phase(params), context)
     if before:
         return before
     for group in GROUPS:
-        done = [slot_of(output) for output in _outputs(journal, group)]
+        done = [time_slot_of(output) for output in _outputs(journal, group)]
         if sum(slot.seconds for slot in done) < _ENOUGH * _spell(params, group):
             settings = _settings(params, journal, group, [slot.io_bytes for slot in done])
             return [fio_process(settings, context, round_name(group, len(done) + 1))]
@@ -80,7 +80,7 @@ def round_name(group: Group, number: int) -> str:
     return f"{group}-round{number:03}"
 
 
-def _outputs(journal: Journal, group: Group) -> Iterator[Output]:
+def _outputs(journal: StepJournal, group: Group) -> Iterator[Output]:
     number = 1
     while (output := journal.outputs.get(round_name(group, number))) is not None:
         yield output
@@ -96,23 +96,23 @@ def _spell(params: RecoveryParams, group: Group) -> float:
     return form.random_time if group == "between" else form.sequential_time
 
 
-def _settings(params: RecoveryParams, journal: Journal, group: Group, volumes: Sequence[int]) -> FioParams:
+def _settings(params: RecoveryParams, journal: StepJournal, group: Group, volumes: Sequence[int]) -> FioParams:
     """A round that follows those of the same spell; the stream goes on where it ended."""
     fresh = journal.fio(CELLS[group], _phase(params), GROUPS.index(group) * 1_000_000 + len(volumes))
-    return walked(fresh, volumes)
+    return continued(fresh, volumes)
 
 
-def stimulus_values(params: RecoveryParams, journal: Journal, marks: tuple[str, ...]) -> Iterator[Measurement]:
+def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
     """Each round, each spell, and the recovery."""
-    rounds: dict[Group, list[Round]] = {}
+    rounds: dict[Group, list[RecoveryRound]] = {}
     started = 0.0
     against: list[tuple[str, ...]] = []
     for group in GROUPS:
-        found: list[Round] = []
+        found: list[RecoveryRound] = []
         volumes: list[int] = []
         for number, output in enumerate(_outputs(journal, group), 1):
             point = read_point(_settings(params, journal, group, volumes), output, journal.facts)
-            volumes.append(slot_of(output).io_bytes)
+            volumes.append(time_slot_of(output).io_bytes)
             found.append(_round(point))
             started += found[-1].seconds
             own = (*marks, *point.flags, *(("pause",) if output.resumed else ()))
@@ -132,21 +132,25 @@ def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[
     return tuple(flag for flag in dict.fromkeys(found) if flag not in marks)
 
 
-def _round(point: Point) -> Round:
+def _round(point: FioPoint) -> RecoveryRound:
     side = point.sides[""]
     if side.lat is None:
         raise ValueError("fio reports no latency")
-    return Round(side.seconds, side.bandwidth, side.lat.mean_ns * NS, side.lat.max_ns * NS)
+    return RecoveryRound(side.seconds, side.bandwidth, side.lat.mean_ns * NS, side.lat.max_ns * NS)
 
 
-def _details(one: Round, at: dict[str, Scalar], until_s: float, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _details(
+    one: RecoveryRound, at: dict[str, Scalar], until_s: float, flags: tuple[str, ...]
+) -> Iterator[Measurement]:
     yield Measurement("spell_bandwidth", one.bandwidth, at, flags=flags, detail=True)
     yield Measurement("spell_latency", one.mean_latency, at, flags=flags, detail=True)
     yield Measurement("spell_latency_max", one.max_latency, at, flags=flags, detail=True)
     yield Measurement("spell_time", until_s, at, detail=True)
 
 
-def _spells(params: RecoveryParams, rounds: dict[Group, list[Round]], flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _spells(
+    params: RecoveryParams, rounds: dict[Group, list[RecoveryRound]], flags: tuple[str, ...]
+) -> Iterator[Measurement]:
     for group, found in rounds.items():
         at: dict[str, Scalar] = {"spell": group}
         seconds = sum(one.seconds for one in found)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.instruments.fio import Sizes, SweepBenchmark, SweepParams
-from asct.sdk.params import setting
+from asct.instruments.fio import Sizes, SweepBenchmark, SweepParams, steps_setting
 
 
 class SizeSweepParams(SweepParams):
@@ -13,11 +12,10 @@ class SizeSweepParams(SweepParams):
 
     step_settings: ClassVar[dict[str, str]] = {"request_size_sweep_steps": "block_size"}
 
-    request_size_sweep_steps: Sizes = setting(
+    request_size_sweep_steps: Sizes = steps_setting(
+        "block_size",
         (4096, 8192, 16384, 32768, 65536, 131072),
-        "Values of block_size, one point each; set block_size instead for a single point",
-        aliases=("request_size_steps", "block_size_sweep_steps"),
-        min_length=1,
+        ("request_size_steps", "block_size_sweep_steps"),
     )
 
 

@@ -8,8 +8,16 @@ from typing import Annotated
 from pydantic import Field
 
 from asct.instruments.qualification.benchmark import Qualification
-from asct.instruments.qualification.settings import MIB, Cell, Phase, QualificationParams, Sizes, Tracked, size_name
-from asct.instruments.qualification.tables import View, notes_of, phase_tables, profile_label, views
+from asct.instruments.qualification.settings import (
+    MIB,
+    Phase,
+    QualificationParams,
+    Sizes,
+    TrackedMetric,
+    Workload,
+    size_name,
+)
+from asct.instruments.qualification.tables import QualificationView, notes_of, phase_tables, profile_label, views
 from asct.sdk.figure import Column, Table
 from asct.sdk.metric import Highlight
 from asct.sdk.params import Count, Size, setting
@@ -80,18 +88,18 @@ class StorageThroughput(Qualification[ThroughputParams]):
 
 
 def _phase(params: ThroughputParams, sizes: Sequence[int], several: bool) -> Phase:
-    cells = tuple(Cell(size, reads, random=False) for size in sizes for reads in (100, 0))
+    cells = tuple(Workload(size, reads, random=False) for size in sizes for reads in (100, 0))
     return Phase(
         name=f"{size_name(sizes[0])}-" if several else "",
         cells=cells,
-        tracked=(Tracked(cells[1], "bandwidth"),),
+        tracked=(TrackedMetric(cells[1], "bandwidth"),),
         sequential_block=params.precondition_block_size or sizes[0],
         seconds=params.round_time,
         ramp_s=params.ramp_time,
     )
 
 
-def _averages(view: View, slug: str) -> Table:
+def _averages(view: QualificationView, slug: str) -> Table:
     """The table of TKperf's report."""
     values = view.cells("bandwidth")
     rows: list[dict[str, Scalar | None]] = [

@@ -19,11 +19,9 @@ from asct.benchmarks.storage_write_saturation.tables import all_tables
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, assumed_span
 from asct.instruments.qualification.fast import FAST
-from asct.instruments.qualification.journal import Journal
-from asct.instruments.qualification.purge import purge_of
+from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.responses import response_metrics, response_values
-from asct.instruments.qualification.results import TARGET
-from asct.instruments.qualification.rounds import precondition_flags
+from asct.instruments.qualification.results import TARGET, opening_flags
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
@@ -100,12 +98,11 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         usual = min(params.time_cap, volume / _USUAL_BYTES_PER_S + params.round_time)
         written = min(volume, params.time_cap * ASSUMED_WRITE_BYTES_PER_S) + opening
         written += params.histogram_time * ASSUMED_WRITE_BYTES_PER_S
-        name = params.file_names[0] if params.file_names else ""
         return replace(
             super().needs(params, facts),
             seconds=opening / _USUAL_BYTES_PER_S + usual * each + params.histogram_time,
             longest_s=opening / _SLOW_BYTES_PER_S + params.time_cap * each + params.histogram_time + params.round_time,
-            writes_bytes=((name, round(written)),),
+            writes_bytes=((params.target_name, round(written)),),
         )
 
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:
@@ -116,16 +113,16 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
             )
         return ()
 
-    def closing_steps(self, journal: Journal, params: SaturationParams, context: Context) -> Sequence[Step]:
+    def closing_steps(self, journal: StepJournal, params: SaturationParams, context: Context) -> Sequence[Step]:
         """Purge, rounds until the goal is reached, the run for the histogram."""
         return next_steps(params, journal, context)
 
-    def closing_values(self, journal: Journal, params: SaturationParams) -> Iterator[Measurement]:
+    def closing_values(self, journal: StepJournal, params: SaturationParams) -> Iterator[Measurement]:
         """The rounds, the course as a whole, the distribution at the end."""
         rounds = rounds_of(params, journal)
         if not rounds:
             raise ValueError("no round was completed")
-        marks = (*purge_of(journal, params.phase).flags, *precondition_flags(journal, params.phase))
+        marks = opening_flags(journal, params.phase)
         if params.profile == "fast":
             marks = (FAST, *marks)
         run = {name: getattr(params, name) for name in RUN}

@@ -19,7 +19,7 @@ _LATENCIES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class ProgressAxis:
     """An axis of the course: the metric that gives the place of a round, and the one that gives the cliff."""
 
     slug: str
@@ -31,10 +31,10 @@ class Over:
 
 
 _OVER: Final = (
-    Over("round", "rounds", Axis("Round"), "", ""),
-    Over("time", "time", Axis("Time under load", "s"), "round_time", "cliff_time"),
-    Over("written", "GB written", Axis("Written", "B"), "round_written", "cliff_written"),
-    Over("fills", "drive fills", Axis("Drive fills"), "round_written", "cliff_fills"),
+    ProgressAxis("round", "rounds", Axis("Round"), "", ""),
+    ProgressAxis("time", "time", Axis("Time under load", "s"), "round_time", "cliff_time"),
+    ProgressAxis("written", "GB written", Axis("Written", "B"), "round_written", "cliff_written"),
+    ProgressAxis("fills", "drive fills", Axis("Drive fills"), "round_written", "cliff_fills"),
 )
 
 
@@ -44,7 +44,7 @@ def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
     if not points:
         return ()
     names = [point_label(mine[0], "") if len(points) > 1 else "" for mine in points]
-    values = [_Course(name, mine) for name, mine in zip(names, points, strict=True)]
+    values = [_Progress(name, mine) for name, mine in zip(names, points, strict=True)]
     rates = [_rate(over, values) for over in _OVER]
     latencies = [_latency(over, values) for over in (_OVER[0], _OVER[2])]
     pairs = {
@@ -57,7 +57,7 @@ def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
     return (*rates, *latencies, *(() if histogram is None else (histogram,)))
 
 
-class _Course:
+class _Progress:
     """The rounds of one point, medians over the repeats."""
 
     def __init__(self, name: str, mine: Sequence[Record]) -> None:
@@ -74,21 +74,21 @@ class _Course:
         self.span = written / fills if written and fills else 1.0
         self.mine = mine
 
-    def places(self, over: Over) -> tuple[float, ...]:
+    def places(self, over: ProgressAxis) -> tuple[float, ...]:
         """Where each round ends on the axis."""
         if not over.metric:
             return tuple(float(number) for number in self.numbers)
         scale = self.span if over.slug == "fills" else 1.0
         return tuple((self.values[over.metric][number] or 0.0) / scale for number in self.numbers)
 
-    def series(self, over: Over, metric: str, name: str) -> Series:
+    def series(self, over: ProgressAxis, metric: str, name: str) -> Series:
         """One line."""
         rounds = self.values.get(metric, {})
         label = ", ".join(part for part in (self.name, name) if part)
         return Series(label, self.places(over), tuple(rounds.get(number) for number in self.numbers))
 
 
-def _rate(over: Over, courses: Sequence[_Course]) -> Figure:
+def _rate(over: ProgressAxis, courses: Sequence[_Progress]) -> Figure:
     lines = tuple(course.series(over, "round_iops", "" if course.name else "rounds") for course in courses)
     cliff = middle(at(courses[0].mine, over.cliff)) if over.cliff and len(courses) == 1 else None
     markers = () if cliff is None else (Marker(cliff, "cliff"),)
@@ -98,7 +98,7 @@ def _rate(over: Over, courses: Sequence[_Course]) -> Figure:
     )
 
 
-def _latency(over: Over, courses: Sequence[_Course]) -> Figure:
+def _latency(over: ProgressAxis, courses: Sequence[_Progress]) -> Figure:
     lines = tuple(course.series(over, metric, name) for course in courses for name, metric in _LATENCIES.items())
     caption = f"Total latency of the requests in each round over {over.words}."
     return Line(

@@ -8,19 +8,19 @@ from itertools import accumulate
 from typing import Final
 
 from asct.benchmarks.storage_write_saturation.params import (
-    Cliff,
-    Goal,
+    RateDrop,
     SaturationParams,
-    first_cliff,
+    StopCondition,
+    first_drop,
     over,
     steady_window,
 )
 from asct.instruments.fio.histogram import NS, Latency, merged
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point, read_point
+from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.process import fio_step, limit_s
-from asct.instruments.qualification.journal import Journal, Slot, course_of, fio_process, joined, slot_of
-from asct.instruments.qualification.rounds import opening_steps, walked
+from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_process, joined, slots_of, time_slot_of
+from asct.instruments.qualification.rounds import continued, opening_steps
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar, doubtful
 from asct.sdk.samples import stats_of
@@ -35,23 +35,23 @@ _AFTER: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class SaturationRound:
     """One round: what was done, its course, total latency, and what speaks against it."""
 
-    whole: Slot
-    course: tuple[Slot, ...]
+    whole: TimeSlot
+    course: tuple[TimeSlot, ...]
     latency: Latency | None
     flags: tuple[str, ...]
     resumed: bool
 
 
-def next_steps(params: SaturationParams, journal: Journal, context: Context) -> Sequence[Step]:
+def next_steps(params: SaturationParams, journal: StepJournal, context: Context) -> Sequence[Step]:
     """Purge, rounds until the goal is reached, then the run for the histogram."""
     opening = opening_steps(journal, params.phase, context)
     if opening:
         return opening
     outputs = list(round_outputs(params, journal))
-    done = [slot_of(output) for output in outputs]
+    done = [time_slot_of(output) for output in outputs]
     if not done or over(done, params.goal(journal.span), last_pause([one.resumed for one in outputs])) is None:
         settings = round_params(params, journal, done)
         step = fio_step(settings, context, params.phase.step_name(len(done) + 1, params.cell), dirty=True)
@@ -73,7 +73,7 @@ def last_pause(resumed: Sequence[bool]) -> int:
     return max((index for index, paused in enumerate(resumed) if paused), default=0)
 
 
-def round_outputs(params: SaturationParams, journal: Journal) -> Iterator[Output]:
+def round_outputs(params: SaturationParams, journal: StepJournal) -> Iterator[Output]:
     """The rounds in their order."""
     number = 1
     while (output := journal.outputs.get(params.phase.step_name(number, params.cell))) is not None:
@@ -81,49 +81,49 @@ def round_outputs(params: SaturationParams, journal: Journal) -> Iterator[Output
         number += 1
 
 
-def round_params(params: SaturationParams, journal: Journal, before: Sequence[Slot]) -> FioParams:
+def round_params(params: SaturationParams, journal: StepJournal, before: Sequence[TimeSlot]) -> FioParams:
     """The process of the round that follows `before`. Each has random offsets of its own; a stream goes on."""
     fresh = journal.fio(params.cell, params.phase, len(before))
-    return walked(fresh, [slot.io_bytes for slot in before])
+    return continued(fresh, [slot.io_bytes for slot in before])
 
 
-def histogram_params(params: SaturationParams, journal: Journal) -> FioParams:
+def histogram_params(params: SaturationParams, journal: StepJournal) -> FioParams:
     """The last run: the same load for longer."""
     return journal.fio(params.cell, params.phase, _AFTER).model_copy(update={"duration": params.histogram_time})
 
 
-def rounds_of(params: SaturationParams, journal: Journal) -> list[Round]:
+def rounds_of(params: SaturationParams, journal: StepJournal) -> list[SaturationRound]:
     """Every round in full. Raises ValueError, named by the step, for one that fio did not end well.
 
     The points are not kept: those of a day would fill the memory.
     """
-    found: list[Round] = []
+    found: list[SaturationRound] = []
     for output in round_outputs(params, journal):
         settings = round_params(params, journal, [one.whole for one in found])
         try:
             point = read_point(settings, output, journal.facts)
         except ValueError as error:
             raise ValueError(f"{output.step.name}: {error}") from error
-        found.append(_round(point, slot_of(output), output.resumed))
+        found.append(_round(point, time_slot_of(output), output.resumed))
     return found
 
 
-def _round(point: Point, whole: Slot, resumed: bool) -> Round:
-    return Round(whole, course_of(point), point.sides[""].lat, point.flags, resumed)
+def _round(point: FioPoint, whole: TimeSlot, resumed: bool) -> SaturationRound:
+    return SaturationRound(whole, slots_of(point), point.sides[""].lat, point.flags, resumed)
 
 
 _MOST_DOUBTFUL: Final = 0.1
 
 
 def measurements(
-    rounds: Sequence[Round], span: int, goal: Goal, marks: tuple[str, ...], run: dict[str, Scalar]
+    rounds: Sequence[SaturationRound], span: int, goal: StopCondition, marks: tuple[str, ...], run: dict[str, Scalar]
 ) -> Iterator[Measurement]:
     """Every round as a detail, then the course as a whole. `rounds` is not empty; `marks` are flags of every value;
     `run` is what was really run."""
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]
     course = [slot for one in rounds for slot in one.course]
-    cliff = first_cliff(course)
+    cliff = first_drop(course)
     flags = (*marks, *_flags(rounds))
     whole = joined(slots)
     yield from _end(rounds, goal, flags)
@@ -137,7 +137,7 @@ def measurements(
     yield Measurement("load_time", whole.seconds, flags=marks)
 
 
-def _details(rounds: Sequence[Round], marks: tuple[str, ...]) -> Iterator[Measurement]:
+def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Iterator[Measurement]:
     written = 0
     seconds = 0.0
     for number, one in enumerate(rounds, 1):
@@ -159,7 +159,7 @@ def _details(rounds: Sequence[Round], marks: tuple[str, ...]) -> Iterator[Measur
                 yield Measurement("round_latency_p99_9", tail * NS, at, flags=flags, detail=True)
 
 
-def _end(rounds: Sequence[Round], goal: Goal, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[str, ...]) -> Iterator[Measurement]:
     """The level that the drive came to: of the steady samples that ended the test, else of the last rounds."""
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]
@@ -172,7 +172,7 @@ def _end(rounds: Sequence[Round], goal: Goal, flags: tuple[str, ...]) -> Iterato
         yield Measurement("latency", latency.mean_ns * NS, stats=latency.stats(), flags=marks)
 
 
-def _last_rounds(rounds: Sequence[Round], goal: Goal) -> Sequence[Round]:
+def _last_rounds(rounds: Sequence[SaturationRound], goal: StopCondition) -> Sequence[SaturationRound]:
     """The rounds of the steady window, or a window of rounds."""
     since = last_pause([one.resumed for one in rounds])
     if steady_window([one.whole for one in rounds], goal, since) is None:
@@ -182,11 +182,11 @@ def _last_rounds(rounds: Sequence[Round], goal: Goal) -> Sequence[Round]:
     return rounds[-next((count for count, seconds in enumerate(ends, 1) if seconds >= wanted), len(rounds)) :]
 
 
-def _is_level(rates: Sequence[float], goal: Goal) -> bool:
+def _is_level(rates: Sequence[float], goal: StopCondition) -> bool:
     return len(rates) > 1 and min(rates) > 0 and window_of(rates).holds(goal.rule)
 
 
-def _cliff(cliff: Cliff | None, span: int, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Where the level first fell by half: what a write cache holds, or what was free after the purge."""
     yield Measurement("cliffs", 0.0 if cliff is None else 1.0, flags=flags)
     if cliff is not None:
@@ -197,7 +197,7 @@ def _cliff(cliff: Cliff | None, span: int, flags: tuple[str, ...]) -> Iterator[M
         yield Measurement("cliff_ratio", cliff.before / cliff.after, flags=flags)
 
 
-def _flags(rounds: Sequence[Round]) -> tuple[str, ...]:
+def _flags(rounds: Sequence[SaturationRound]) -> tuple[str, ...]:
     """Flags that every round has, and whether too many cannot be trusted."""
     shared = set(rounds[0].flags).intersection(*(one.flags for one in rounds))
     found = [flag for flag in rounds[0].flags if flag in shared]

@@ -9,11 +9,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator
 
-from asct.instruments.qualification.journal import Slot, joined
-from asct.instruments.qualification.settings import Cell, Phase, QualificationParams
+from asct.instruments.qualification.journal import TimeSlot, joined
+from asct.instruments.qualification.settings import Phase, QualificationParams, Workload
 from asct.sdk.params import Count, Duration, Size, setting
 from asct.statistics.changepoint import changes
-from asct.statistics.steady import CLIFF, Rule, Window, cliff, enough_from, last_window
+from asct.statistics.steady import CLIFF, SteadyRule, SteadyWindow, cliff, enough_from, last_window
 
 Reason = Literal["volume", "time", "steady"]
 _MOST_SLOTS: Final = 1200
@@ -21,7 +21,7 @@ _MOST_SLOTS: Final = 1200
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class StopCondition:
     """What ends the test: bytes written, seconds of load, and a steady state of samples of `sample_s` seconds each.
 
     `sample_s` 0: the steady state ends nothing. A window counts when `settled` bytes were written before it, or behind
@@ -32,11 +32,11 @@ class Goal:
     seconds: float
     sample_s: float
     settled: float
-    rule: Rule
+    rule: SteadyRule
 
 
 @dataclass(frozen=True, slots=True)
-class Cliff:
+class RateDrop:
     """A lasting fall from `before` to `after` requests per second, after `written` bytes and `seconds` of load."""
 
     written: int
@@ -45,10 +45,10 @@ class Cliff:
     after: float
 
 
-def samples(rounds: Iterable[Slot], length_s: float) -> list[Slot]:
+def samples(rounds: Iterable[TimeSlot], length_s: float) -> list[TimeSlot]:
     """Rounds joined to samples of at least `length_s`; an unfinished one at the end is left out."""
-    found: list[Slot] = []
-    pending: list[Slot] = []
+    found: list[TimeSlot] = []
+    pending: list[TimeSlot] = []
     for one in rounds:
         pending.append(one)
         if sum(slot.seconds for slot in pending) >= length_s * (1.0 - 1e-3):
@@ -57,7 +57,7 @@ def samples(rounds: Iterable[Slot], length_s: float) -> list[Slot]:
     return found
 
 
-def steady_window(rounds: Sequence[Slot], goal: Goal, since: int = 0) -> Window | None:
+def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> SteadyWindow | None:
     """The last samples as a window when they are steady; None if they are not, or the steady state ends nothing.
 
     Samples begin with the round of index `since`: the drive rested before it when the test was cut off.
@@ -74,7 +74,7 @@ def steady_window(rounds: Sequence[Slot], goal: Goal, since: int = 0) -> Window 
     return window if window is not None and window.holds(goal.rule) else None
 
 
-def over(rounds: Sequence[Slot], goal: Goal, since: int = 0) -> Reason | None:
+def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Reason | None:
     """Why the test is over after `rounds`; None while it is not. `since`: as of `steady_window`."""
     if sum(one.written for one in rounds) >= goal.written:
         return "volume"
@@ -83,7 +83,7 @@ def over(rounds: Sequence[Slot], goal: Goal, since: int = 0) -> Reason | None:
     return "steady" if steady_window(rounds, goal, since) is not None else None
 
 
-def first_cliff(course: Sequence[Slot], least: float = CLIFF) -> Cliff | None:
+def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
     """The first fall of the level by `least` (a share) or more: a write cache that is full, or free blocks used up.
 
     The first part of the course is looked at in full resolution, the whole of it in slots that are joined, so that a
@@ -94,11 +94,11 @@ def first_cliff(course: Sequence[Slot], least: float = CLIFF) -> Cliff | None:
         for change in changes(rates, least):
             if change.after <= (1.0 - least) * change.before:
                 before = joined(slots[: change.index])
-                return Cliff(before.written, before.seconds, change.before, change.after)
+                return RateDrop(before.written, before.seconds, change.before, change.after)
     return None
 
 
-def _thinned(course: Sequence[Slot]) -> list[Slot]:
+def _thinned(course: Sequence[TimeSlot]) -> list[TimeSlot]:
     width = -(-len(course) // _MOST_SLOTS) or 1
     return [joined(course[start : start + width]) for start in range(0, len(course), width)]
 
@@ -141,10 +141,10 @@ class SaturationParams(QualificationParams):
     )
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> Workload:
         """The workload."""
         mixed = self.rw in ("randrw", "rw")
-        return Cell(self.block_size, self.rwmixread if mixed else 0, random=self.rw.startswith("rand"))
+        return Workload(self.block_size, self.rwmixread if mixed else 0, random=self.rw.startswith("rand"))
 
     @property
     def phase(self) -> Phase:
@@ -156,10 +156,10 @@ class SaturationParams(QualificationParams):
         """Every block size that is used."""
         return (*super().sizes, self.block_size)
 
-    def goal(self, span: int) -> Goal:
+    def goal(self, span: int) -> StopCondition:
         """What ends the test on an active range of `span` bytes."""
         sample_s = self.sample_time
         if sample_s is None:
             sample_s = self.round_time if self.profile == "fast" else 0.0
         written = round(self.volume_factor * span)
-        return Goal(written, self.time_cap, sample_s, self.steady_volume * span, self.rule)
+        return StopCondition(written, self.time_cap, sample_s, self.steady_volume * span, self.rule)

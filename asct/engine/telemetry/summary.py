@@ -11,8 +11,8 @@ from asct.engine.telemetry.readings import CounterReading, counter_growth, parse
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, NoiseEvidence, cpus_of, verdict
 from asct.hosts.base import HostReadings
 from asct.hosts.readings import SHORT_TASK_S
+from asct.instruments.guard_output import GuardTarget, device_of
 from asct.instruments.nvme import health_of
-from asct.instruments.watch import Device, device_of
 from asct.sdk.guard import KERNEL
 from asct.sdk.step import Kernel, Output
 from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
@@ -102,7 +102,7 @@ def _pair(step: StepReading) -> _Pair:
     return _Pair(before, after, step.around.cpu_ns)
 
 
-def _devices(output: Output) -> Iterable[tuple[Device, str]]:
+def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
     """The targets as guard found them before and after; there may be hundreds of thousands of other lines between."""
     if output.step.program != Kernel(KERNEL):
         return
@@ -116,12 +116,12 @@ def _devices(output: Output) -> Iterable[tuple[Device, str]]:
             continue
 
 
-def _drives(device: Device) -> list[str]:
+def _drives(device: GuardTarget) -> list[str]:
     found = device.fields.get("drives")
     return [str(name) for name in found] if isinstance(found, list) else []
 
 
-def _health(device: Device) -> DriveHealth | None:
+def _health(device: GuardTarget) -> DriveHealth | None:
     health = health_of(device)
     if health is None:
         return None

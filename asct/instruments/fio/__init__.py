@@ -1,6 +1,6 @@
 """The fio instrument that the storage benchmarks share: settings, job files, parsers, metrics, tables, figures."""
 
-from asct.instruments.fio.benchmark import FioBenchmark, Patterns, Sizes, SweepBenchmark, SweepParams
+from asct.instruments.fio.benchmark import FioBenchmark, Patterns, Sizes, SweepBenchmark, SweepParams, steps_setting
 from asct.instruments.fio.params import Counts, FioParams
 
-__all__ = ["Counts", "FioBenchmark", "FioParams", "Patterns", "Sizes", "SweepBenchmark", "SweepParams"]
+__all__ = ["Counts", "FioBenchmark", "FioParams", "Patterns", "Sizes", "SweepBenchmark", "SweepParams", "steps_setting"]

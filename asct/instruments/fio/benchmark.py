@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, ClassVar, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import BeforeValidator
 
@@ -129,6 +129,12 @@ class SweepParams(FioParams):
         aliases=("latency_slo",),
         gt=0,
     )
+
+
+def steps_setting(axis: str, values: tuple[object, ...], aliases: tuple[str, ...], pitfalls: str = "") -> Any:
+    """The list of values of `axis` that a sweep has as its points."""
+    text = f"Values of {axis}, one point each; set {axis} instead for a single point"
+    return setting(values, text, aliases=aliases, min_length=1, pitfalls=pitfalls)
 
 
 S = TypeVar("S", bound=SweepParams)

@@ -15,9 +15,9 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Final
 
-from asct.instruments.fio.document import Document, Report, count
+from asct.instruments.fio.document import Document, FioStatus, count
 from asct.instruments.fio.params import FioParams
-from asct.instruments.watch import Sample, Watch
+from asct.instruments.guard_output import CounterSample, GuardOutput
 
 # mpstat stamps each row with the whole second it ended in, so a row of 12:00:07 covers an interval (1 s, more in long
 # runs) that ends somewhere in 12:00:07. The rows are percentages of time: of all online CPUs, and of those that the
@@ -31,7 +31,7 @@ _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CpuInterval:
     """One interval: percent of time by kind, of all online CPUs and of those in use, and the busiest of the latter."""
 
     second: int
@@ -50,7 +50,7 @@ class CpuLoad:
     rows: int
 
 
-def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[Row]:
+def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuInterval]:
     """The rows of `mpstat -o JSON -P ALL` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
 
     `used` are the CPUs in use; empty: all of them. Raises ValueError for anything else (mpstat leaves an unfinished
@@ -59,7 +59,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[Row]:
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
         day = datetime.fromisoformat(host["date"]).replace(tzinfo=UTC)
-        rows: list[Row] = []
+        rows: list[CpuInterval] = []
         for sample in host["statistics"]:
             if "cpu-load" not in sample:
                 continue
@@ -77,10 +77,10 @@ def _time_of_day(text: str) -> timedelta:
     return timedelta(hours=moment.hour, minutes=moment.minute, seconds=moment.second)
 
 
-def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> Row:
+def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuInterval:
     together = next((cpu for cpu in cpus if cpu["cpu"] == "all"), {})
     single = [cpu for cpu in cpus if cpu["cpu"] != "all" and (not used or cpu["cpu"] in used)]
-    return Row(
+    return CpuInterval(
         second=second,
         load={kind: float(together[kind]) for kind in KINDS},
         used={kind: sum(float(cpu[kind]) for cpu in single) / len(single) for kind in KINDS} if single else {},
@@ -88,7 +88,7 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> Row:
     )
 
 
-def load_within(rows: Sequence[Row], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
+def load_within(rows: Sequence[CpuInterval], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
     """The mean of the rows inside the window, or of the nearest row if none fits; None without any overlap.
 
     Rows that surely lie inside are taken when there are ENOUGH_ROWS of them. In a short run the fraction of the second
@@ -111,7 +111,7 @@ def load_within(rows: Sequence[Row], start_s: float, end_s: float, interval_s: i
     )
 
 
-def _overlap(row: Row, start_s: float, end_s: float, interval_s: int) -> float:
+def _overlap(row: CpuInterval, start_s: float, end_s: float, interval_s: int) -> float:
     """Seconds of the row inside the window, its fraction of a second assumed to be one half."""
     return min(row.second + 0.5, end_s) - max(row.second + 0.5 - interval_s, start_s)
 
@@ -121,7 +121,7 @@ _STEADY_NS: Final = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MeasuredWindow:
     """The measured time (without fio's start and the ramp) by the monotonic clock.
 
     `real_offset_ns` added to it gives the clock of the day, None when that was set during the run.
@@ -137,7 +137,7 @@ class Window:
         return (self.end_ns - self.start_ns) * 1e-9
 
 
-def window_of(document: Document, watch: Watch) -> Window:
+def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
     """It ends with fio's last report, whose stamp is of the clock of the day, or with fio when that clock was set."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
@@ -145,27 +145,27 @@ def window_of(document: Document, watch: Watch) -> Window:
     end = float(watch.ended_ns)
     if offset is not None and watch.started_ns < document.ended_s * 1e9 - offset <= watch.ended_ns + _STEADY_NS:
         end = min(end, document.ended_s * 1e9 - offset)
-    return Window(max(end - longest_ns, float(watch.started_ns)), end, offset)
+    return MeasuredWindow(max(end - longest_ns, float(watch.started_ns)), end, offset)
 
 
-def program_cpu_ns(watch: Watch, window: Window) -> float | None:
+def program_cpu_ns(watch: GuardOutput, window: MeasuredWindow) -> float | None:
     """CPU time of fio and the threads that work for it; None where it was not counted."""
     return _change([(one.mono_ns, one.program_cpu_ns) for one in watch.samples], window.start_ns, window.end_ns)
 
 
-def host_cpu_ns(watch: Watch, window: Window) -> float | None:
+def host_cpu_ns(watch: GuardOutput, window: MeasuredWindow) -> float | None:
     """CPU time of the whole host; None where it was not counted."""
     return _change([(one.mono_ns, one.host_cpu_ns) for one in watch.samples], window.start_ns, window.end_ns)
 
 
 def device_change(
-    samples: Sequence[Sample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
+    samples: Sequence[CounterSample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
 ) -> float | None:
     """How much the given counters rose, of one target or all together; None where a drive has none."""
     return _change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
 
-def _sum(sample: Sample, fields: Sequence[int], target: int | None) -> int | None:
+def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> int | None:
     chosen = sample.devices if target is None else sample.devices[target : target + 1]
     rows = [row for row in chosen if row is not None]
     return sum(row[field] for row in rows for field in fields) if len(rows) == len(chosen) > 0 else None
@@ -216,7 +216,7 @@ class Coverage:
         return self.ratio is not None and self.ratio < 1.0 - TOLERANCE - self.uncertainty
 
 
-def coverage_of(params: FioParams, document: Document, watch: Watch, window: Window) -> Coverage:
+def coverage_of(params: FioParams, document: Document, watch: GuardOutput, window: MeasuredWindow) -> Coverage:
     """Without a ramp the whole run is compared, to the byte; with one, the time between two reports after it."""
     if not params.direct:
         return Coverage(None, "buffered")
@@ -234,7 +234,11 @@ def coverage_of(params: FioParams, document: Document, watch: Watch, window: Win
 
 
 def _between_reports(
-    reports: Sequence[Report], watch: Watch, window: Window, sides: Sequence[str], fields: Sequence[int]
+    reports: Sequence[FioStatus],
+    watch: GuardOutput,
+    window: MeasuredWindow,
+    sides: Sequence[str],
+    fields: Sequence[int],
 ) -> Coverage:
     if window.real_offset_ns is None:
         return Coverage(None, "clock")
@@ -249,13 +253,13 @@ def _between_reports(
     return _coverage(device_change(watch.samples, fields, start, end), done, 2 * edge / seconds)
 
 
-def _lateness_s(samples: Sequence[Sample]) -> float:
+def _lateness_s(samples: Sequence[CounterSample]) -> float:
     """How much later than usual guard came to take a sample: on a busy host fio's reports are late by as much."""
     gaps = [(later.mono_ns - one.mono_ns) / 1e9 for one, later in pairwise(samples)]
     return max(gaps) - median(gaps) if gaps else 0.0
 
 
-def _bytes(report: Report, sides: Sequence[str]) -> int:
+def _bytes(report: FioStatus, sides: Sequence[str]) -> int:
     return sum(count(job[name]["io_bytes"]) for job in report.jobs for name in sides)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from asct.instruments.nvme import Health, health_of
-from asct.instruments.watch import Device, Watch
+from asct.instruments.guard_output import GuardOutput, GuardTarget
+from asct.instruments.nvme import SmartHealth, health_of
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Measurement, Record, Scalar
 
@@ -19,7 +19,7 @@ IDENTITY: Final = {
 HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_units_written")
 
 
-def device_values(watch: Watch) -> Iterator[Measurement]:
+def device_values(watch: GuardOutput) -> Iterator[Measurement]:
     """Size and identity of each target, its temperature and health. What is unknown is left out."""
     for device in watch.before:
         size = device.scalar("bytes")
@@ -29,7 +29,7 @@ def device_values(watch: Watch) -> Iterator[Measurement]:
     yield from _moment(watch.after, "after")
 
 
-def _identity(device: Device) -> dict[str, Scalar]:
+def _identity(device: GuardTarget) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {"path": device.path}
     for name, field in IDENTITY.items():
         value = _link(device) if name == "link" else device.scalar(field)
@@ -38,12 +38,12 @@ def _identity(device: Device) -> dict[str, Scalar]:
     return found
 
 
-def _link(device: Device) -> str | None:
+def _link(device: GuardTarget) -> str | None:
     speed, width = device.scalar("link_speed"), device.scalar("link_width")
     return f"{speed} x{width}" if speed and width else None
 
 
-def _moment(devices: Sequence[Device], when: str) -> Iterator[Measurement]:
+def _moment(devices: Sequence[GuardTarget], when: str) -> Iterator[Measurement]:
     for device in devices:
         at: dict[str, Scalar] = {"path": device.path, "when": when}
         temperature = device.scalar("temperature_mc")
@@ -54,7 +54,7 @@ def _moment(devices: Sequence[Device], when: str) -> Iterator[Measurement]:
             yield from (Measurement(f"device_{name}", _value(health, name), at, detail=True) for name in HEALTH)
 
 
-def _value(health: Health, name: str) -> float:
+def _value(health: SmartHealth, name: str) -> float:
     return float(getattr(health, name))
 
 

@@ -51,7 +51,7 @@ class JobResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class FioStatus:
     """One of the documents that fio writes while it runs, as it stands there. `stamp_ms` is by the clock of the day."""
 
     stamp_ms: float
@@ -68,7 +68,7 @@ class Document:
     version: str
     ended_s: float
     jobs: Sequence[JobResult]
-    reports: Sequence[Report]
+    reports: Sequence[FioStatus]
     notes: tuple[str, ...]
 
 
@@ -134,15 +134,15 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-def _report(content: Any) -> Report:
+def _report(content: Any) -> FioStatus:
     stamp = content.get("timestamp_ms")
     jobs = content["jobs"]
     if not isinstance(jobs, list):
         raise TypeError("`jobs` is not a list")
-    return Report(_number(stamp) if stamp is not None else _number(content["timestamp"]) * 1000.0, jobs)
+    return FioStatus(_number(stamp) if stamp is not None else _number(content["timestamp"]) * 1000.0, jobs)
 
 
-def _measured(reports: Sequence[Report]) -> tuple[Report, ...]:
+def _measured(reports: Sequence[FioStatus]) -> tuple[FioStatus, ...]:
     """The reports after the ramp: fio sets its counters back when it ends, and keeps no latencies until then."""
     kept = [reports[-1]]
     for report in reversed(reports[:-1]):
@@ -229,7 +229,7 @@ def count(value: Any) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DirectionInterval:
     """The requests of one direction within an interval; `bins` are their completion latencies (ns to count)."""
 
     ios: int
@@ -238,7 +238,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class RunInterval:
     """An interval of the run, `start_s` after the measured time began: a second, less or more as fio was told.
 
     `sides` has "" (all requests) and those of `read`, `write`, `trim` that did anything in the whole run.
@@ -246,7 +246,7 @@ class Second:
 
     start_s: float
     seconds: float
-    sides: Mapping[str, Part]
+    sides: Mapping[str, DirectionInterval]
 
     @property
     def ios(self) -> int:
@@ -259,7 +259,7 @@ class Second:
         return self.sides[""].io_bytes
 
 
-def seconds_of(reports: Sequence[Report], shortest_s: float = 0.02) -> tuple[Second, ...]:
+def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[RunInterval, ...]:
     """One interval between neighbouring reports; those shorter than `shortest_s` (the last one) join their neighbour.
 
     Time is fio's own count of run time, which no clock that is set changes. Raises TypeError, KeyError or ValueError
@@ -279,7 +279,7 @@ def seconds_of(reports: Sequence[Report], shortest_s: float = 0.02) -> tuple[Sec
     return tuple(_difference(before, after, sides) for before, after in pairwise(kept))
 
 
-def merged_seconds(seconds: Sequence[Second], most: int) -> tuple[Second, ...]:
+def merged_seconds(seconds: Sequence[RunInterval], most: int) -> tuple[RunInterval, ...]:
     """At most `most` intervals: neighbours joined, as many into each as into the others."""
     share = -(-len(seconds) // most)
     return tuple(_joined(seconds[start : start + share]) for start in range(0, len(seconds), share)) if share else ()
@@ -290,11 +290,11 @@ class _Total:
     """All that was done until `time_s`."""
 
     time_s: float
-    parts: Mapping[str, _Sum]
+    parts: Mapping[str, _DirectionTotal]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sum:
+class _DirectionTotal:
     """The requests of one direction until then; the midpoints of `bins` are read when they are needed."""
 
     ios: int
@@ -302,40 +302,42 @@ class _Sum:
     bins: Mapping[str, int]
 
 
-def _total(report: Report) -> _Total:
+def _total(report: FioStatus) -> _Total:
     """The time is that of the longest job, as in fio's own group report."""
     parts = {name: _sum([job[name] for job in report.jobs]) for name in DIRECTIONS}
     return _Total(max((count(job["job_runtime"]) for job in report.jobs), default=0) / 1000.0, parts)
 
 
-def _sum(parts: Sequence[Mapping[str, Any]]) -> _Sum:
+def _sum(parts: Sequence[Mapping[str, Any]]) -> _DirectionTotal:
     used = [part for part in parts if part["total_ios"]]
     bins = added([buckets(part["clat_ns"]) for part in used])
-    return _Sum(sum(count(part["total_ios"]) for part in used), sum(count(part["io_bytes"]) for part in used), bins)
+    return _DirectionTotal(
+        sum(count(part["total_ios"]) for part in used), sum(count(part["io_bytes"]) for part in used), bins
+    )
 
 
-_NOTHING = _Sum(0, 0, {})
+_NOTHING = _DirectionTotal(0, 0, {})
 
 
-def _difference(before: _Total, after: _Total, sides: Sequence[str]) -> Second:
+def _difference(before: _Total, after: _Total, sides: Sequence[str]) -> RunInterval:
     parts = {name: _minus(after.parts.get(name, _NOTHING), before.parts.get(name, _NOTHING)) for name in sides}
-    return Second(before.time_s, after.time_s - before.time_s, {"": _plus(list(parts.values())), **parts})
+    return RunInterval(before.time_s, after.time_s - before.time_s, {"": _plus(list(parts.values())), **parts})
 
 
-def _minus(after: _Sum, before: _Sum) -> Part:
+def _minus(after: _DirectionTotal, before: _DirectionTotal) -> DirectionInterval:
     known = before.bins
     bins = {int(value): more for value, number in after.bins.items() if (more := number - known.get(value, 0))}
     ios, io_bytes = after.ios - before.ios, after.io_bytes - before.io_bytes
     if ios < 0 or io_bytes < 0 or min(bins.values(), default=0) < 0:
         raise ValueError("the counters of a later document are lower than those of an earlier one")
-    return Part(ios, io_bytes, bins)
+    return DirectionInterval(ios, io_bytes, bins)
 
 
-def _plus(parts: Sequence[Part]) -> Part:
+def _plus(parts: Sequence[DirectionInterval]) -> DirectionInterval:
     bins = added([part.bins for part in parts])
-    return Part(sum(part.ios for part in parts), sum(part.io_bytes for part in parts), bins)
+    return DirectionInterval(sum(part.ios for part in parts), sum(part.io_bytes for part in parts), bins)
 
 
-def _joined(seconds: Sequence[Second]) -> Second:
+def _joined(seconds: Sequence[RunInterval]) -> RunInterval:
     sides = {name: _plus([one.sides[name] for one in seconds]) for name in seconds[0].sides}
-    return Second(seconds[0].start_s, sum(one.seconds for one in seconds), sides)
+    return RunInterval(seconds[0].start_s, sum(one.seconds for one in seconds), sides)

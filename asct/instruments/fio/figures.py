@@ -14,8 +14,8 @@ from asct.instruments.fio.rows import (
     SCALES,
     SIDES,
     SIZES,
-    Row,
-    View,
+    FigureView,
+    PointRow,
     gather,
     grouped,
     label,
@@ -56,7 +56,7 @@ _MAPPED: Final = (
 )
 
 
-def load_curves(rows: Sequence[Row], names: Sequence[str]) -> list[Figure]:
+def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
     """Latency over bandwidth as the load rises, the form known from memory under load; each direction apart."""
     vary = varying(rows, names)
     over = next(
@@ -69,7 +69,7 @@ def load_curves(rows: Sequence[Row], names: Sequence[str]) -> list[Figure]:
     return [_load_curve(view) for view in panels(rows, over, others, MOST_SERIES // 2 if both else MOST_SERIES)]
 
 
-def _load_curve(view: View) -> Line:
+def _load_curve(view: FigureView) -> Line:
     series = [line for label, rows in view.groups.items() for line in _sides(label, rows)]
     title = "Latency over bandwidth" + (f", {view.fixed}" if view.fixed else "")
     load = AXIS_TITLES.get(view.over, view.over)
@@ -85,7 +85,7 @@ def _load_curve(view: View) -> Line:
     )
 
 
-def _sides(label: str, rows: Sequence[Row]) -> list[Series]:
+def _sides(label: str, rows: Sequence[PointRow]) -> list[Series]:
     """A line for each side that did anything, named by it where there are several."""
     found = []
     for side in SIDES:
@@ -97,7 +97,7 @@ def _sides(label: str, rows: Sequence[Row]) -> list[Series]:
     return [Series(name, line.x, line.y) for name, (_, line) in zip(names, found, strict=True)]
 
 
-def maps(rows: Sequence[Row], names: Sequence[str]) -> list[Figure]:
+def maps(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
     """Rate and tail latency over two settings that count something, for each value of the others (four at most)."""
     vary = varying(rows, names)
     sizes = [name for name in vary if name in SCALES and len({row.setting(name) for row in rows}) >= _LEAST_CELLS]
@@ -109,7 +109,7 @@ def maps(rows: Sequence[Row], names: Sequence[str]) -> list[Figure]:
     return [_map(part, where, over, what) for what in _MAPPED for where, part in groups]
 
 
-def _map(rows: Sequence[Row], where: str, over: tuple[str, str], what: _Mapped) -> Heatmap:
+def _map(rows: Sequence[PointRow], where: str, over: tuple[str, str], what: _Mapped) -> Heatmap:
     across, down = over
     columns, lines = _labels(rows, across), _labels(rows, down)
     cells = {(shown(down, row.setting(down)), shown(across, row.setting(across))): row for row in rows}
@@ -128,7 +128,7 @@ def _map(rows: Sequence[Row], where: str, over: tuple[str, str], what: _Mapped) 
     )
 
 
-def _labels(rows: Sequence[Row], name: str) -> list[str]:
+def _labels(rows: Sequence[PointRow], name: str) -> list[str]:
     """The values of a setting in their order, also where the first rows lack some."""
     values = {value for row in rows if isinstance(value := row.setting(name), int | float)}
     return [shown(name, value) for value in sorted(values)]
@@ -137,7 +137,7 @@ def _labels(rows: Sequence[Row], name: str) -> list[str]:
 _PERCENTILE: Final = re.compile(r"(read|write)_clat_p([0-9]+)(?:_([0-9]+))?")
 
 
-def distributions(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
+def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
     """A figure for reads and one for writes, a line a point; of more than eight points, those of `sample`."""
     found = []
     for side, word in (("read", "Read"), ("write", "Write")):
@@ -160,7 +160,7 @@ def distributions(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ..
     return tuple(found)
 
 
-def _distribution_series(name: str, side: str, row: Row) -> Series:
+def _distribution_series(name: str, side: str, row: PointRow) -> Series:
     """The percentiles that the point has, from low to high."""
     known = sorted(
         (float(f"{match[2]}.{match[3] or 0}"), value)
@@ -179,7 +179,7 @@ _ALIKE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class FigureQuantity:
     """What a figure shows."""
 
     slug: str
@@ -191,9 +191,9 @@ class Quantity:
 
 
 _QUANTITIES: Final = (
-    Quantity("bandwidth", "Bandwidth", "Bytes per second, all jobs together.", "bandwidth", "B/s", "higher"),
-    Quantity("io-rate", "I/O rate", "Requests per second, all jobs together.", "iops", "ops/s", "higher"),
-    Quantity("latency", "Mean latency", "Mean completion latency of a request.", "latency", "s", "lower"),
+    FigureQuantity("bandwidth", "Bandwidth", "Bytes per second, all jobs together.", "bandwidth", "B/s", "higher"),
+    FigureQuantity("io-rate", "I/O rate", "Requests per second, all jobs together.", "iops", "ops/s", "higher"),
+    FigureQuantity("latency", "Mean latency", "Mean completion latency of a request.", "latency", "s", "lower"),
 )
 
 
@@ -223,7 +223,7 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
     )
 
 
-def _chart(quantity: Quantity, view: View) -> Figure:
+def _chart(quantity: FigureQuantity, view: FigureView) -> Figure:
     """One quantity: reads, writes and their total for one group, the total alone for several."""
     if len(view.groups) > 1:
         series = [_series(label, quantity.metric, view.over, rows) for label, rows in view.groups.items()]
@@ -236,7 +236,7 @@ def _chart(quantity: Quantity, view: View) -> Figure:
     return _drawn(quantity, Axis(quantity.title, quantity.unit), series, view)
 
 
-def _percentiles(view: View) -> Figure:
+def _percentiles(view: FigureView) -> Figure:
     if len(view.groups) > 1:
         series = [_series(label, "clat_p99", view.over, rows) for label, rows in view.groups.items()]
         title, caption = "Latency, 99th percentile", "99 % of the requests completed within this time."
@@ -246,11 +246,11 @@ def _percentiles(view: View) -> Figure:
         series = [line for line in series if any(y is not None for y in line.y)]
         title = "Latency percentiles"
         caption = "Completion latency. Percentiles with fewer than 10 requests above them are omitted."
-    what = Quantity("latency-percentiles", title, caption, "", "s", "lower")
+    what = FigureQuantity("latency-percentiles", title, caption, "", "s", "lower")
     return _drawn(what, Axis("Completion latency", "s", "log10"), series, view)
 
 
-def _drawn(what: Quantity, y: Axis, series: Sequence[Series], view: View) -> Figure:
+def _drawn(what: FigureQuantity, y: Axis, series: Sequence[Series], view: FigureView) -> Figure:
     """Lines over numbers, bars over words."""
     over = f" over {AXIS_TITLES.get(view.over, view.over)}" if "-over-" in view.suffix else ""
     title = f"{what.title}{over}" + (f", {view.fixed}" if view.fixed else "")
@@ -261,7 +261,7 @@ def _drawn(what: Quantity, y: Axis, series: Sequence[Series], view: View) -> Fig
     return kind(what.slug + view.suffix, title, what.caption, x, y, tuple(series), better=what.better)
 
 
-def _axis(over: str, groups: Mapping[str, Sequence[Row]]) -> Axis:
+def _axis(over: str, groups: Mapping[str, Sequence[PointRow]]) -> Axis:
     values = [row.setting(over) for rows in groups.values() for row in rows]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     scale: Scale = "linear"
@@ -272,7 +272,7 @@ def _axis(over: str, groups: Mapping[str, Sequence[Row]]) -> Axis:
     return Axis(AXIS_TITLES.get(over, over), "B" if over in SIZES else "", scale)
 
 
-def _series(name: str, metric: str, over: str, rows: Sequence[Row]) -> Series:
+def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Series:
     intervals = [row.interval(metric) for row in rows]
     known = any(low is not None for low, _ in intervals)
     return Series(
@@ -288,7 +288,7 @@ def _x(value: Scalar | None) -> Scalar:
     return "-" if value is None else value
 
 
-def _cpu(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
+def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
     """Stacked bars of CPU time: of the CPUs that the jobs run on, and of all where that differs. Nothing when mpstat
     gave nothing."""
     where = {
@@ -312,7 +312,7 @@ def _apart(used: Bars, everywhere: Bars) -> bool:
     return any(one != other if one is None or other is None else abs(one - other) > _ALIKE for one, other in both)
 
 
-def _cpu_bars(rows: Sequence[Row], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
+def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
     labels = tuple(", ".join(shown(name, row.setting(name)) for name in names) for row in rows)
     series = tuple(Series(kind, labels, tuple(row.value(f"{prefix}_{kind}") for row in rows)) for kind in _CPU)
     caption = f"Share of the time of {of}, from mpstat. iowait is idle time with pending requests, not load."

@@ -7,11 +7,11 @@ from typing import Final
 
 from asct.instruments.fio.counters import FIELDS, device_change, host_cpu_ns, program_cpu_ns
 from asct.instruments.fio.devices import device_values
-from asct.instruments.fio.document import DIRECTIONS, Second, merged_seconds
+from asct.instruments.fio.document import DIRECTIONS, RunInterval, merged_seconds
 from asct.instruments.fio.histogram import NS, Latency, Quantiles, merged
 from asct.instruments.fio.metrics import CONTEXT, LATENCIES, PERCENTILES, percentiles_of
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point, Side, read_point
+from asct.instruments.fio.point import DirectionResult, FioPoint, read_point
 from asct.instruments.fio.sections import chosen_engine, job_count, sections_of
 from asct.instruments.fio.verdict import cpu_flags
 from asct.sdk.facts import HostFacts
@@ -46,7 +46,7 @@ def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
     return {name: values[0] if len(set(values)) == 1 else BY_SECTION for name, values in given.items()}
 
 
-def point_values(point: Point) -> Iterator[Measurement]:
+def point_values(point: FioPoint) -> Iterator[Measurement]:
     """Everything that is one value of the whole point."""
     for name, side in point.sides.items():
         prefix = f"{name}_" if name else ""
@@ -58,14 +58,14 @@ def point_values(point: Point) -> Iterator[Measurement]:
         yield Measurement("coverage", point.evidence.coverage.ratio, flags=point.flags)
 
 
-def _rates(prefix: str, side: Side, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _rates(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterator[Measurement]:
     yield Measurement(f"{prefix}bandwidth", side.bandwidth, stats=side.bandwidth_stats, flags=flags)
     yield Measurement(f"{prefix}iops", side.iops, stats=side.iops_stats, flags=flags)
     missing = side.clat is None or side.clat.percentile_ns(max(PERCENTILES.values())) is None
     yield Measurement(f"{prefix}ios", float(side.ios), flags=("not-enough-ios",) if missing else ())
 
 
-def _latencies(prefix: str, side: Side, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _latencies(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Every latency of the jobs as one population. A synchronous engine has no submission latency."""
     kinds: Mapping[str, Latency | None] = {"slat": side.slat, "clat": side.clat, "lat": side.lat}
     for kind in LATENCIES:
@@ -86,7 +86,7 @@ def _latencies(prefix: str, side: Side, flags: tuple[str, ...]) -> Iterator[Meas
                 yield Measurement(f"{prefix}{kind}_{name}", value * NS, stats=spread, flags=flags)
 
 
-def _cpu(point: Point) -> Iterator[Measurement]:
+def _cpu(point: FioPoint) -> Iterator[Measurement]:
     """mpstat's percentages, and the CPU time of a request by the kernel's own account, which counts every ns."""
     if point.cpu is not None:
         marks = cpu_flags(point.cpu)
@@ -102,7 +102,7 @@ def _cpu(point: Point) -> Iterator[Measurement]:
         yield Measurement("host_cpu_time_per_io", host * NS / ios, flags=point.flags)
 
 
-def second_values(seconds: Sequence[Second]) -> Iterator[Measurement]:
+def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
     """The course of the run; a percentile stands only where enough requests lie above it."""
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
@@ -119,7 +119,7 @@ def second_values(seconds: Sequence[Second]) -> Iterator[Measurement]:
             yield Measurement("second_share", share, at | {"latency": 2**octave * NS}, detail=True)
 
 
-def part_values(point: Point) -> Iterator[Measurement]:
+def part_values(point: FioPoint) -> Iterator[Measurement]:
     """Nothing for a point of one section and one target: that is the point itself."""
     if len({job.name for job in point.document.jobs}) > 1:
         yield from _sections(point)
@@ -127,7 +127,7 @@ def part_values(point: Point) -> Iterator[Measurement]:
         yield from _targets(point)
 
 
-def _sections(point: Point) -> Iterator[Measurement]:
+def _sections(point: FioPoint) -> Iterator[Measurement]:
     for name in dict.fromkeys(job.name for job in point.document.jobs):
         jobs = [job for job in point.document.jobs if job.name == name]
         for direction in DIRECTIONS:
@@ -149,7 +149,7 @@ def _sections(point: Point) -> Iterator[Measurement]:
                 yield Measurement("section_clat_p99", p99 * NS, at, flags=point.flags)
 
 
-def _targets(point: Point) -> Iterator[Measurement]:
+def _targets(point: FioPoint) -> Iterator[Measurement]:
     window = point.window
     for index, device in enumerate(point.watch.before):
         for direction in (name for name in DIRECTIONS if name in point.sides):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.fio.rows import AXIS_TITLES, LOADS, SIZES, Row, grouped, main_axis, place, shown, varying
+from asct.instruments.fio.rows import AXIS_TITLES, LOADS, SIZES, PointRow, grouped, main_axis, place, shown, varying
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Scalar
 from asct.statistics.knee import knee_index
@@ -27,18 +27,18 @@ _STILL_RISING: Final = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class Operating:
+class OperatingPoint:
     """A named point on a curve: its row, its share of the highest rate, and the first and last value of the axis among
     those that single repeats have there."""
 
     name: str
-    row: Row
+    row: PointRow
     share: float
     low: float
     high: float
 
 
-Choice = Callable[[Sequence[Row], int | None], Row | None]
+Choice = Callable[[Sequence[PointRow], int | None], PointRow | None]
 """Picks a row by the medians over the repeats, or by one repeat."""
 
 
@@ -47,7 +47,7 @@ def objective(over: str) -> str:
     return "iops" if over in LOADS else "bandwidth"
 
 
-def operating_points(rows: Sequence[Row], over: str) -> list[Operating]:
+def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint]:
     """The points of one curve, whose rows stand in the order of the numbers on the axis `over`; doubtful rows are left
     out, and fewer than three others have none."""
     metric = objective(over)
@@ -64,24 +64,24 @@ def operating_points(rows: Sequence[Row], over: str) -> list[Operating]:
         row = choice(usable, None)
         if row is not None:
             low, high = _ends(usable, over, choice, row)
-            found.append(Operating(name, row, (row.value(metric) or 0.0) / most, low, high))
+            found.append(OperatingPoint(name, row, (row.value(metric) or 0.0) / most, low, high))
     return found
 
 
-def still_rising(rows: Sequence[Row], over: str) -> bool:
+def still_rising(rows: Sequence[PointRow], over: str) -> bool:
     """Whether the last point of a curve is 5 % above all before: the most lies beyond it."""
     values = [row.value(objective(over)) or 0.0 for row in rows]
     return len(values) >= LEAST_POINTS and values[-1] > _STILL_RISING * max(values[:-1])
 
 
-def _ends(rows: Sequence[Row], over: str, choice: Choice, row: Row) -> tuple[float, float]:
+def _ends(rows: Sequence[PointRow], over: str, choice: Choice, row: PointRow) -> tuple[float, float]:
     repeats = set.intersection(*(set(row.repeats) for row in rows))
     picked = [choice(rows, repeat) for repeat in sorted(repeats)] or [row]
     values = [_number(one, over) for one in (row, *picked) if one is not None]
     return min(values), max(values)
 
 
-def _number(row: Row, over: str) -> float:
+def _number(row: PointRow, over: str) -> float:
     value = row.setting(over)
     return float(value) if isinstance(value, int | float) else 0.0
 
@@ -89,25 +89,25 @@ def _number(row: Row, over: str) -> float:
 def _reaching(metric: str, share: float) -> Choice:
     """The first row that has `share` of the most."""
 
-    def choose(rows: Sequence[Row], repeat: int | None) -> Row | None:
+    def choose(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
         values = [row.value(metric, repeat) or 0.0 for row in rows]
         return next(row for row, value in zip(rows, values, strict=True) if value >= share * max(values))
 
     return choose
 
 
-def _knee(rows: Sequence[Row], repeat: int | None) -> Row | None:
+def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
     points = [(row.value("iops", repeat), row.value("lat_mean", repeat)) for row in rows]
     known = [(rate, latency) for rate, latency in points if rate is not None and latency]
     index = knee_index(known) if len(known) == len(rows) else None
     return None if index is None else rows[index]
 
 
-def _bounded(rows: Sequence[Row], metric: str) -> dict[str, Choice]:
+def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
     """The most under each bound of the 99th percentile; a bound that changes nothing is left out."""
     given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
     found: dict[str, Choice] = {}
-    seen: list[Row] = []
+    seen: list[PointRow] = []
     for bound in given[:1] or BOUNDS_S:
         choice = _under(metric, bound)
         row = choice(rows, None)
@@ -118,7 +118,7 @@ def _bounded(rows: Sequence[Row], metric: str) -> dict[str, Choice]:
 
 
 def _under(metric: str, bound: float) -> Choice:
-    def choose(rows: Sequence[Row], repeat: int | None) -> Row | None:
+    def choose(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
         kept = []
         for row in rows:
             tail, value = row.value("lat_p99", repeat), row.value(metric, repeat)
@@ -138,15 +138,15 @@ _CURVES: Final = (*LOADS, "block_size")
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class LoadCurve:
     """Rows that differ in the setting `over` alone, in its order; `label` says what they share."""
 
     over: str
     label: str
-    rows: tuple[Row, ...]
+    rows: tuple[PointRow, ...]
 
 
-def curves(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> list[Curve]:
+def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[LoadCurve]:
     """The curves over the benchmark's own axis, or else over load (depth, jobs) or the size of requests."""
     vary = varying(rows, names)
     over = main_axis(rows, names, axis)
@@ -155,10 +155,10 @@ def curves(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> list[
     if over not in _CURVES:
         return []
     others = [name for name in vary if name != over]
-    return [Curve(over, place(part[0], others), tuple(part)) for part in grouped(rows, others).values()]
+    return [LoadCurve(over, place(part[0], others), tuple(part)) for part in grouped(rows, others).values()]
 
 
-def operating_table(rows: Sequence[Row], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:
+def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:
     """One row per operating point of each curve; no table without any."""
     found = curves(rows, names, axis)
     points = [(curve, operating_points(curve.rows, curve.over)) for curve in found]
@@ -186,7 +186,7 @@ def _columns(over: str) -> tuple[Column, ...]:
     )
 
 
-def _cells(curve: Curve, point: Operating) -> dict[str, Scalar | None]:
+def _cells(curve: LoadCurve, point: OperatingPoint) -> dict[str, Scalar | None]:
     low, high = (shown(curve.over, int(end)) for end in (point.low, point.high))
     several = len(point.row.repeats) > 1
     return {
@@ -199,7 +199,7 @@ def _cells(curve: Curve, point: Operating) -> dict[str, Scalar | None]:
     }
 
 
-def _notes(found: Sequence[Curve], over: str) -> list[str]:
+def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     rate = "requests" if objective(over) == "iops" else "bytes"
     notes = [f"Measured points, selected by {rate} per second; total latency"]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
@@ -235,11 +235,11 @@ class Limit:
 
     metric: str
     value: float
-    rows: tuple[Row, ...]
+    rows: tuple[PointRow, ...]
     spread: float
 
 
-def limits(rows: Sequence[Row], over: str) -> list[Limit]:
+def limits(rows: Sequence[PointRow], over: str) -> list[Limit]:
     """The limits on one curve, requests a second first. `rows` stand in the order of the axis `over`.
 
     Points at which the host was the limit say nothing of the volume: with one of these on it a plateau is none.
@@ -250,7 +250,7 @@ def limits(rows: Sequence[Row], over: str) -> list[Limit]:
     return [limit for limit in found if limit is not None]
 
 
-def _limit(rows: Sequence[Row], over: str, metric: str, least: int, reach: float) -> Limit | None:
+def _limit(rows: Sequence[PointRow], over: str, metric: str, least: int, reach: float) -> Limit | None:
     values = [row.value(metric) or 0.0 for row in rows]
     part = top_plateau(values, LEVEL + max((_edges(row) for row in rows), default=0.0))
     level = [rows[index] for index in part]
@@ -264,13 +264,13 @@ def _limit(rows: Sequence[Row], over: str, metric: str, least: int, reach: float
     return Limit(metric, median(chosen), tuple(level), spread(chosen))
 
 
-def _edges(row: Row) -> float:
+def _edges(row: PointRow) -> float:
     """How far a rate may be off because some requests were in flight when the run began or ended, as a share."""
     ios = row.value("ios")
     return (row.value("in_flight") or 0.0) / ios if ios else 0.0
 
 
-def _host_bound(row: Row) -> bool:
+def _host_bound(row: PointRow) -> bool:
     """Whether the jobs themselves used up most of a CPU each; without their CPU time, whether any CPU was busy."""
     rate, cost, jobs = row.value("iops"), row.value("cpu_time_per_io"), row.setting("numjobs")
     if rate is None or cost is None or not isinstance(jobs, int):

@@ -132,7 +132,7 @@ class RateParams(Params):
         return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 
-class PlaceParams(Params):
+class OffsetParams(Params):
     """Where requests go, and how large they are."""
 
     offset: Size = passed(0, "Bytes at the start of the target to skip", "offset")
@@ -244,6 +244,8 @@ def _paths(value: object) -> object:
 
 AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
 """One access pattern, in fio's long spelling as well."""
+Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
+"""Paths of files or devices; one path as text. Colons and commas are part of a name and do not separate names."""
 Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
 """A list of whole numbers; `4,5,6` as text."""
 
@@ -269,7 +271,7 @@ class PointParams(Params):
         aliases=("size",),
         pitfalls="With a file smaller than the caches of the drive, the benchmark measures these caches.",
     )
-    file_names: Annotated[tuple[str, ...], BeforeValidator(_paths)] = setting(
+    file_names: Paths = setting(
         (),
         "Existing files or devices to measure, as absolute paths",
         aliases=("filenames", "filename", "file_name"),
@@ -314,7 +316,7 @@ class PointParams(Params):
     seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**32 - 1)
 
 
-class FioParams(HostParams, DataParams, RateParams, QueueParams, PlaceParams, PointParams):
+class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, PointParams):
     """Settings of one point of fio. A benchmark derives from it and adds its `*_sweep_steps`."""
 
     options: dict[str, str | int | float | bool] = setting(

@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.fio.counters import CpuLoad, Window, load_within, read_rows, window_of
-from asct.instruments.fio.document import DIRECTIONS, Direction, Document, Second, notes_of, read_document, seconds_of
+from asct.instruments.fio.counters import CpuLoad, MeasuredWindow, load_within, read_rows, window_of
+from asct.instruments.fio.document import (
+    DIRECTIONS,
+    Direction,
+    Document,
+    RunInterval,
+    notes_of,
+    read_document,
+    seconds_of,
+)
 from asct.instruments.fio.histogram import Latency, merged
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE, cpu_interval_s, node_of
 from asct.instruments.fio.sections import job_count, node_matters, used_cpus
-from asct.instruments.fio.verdict import Evidence, point_flags
-from asct.instruments.watch import Watch, read_watch
+from asct.instruments.fio.verdict import FlagInput, point_flags
+from asct.instruments.guard_output import GuardOutput, read_guard_output
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Stats
 from asct.sdk.samples import stats_of
@@ -82,7 +90,7 @@ _INTERRUPTED: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DirectionResult:
     """Reads, writes, trims or all requests of a point. `seconds` is the time of the longest job, as in fio's own group
     report; the spread is over the intervals between its reports. `bandwidth` is in B/s."""
 
@@ -99,31 +107,31 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class FioPoint:
     """`sides` has "" (all requests) and those of `read`, `write` and `trim` that did anything.
 
     Flags that begin with `invalid` say that the figures are not those of the settings. `stopped` says why guard ended
     the run (`interval`, `volume`), empty when it took its time.
     """
 
-    sides: Mapping[str, Side]
+    sides: Mapping[str, DirectionResult]
     flags: tuple[str, ...]
-    watch: Watch
+    watch: GuardOutput
     document: Document
-    seconds: tuple[Second, ...]
+    seconds: tuple[RunInterval, ...]
     stopped: str
-    window: Window
+    window: MeasuredWindow
     cpu: CpuLoad | None
-    evidence: Evidence
+    evidence: FlagInput
 
 
-def read_point(params: FioParams, output: Output, facts: HostFacts) -> Point:
+def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     """The point that one step of `fio_step` measured.
 
     Raises Refused when guard refused a target, and ValueError, with the way out, when fio failed, did nothing, left no
     readable document or reports times that cannot be.
     """
-    watch = read_watch(output)
+    watch = read_guard_output(output)
     document = _document(output, watch, job_count(params))
     _check_sizes(params, watch)
     _check_times(document, watch)
@@ -133,8 +141,8 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> Point:
         raise ValueError(f"a status report of fio is not in its json+ format: {error!r}") from None
     window = window_of(document, watch)
     cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
-    evidence = Evidence.of(params, document, watch, window, facts)
-    return Point(
+    evidence = FlagInput.of(params, document, watch, window, facts)
+    return FioPoint(
         sides={name: _side(name, parts, seconds) for name, parts in _sides(document).items()},
         flags=point_flags(params, document, evidence, facts, cpu, watch.stopped),
         watch=watch,
@@ -147,7 +155,7 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> Point:
     )
 
 
-def _document(output: Output, watch: Watch, numjobs: int) -> Document:
+def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
     """The document of a run that did what it should."""
     text = output.files.get(RESULT_FILE, "")
     if watch.status is None:
@@ -173,7 +181,7 @@ def _document(output: Output, watch: Watch, numjobs: int) -> Document:
     return document
 
 
-def _check_sizes(params: FioParams, watch: Watch) -> None:
+def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
     """fio takes what there is of a device that is too small, and says nothing."""
     for device in watch.before:
         size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
@@ -184,7 +192,7 @@ def _check_sizes(params: FioParams, watch: Watch) -> None:
             )
 
 
-def _check_times(document: Document, watch: Watch) -> None:
+def _check_times(document: Document, watch: GuardOutput) -> None:
     """fio's times against those of guard, which takes them from a clock that nobody sets."""
     longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
@@ -209,7 +217,9 @@ def _sides(document: Document) -> dict[str, Sequence[Direction]]:
     }
 
 
-def _cpu_load(params: FioParams, text: str, watch: Watch, window: Window, facts: HostFacts) -> CpuLoad | None:
+def _cpu_load(
+    params: FioParams, text: str, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
+) -> CpuLoad | None:
     """mpstat's rows within the run; None without mpstat, with its document unfinished, or when the clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
@@ -222,13 +232,13 @@ def _cpu_load(params: FioParams, text: str, watch: Watch, window: Window, facts:
     return load_within(rows, start, end, cpu_interval_s(params))
 
 
-def _side(name: str, parts: Sequence[Direction], seconds: Sequence[Second]) -> Side:
+def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval]) -> DirectionResult:
     lasted = max(part.runtime_ms for part in parts) / 1000.0
     if lasted <= 0:
         raise ValueError("fio measured no time; increase duration")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
     whole = _whole(seconds)
-    return Side(
+    return DirectionResult(
         ios=ios,
         io_bytes=io_bytes,
         seconds=lasted,
@@ -242,7 +252,7 @@ def _side(name: str, parts: Sequence[Direction], seconds: Sequence[Second]) -> S
     )
 
 
-def _whole(seconds: Sequence[Second]) -> Sequence[Second]:
+def _whole(seconds: Sequence[RunInterval]) -> Sequence[RunInterval]:
     """Without a last interval that was cut short: few requests make its rate uncertain."""
     if len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds):
         return seconds[:-1]

@@ -18,7 +18,7 @@ from asct.instruments.fio.sections import (
     used_cpus,
     writes,
 )
-from asct.instruments.watch import Device, read_watch
+from asct.instruments.guard_output import GuardTarget, read_guard_output
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Access, StopRule, Target, guarded, handle_path, inspection
@@ -225,10 +225,10 @@ def _path(facts: HostFacts) -> str:
 def _drive_node(context: Context) -> int | None:
     """Where the drives are, by the inspection before; None without one."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
-    return None if output is None else node_of(read_watch(output).before)
+    return None if output is None else node_of(read_guard_output(output).before)
 
 
-def node_of(devices: Sequence[Device]) -> int | None:
+def node_of(devices: Sequence[GuardTarget]) -> int | None:
     """The NUMA node that all drives are at; None if unknown or not one."""
     nodes = {device.scalar("numa_node") for device in devices}
     [node] = nodes if len(nodes) == 1 else [None]

@@ -24,7 +24,7 @@ AXIS_TITLES: Final = {
 
 
 @dataclass(slots=True)
-class Row:
+class PointRow:
     """One point: its settings, the values of each metric in every repeat, and what was seen in its course.
 
     `course` has what stands at a second of the run (metrics named `second_`), in the order of the records.
@@ -69,12 +69,12 @@ class Row:
         return any(doubtful(flag) for record in self.samples.get("iops", []) for flag in record.flags)
 
 
-def gather(records: Sequence[Record]) -> list[Row]:
+def gather(records: Sequence[Record]) -> list[PointRow]:
     """One row per point, sorted by the swept settings in their order; numbers by size, words by first appearance."""
-    rows: dict[Key, Row] = {}
+    rows: dict[Key, PointRow] = {}
     for record in records:
         swept = {name: _scalar(value) for name, value in record.point.items()}
-        row = rows.setdefault(_key(swept), Row(swept))
+        row = rows.setdefault(_key(swept), PointRow(swept))
         kept = row.course if "second" in record.coords else row.samples
         kept.setdefault(record.metric, []).append(record)
         if record.metric == "queue_depth":
@@ -101,32 +101,32 @@ def _scalar(value: Scalar | list[Scalar] | None) -> Scalar:
     return ", ".join(str(part) for part in value) if isinstance(value, list) else value
 
 
-def swept_names(rows: Sequence[Row], axis: str | None) -> list[str]:
+def swept_names(rows: Sequence[PointRow], axis: str | None) -> list[str]:
     """The swept settings, the benchmark's own axis first."""
     names = list(dict.fromkeys(name for row in rows for name in row.swept))
     return [axis, *(name for name in names if name != axis)] if axis else names
 
 
-def varying(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+def varying(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     """Those of `names` that have several values in `rows`."""
     return [name for name in names if len({row.setting(name) for row in rows}) > 1]
 
 
-def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
+def grouped(rows: Sequence[PointRow], names: Sequence[str]) -> dict[str, list[PointRow]]:
     """Rows that share the settings `names`, in order, by a short label of these ("" when there are none)."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[PointRow]] = {}
     for row in rows:
         groups.setdefault(label(row, names), []).append(row)
     return groups
 
 
-def label(row: Row, names: Sequence[str]) -> str:
+def label(row: PointRow, names: Sequence[str]) -> str:
     """The settings `names` of a row where there is little room: `randread, 4K, iodepth 8`."""
     values = {name: shown(name, row.setting(name)) for name in names}
     return ", ".join(text if name in _SPEAKING else f"{name} {text}" for name, text in values.items())
 
 
-def place(row: Row, names: Sequence[str]) -> str:
+def place(row: PointRow, names: Sequence[str]) -> str:
     """The settings `names` of a row for people: `block_size 4K, iodepth 8`."""
     return ", ".join(f"{name} {shown(name, row.setting(name))}" for name in names)
 
@@ -156,17 +156,17 @@ _LEAST_SECOND_AXIS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FigureView:
     """The rows of one figure. `over` is the setting on its axis, `fixed` says what all rows share, `suffix` tells its
     slug from that of the other views."""
 
     over: str
-    groups: Mapping[str, Sequence[Row]]
+    groups: Mapping[str, Sequence[PointRow]]
     fixed: str = ""
     suffix: str = ""
 
 
-def main_axis(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> str | None:
+def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> str | None:
     """The benchmark's own axis, or the scale with most values, or the first setting that varies; None if none does."""
     vary = varying(rows, names)
     if axis is not None:
@@ -177,7 +177,7 @@ def main_axis(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> st
     return vary[0] if vary else None
 
 
-def views(rows: Sequence[Row], names: Sequence[str], over: str) -> list[View]:
+def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[FigureView]:
     """Every view of `rows`; the one over `over` comes first."""
     others = [name for name in varying(rows, names) if name != over]
     found = panels(rows, over, others)
@@ -189,13 +189,15 @@ def views(rows: Sequence[Row], names: Sequence[str], over: str) -> list[View]:
             chosen = [row for row in rows if row.setting(over) == largest]
             label = place(chosen[0], [over])
             found += [
-                View(second, view.groups, ", ".join(filter(None, (label, view.fixed))), f"-over-{second}{view.suffix}")
+                FigureView(
+                    second, view.groups, ", ".join(filter(None, (label, view.fixed))), f"-over-{second}{view.suffix}"
+                )
                 for view in panels(chosen, second, fixed)
             ]
     return found
 
 
-def panels(rows: Sequence[Row], over: str, others: Sequence[str], most: int = MOST_SERIES) -> list[View]:
+def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> list[FigureView]:
     """Figures over `over` with at most `most` lines each: the settings that do not fit, counting ones first, become
     figures of their own, at most MOST_PANELS of them, evenly chosen."""
     inner = sorted(others, key=lambda name: name not in SCALES)
@@ -204,17 +206,17 @@ def panels(rows: Sequence[Row], over: str, others: Sequence[str], most: int = MO
         outer.append(inner.pop(0))
     inner = [name for name in others if name in inner]
     found = [(place(part[0], outer), part) for part in grouped(rows, outer).values()]
-    return [View(over, grouped(part, inner), fixed, slug_of(fixed)) for fixed, part in evenly(found, MOST_PANELS)]
+    return [FigureView(over, grouped(part, inner), fixed, slug_of(fixed)) for fixed, part in evenly(found, MOST_PANELS)]
 
 
-def evenly(items: Sequence[tuple[str, list[Row]]], most: int) -> list[tuple[str, list[Row]]]:
+def evenly(items: Sequence[tuple[str, list[PointRow]]], most: int) -> list[tuple[str, list[PointRow]]]:
     """At most `most` of `items`, the first and the last among them."""
     if len(items) <= most:
         return list(items)
     return [items[round(number * (len(items) - 1) / (most - 1))] for number in range(most)]
 
 
-def sample(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
     """Points that fit one figure with a line each: all, or those along one setting among which the highest rate is."""
     vary = varying(rows, names)
     over = main_axis(rows, names, None)
@@ -226,7 +228,7 @@ def sample(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
     return [row for _, [row] in evenly([("", [row]) for row in along], MOST_SERIES)]
 
 
-def _largest(rows: Sequence[Row], name: str) -> Scalar | None:
+def _largest(rows: Sequence[PointRow], name: str) -> Scalar | None:
     values = [row.setting(name) for row in rows]
     numbers = [value for value in values if isinstance(value, int | float)]
     return max(numbers) if numbers else values[-1]

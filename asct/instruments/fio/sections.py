@@ -166,24 +166,24 @@ _PAGE: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TargetRange:
     """fio's `size` and `offset_increment` as plain byte counts or percentages; None leaves the option out."""
 
     size: str | None = None
     offset_increment: str | None = None
 
 
-def span_of(params: FioParams) -> Span:
+def span_of(params: FioParams) -> TargetRange:
     """The part of the target for each job. Settings that pass `contradictions` never give an empty slice."""
     total = params.span_bytes
     if not params.sequential or params.numjobs == 1:
-        return Span(None if total is None else str(total))
+        return TargetRange(None if total is None else str(total))
     if total is None:
         share = f"{100 // params.numjobs}%"
-        return Span(share, share)
+        return TargetRange(share, share)
     files = max(1, len(params.file_names))
     increment = slice_bytes(params, total)
-    return Span(str(increment * files), str(increment))
+    return TargetRange(str(increment * files), str(increment))
 
 
 def slice_bytes(params: FioParams, total: int) -> int:

@@ -10,8 +10,8 @@ from typing import Final
 from asct.instruments.fio.devices import device_table
 from asct.instruments.fio.metrics import CONTEXT
 from asct.instruments.fio.operating import curves, limit_note, limits, operating_table
-from asct.instruments.fio.rows import AXIS_TITLES, SIZES, Row, gather, grouped, place, shown, swept_names, varying
-from asct.instruments.fio.timeline import CHANGED, Turn, change_note, changes_table, turns
+from asct.instruments.fio.rows import AXIS_TITLES, SIZES, PointRow, gather, grouped, place, shown, swept_names, varying
+from asct.instruments.fio.timeline import CHANGED, LevelChange, change_note, changes_table, level_changes
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 
@@ -30,13 +30,13 @@ _KINDS: Final = {"section": "section", "target": "path"}
 _NOTE: Final = "Sections as measured by fio, targets from the counters of their drives; mean over the repeats"
 
 
-def part_table(rows: Sequence[Row], names: Sequence[str], slug: str) -> Sequence[Table]:
+def part_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> Sequence[Table]:
     """A row for each part and direction of each point; nothing where points are not made of parts."""
     cells = [line for row in rows for line in _lines(row, names)]
     return (Table(f"{slug}-parts", "Sections and targets", _COLUMNS, tuple(cells), (_NOTE,)),) if cells else ()
 
 
-def _lines(row: Row, names: Sequence[str]) -> list[dict[str, Scalar | None]]:
+def _lines(row: PointRow, names: Sequence[str]) -> list[dict[str, Scalar | None]]:
     label = place(row, [name for name in names if name in row.swept]) or None
     found: dict[tuple[str, Scalar, Scalar], dict[str, list[Record]]] = {}
     for metric, records in row.samples.items():
@@ -63,7 +63,7 @@ _PAIRS: Final = (
 _QUANTITIES: Final = {"rate": "iops", "latency": "latency", "tail": "clat_p99"}
 
 
-def pattern_table(rows: Sequence[Row], label: str, slug: str) -> Table | None:
+def pattern_table(rows: Sequence[PointRow], label: str, slug: str) -> Table | None:
     """Ratios between the patterns among `rows`, which differ in `rw` alone; None when none of the pairs is there."""
     by_word = {str(row.setting("rw")): row for row in rows}
     found = [
@@ -88,14 +88,14 @@ def pattern_table(rows: Sequence[Row], label: str, slug: str) -> Table | None:
     return Table(f"{slug}-patterns", title, columns, tuple(found), tuple(notes))
 
 
-def _pattern_cells(name: str, first: Row, second: Row) -> dict[str, Scalar | None]:
+def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Scalar | None]:
     cells: dict[str, Scalar | None] = {"compared": name, "reads": _reads(first)}
     cells |= {key: _ratio(first.value(metric), second.value(metric)) for key, metric in _QUANTITIES.items()}
     cells["rate_range"] = _range(first, second)
     return cells
 
 
-def _range(first: Row, second: Row) -> str | None:
+def _range(first: PointRow, second: PointRow) -> str | None:
     """The lowest and highest ratio that the repeats allow."""
     (low, high), (least, most) = first.interval("iops"), second.interval("iops")
     if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
@@ -104,7 +104,7 @@ def _range(first: Row, second: Row) -> str | None:
     return None if None in ends else " to ".join(f"{end:.2f}" for end in ends if end is not None)
 
 
-def _reads(row: Row) -> float | None:
+def _reads(row: PointRow) -> float | None:
     reads, writes = row.value("read_ios"), row.value("write_ios")
     return None if reads is None or writes is None else 100.0 * reads / (reads + writes)
 
@@ -156,7 +156,7 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
     if not rows:
         return ()
     names = swept_names(rows, axis) or ["rw", "block_size", "iodepth", "numjobs"]
-    found = [turn for row in rows for turn in turns(row)]
+    found = [turn for row in rows for turn in level_changes(row)]
     columns = _columns(rows, names)
     flags = [_flags(row, found) for row in rows]
     cells = tuple(_cells(row, columns, own) for row, own in zip(rows, flags, strict=True))
@@ -171,7 +171,7 @@ def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | No
     )
 
 
-def _columns(rows: Sequence[Row], names: Sequence[str]) -> tuple[Column, ...]:
+def _columns(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Column, ...]:
     return (
         *(_axis_column(name, rows) for name in names),
         *_RATES, *_LATENCIES, *_cpu_columns(rows), *_PERCENTILES, *_COST,
@@ -179,7 +179,7 @@ def _columns(rows: Sequence[Row], names: Sequence[str]) -> tuple[Column, ...]:
     )  # fmt: skip
 
 
-def _pattern_tables(rows: Sequence[Row], names: Sequence[str], slug: str) -> list[Table]:
+def _pattern_tables(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> list[Table]:
     if "rw" not in varying(rows, names):
         return []
     others = [name for name in varying(rows, names) if name != "rw"]
@@ -188,7 +188,7 @@ def _pattern_tables(rows: Sequence[Row], names: Sequence[str], slug: str) -> lis
     return [table for table in found if table is not None]
 
 
-def _axis_column(name: str, rows: Sequence[Row]) -> Column:
+def _axis_column(name: str, rows: Sequence[PointRow]) -> Column:
     title = AXIS_TITLES.get(name, name)
     values = [row.setting(name) for row in rows]
     if name in SIZES and all(isinstance(value, int) for value in values):
@@ -198,21 +198,21 @@ def _axis_column(name: str, rows: Sequence[Row]) -> Column:
     return Column(name, title, format="text")
 
 
-def _cpu_prefix(rows: Sequence[Row]) -> str:
+def _cpu_prefix(rows: Sequence[PointRow]) -> str:
     """The CPUs that the jobs run on, as in ASCT, where these are known; else all."""
     return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
 
 
-def _cpu_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
+def _cpu_columns(rows: Sequence[PointRow]) -> tuple[Column, ...]:
     prefix = _cpu_prefix(rows)
     return tuple(Column(f"{prefix}_{kind}", f"CPU {kind} (%)", help=text, kept=kept) for kind, text, kept in _CPU)
 
 
-def _flags(row: Row, found: Sequence[Turn]) -> tuple[str, ...]:
+def _flags(row: PointRow, found: Sequence[LevelChange]) -> tuple[str, ...]:
     return (*row.flags, CHANGED) if any(turn.row is row for turn in found) else row.flags
 
 
-def _cells(row: Row, columns: Sequence[Column], flags: Sequence[str]) -> dict[str, Scalar | None]:
+def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> dict[str, Scalar | None]:
     cells: dict[str, Scalar | None] = {}
     for column in columns:
         if column.key == "flags":
@@ -227,7 +227,7 @@ def _cells(row: Row, columns: Sequence[Column], flags: Sequence[str]) -> dict[st
     return cells
 
 
-def _spread(row: Row) -> float | None:
+def _spread(row: PointRow) -> float | None:
     """Of the rate over the repeats; None for a single one."""
     low, high = row.interval("iops")
     middle = row.value("iops")
@@ -236,7 +236,7 @@ def _spread(row: Row) -> float | None:
     return 50.0 * (high - low) / middle
 
 
-def _notes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     notes = [
         "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles refer to the completion latency "
         "of all jobs"
@@ -251,7 +251,7 @@ def _notes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     return [*notes, _cpu_note(rows)]
 
 
-def _doubts(rows: Sequence[Row], names: Sequence[str], found: Sequence[Turn]) -> list[str]:
+def _doubts(rows: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange]) -> list[str]:
     """What changed during a run, and where the requests in flight are not those asked for."""
     notes = [change_note(turn, names) for turn in found[:_TOLD_CHANGES]]
     for row in rows:
@@ -261,25 +261,25 @@ def _doubts(rows: Sequence[Row], names: Sequence[str], found: Sequence[Turn]) ->
     return notes
 
 
-def _cpu_note(rows: Sequence[Row]) -> str:
+def _cpu_note(rows: Sequence[PointRow]) -> str:
     if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
         return "No CPU utilization: mpstat (package sysstat) is not installed, or has no sample within a run"
     where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
     return f"CPU utilization of {where}; iowait is idle time, not load"
 
 
-def _limit_notes(rows: Sequence[Row], names: Sequence[str], axis: str | None) -> list[str]:
+def _limit_notes(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[str]:
     notes = [limit_note(limits(curve.rows, curve.over), curve.over, curve.label) for curve in curves(rows, names, axis)]
     return [note for note in notes if note]
 
 
-def _matters(name: str, rows: Sequence[Row]) -> bool:
+def _matters(name: str, rows: Sequence[PointRow]) -> bool:
     """The share of reads says something of mixed patterns only."""
     return rows[0].setting(name) is not None and (
         name != "rwmixread" or any(row.setting("rw") in ("rw", "randrw") for row in rows)
     )
 
 
-def _figure(row: Row, metric: str) -> str:
+def _figure(row: PointRow, metric: str) -> str:
     value = row.value(metric)
     return "-" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from asct.instruments.fio.rows import MOST_SERIES, Row, label, place, sample, slug_of, varying
+from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, place, sample, slug_of, varying
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.statistics.changepoint import SHORTEST, changes
@@ -27,10 +27,10 @@ _DONE: Final = {"read": "read", "write": "written", "trim": "trimmed"}
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LevelChange:
     """The rate of `row` went from `before` to `after` (ops/s) at `second` of a repeat, `moved` bytes into it."""
 
-    row: Row
+    row: PointRow
     repeat: int
     second: float
     before: float
@@ -38,7 +38,7 @@ class Turn:
     moved: float
 
 
-def turns(row: Row) -> list[Turn]:
+def level_changes(row: PointRow) -> list[LevelChange]:
     """Changes of the rate in the course of each repeat of a row."""
     found = []
     for repeat in row.repeats:
@@ -50,11 +50,11 @@ def turns(row: Row) -> list[Turn]:
             moved.append(moved[-1] + rate * (end - start))
         for change in changes([rate for _, rate in rates], LEAST_CHANGE):
             total = moved[change.index] if change.index < len(moved) else moved[-1]
-            found.append(Turn(row, repeat, rates[change.index][0], change.before, change.after, total))
+            found.append(LevelChange(row, repeat, rates[change.index][0], change.before, change.after, total))
     return found
 
 
-def _course(row: Row, metric: str, repeat: int) -> list[tuple[float, float]]:
+def _course(row: PointRow, metric: str, repeat: int) -> list[tuple[float, float]]:
     """(second, value) of one repeat in order of time."""
     records = [record for record in row.course.get(metric, []) if record.repeat == repeat]
     return sorted((_second(record), record.value) for record in records)
@@ -65,7 +65,7 @@ def _second(record: Record) -> float:
     return float(second) if isinstance(second, int | float) else 0.0
 
 
-def changes_table(found: Sequence[Turn], names: Sequence[str], slug: str) -> tuple[Table, ...]:
+def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str) -> tuple[Table, ...]:
     """One row per change; nothing when there was none."""
     if not found:
         return ()
@@ -92,7 +92,7 @@ def changes_table(found: Sequence[Turn], names: Sequence[str], slug: str) -> tup
     return (Table(f"{slug}-changes", "Rate changes during a run", columns, rows, notes, (CHANGED,)),)
 
 
-def change_note(turn: Turn, names: Sequence[str]) -> str:
+def change_note(turn: LevelChange, names: Sequence[str]) -> str:
     """The change as a sentence without its full stop."""
     verb = "fell" if turn.after < turn.before else "rose"
     sides = [word for side, word in _DONE.items() if turn.row.value(f"{side}_iops") is not None]
@@ -101,20 +101,20 @@ def change_note(turn: Turn, names: Sequence[str]) -> str:
     return f"{_point(turn.row, names)}: the rate {verb} from {rates} after {turn.second:.0f} s ({moved})"
 
 
-def _change(turn: Turn) -> float:
+def _change(turn: LevelChange) -> float:
     return turn.after / turn.before - 1.0 if turn.before else 1.0
 
 
-def _point(row: Row, names: Sequence[str]) -> str:
+def _point(row: PointRow, names: Sequence[str]) -> str:
     return place(row, names) or "the point"
 
 
-def course_figures(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, ...]:
+def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
     """The rate over time, and the latency over time of the points that changed, or of the one with most requests."""
     timed = [row for row in rows if len(row.course.get("second_iops", [])) >= SHORTEST]
     if not timed:
         return ()
-    turned = {id(row): found for row in timed if (found := turns(row))}
+    turned = {id(row): found for row in timed if (found := level_changes(row))}
     first = [row for row in timed if id(row) in turned]
     lines = timed if len(timed) <= MOST_SERIES else first[:MOST_SERIES] or sample(timed, names)
     mapped = first[:_MOST_MAPS] or [max(timed, key=lambda row: row.value("iops") or 0.0)]
@@ -123,12 +123,12 @@ def course_figures(rows: Sequence[Row], names: Sequence[str]) -> tuple[Figure, .
     return (_timeline(lines, names, found, len(timed)), *(chart for chart in maps if chart is not None))
 
 
-def _repeat(row: Row, found: Sequence[Turn]) -> int:
+def _repeat(row: PointRow, found: Sequence[LevelChange]) -> int:
     """The repeat to draw: the first in which the rate changed."""
     return found[0].repeat if found else row.repeats[0]
 
 
-def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn], points: int) -> Line:
+def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange], points: int) -> Line:
     series = []
     vary = varying(lines, names) or list(names)
     for row in lines:
@@ -148,7 +148,7 @@ def _timeline(lines: Sequence[Row], names: Sequence[str], found: Sequence[Turn],
     )  # fmt: skip
 
 
-def _latency_map(row: Row, names: Sequence[str], repeat: int) -> Heatmap | None:
+def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
     """Share of the requests of each second by latency, slow ones on top; None without histograms.
 
     The latencies are powers of two of a nanosecond; those that no request took have an empty row, as on an axis.

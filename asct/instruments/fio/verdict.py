@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.fio.counters import ENOUGH_ROWS, Coverage, CpuLoad, Window, coverage_of
+from asct.instruments.fio.counters import ENOUGH_ROWS, Coverage, CpuLoad, MeasuredWindow, coverage_of
 from asct.instruments.fio.document import Document, JobResult
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams
 from asct.instruments.fio.sections import chosen_engine, depth_is_lost, effective_depth, sections_of
+from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import throttled
-from asct.instruments.watch import Device, Watch
 from asct.sdk.facts import HostFacts
 
 LITTLE_TOLERANCE: Final = 0.02
@@ -66,7 +66,7 @@ FLAGS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class FlagInput:
     """What the verdict stands on. `depth` is what the engine can keep in flight, `in_flight` what was."""
 
     in_flight: float
@@ -78,7 +78,9 @@ class Evidence:
     shrank: bool
 
     @classmethod
-    def of(cls, params: FioParams, document: Document, watch: Watch, window: Window, facts: HostFacts) -> Evidence:
+    def of(
+        cls, params: FioParams, document: Document, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
+    ) -> FlagInput:
         """Gather it from one run."""
         depth = effective_depth(params, facts)
         return cls(
@@ -91,7 +93,7 @@ class Evidence:
         )
 
 
-def _bytes(device: Device) -> float:
+def _bytes(device: GuardTarget) -> float:
     size = device.scalar("bytes")
     return float(size) if isinstance(size, int) else 0.0
 
@@ -164,7 +166,7 @@ def _has_many(job: JobResult, depth: int) -> bool:
 
 
 def point_flags(
-    params: FioParams, document: Document, evidence: Evidence, facts: HostFacts, cpu: CpuLoad | None, stopped: str
+    params: FioParams, document: Document, evidence: FlagInput, facts: HostFacts, cpu: CpuLoad | None, stopped: str
 ) -> tuple[str, ...]:
     """Flags for every value of the point."""
     ended_early = bool(stopped) or params.io_size is not None

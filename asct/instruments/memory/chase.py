@@ -14,7 +14,7 @@ PS: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Chased:
+class ChaseLatency:
     """One size: latency in seconds and in core cycles, the clock of the core, lines walked, batches dropped.
 
     `settled`: the interval met the target before the time was over.
@@ -29,7 +29,7 @@ class Chased:
     settled: bool
 
 
-def chased(sample: Mapping[str, Any]) -> Chased:
+def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
     """Median and interval as the kernel formed them over all batches; the rest from the batches that it lists.
 
     The spread in cycles is that in time at the clock of the size: the adds of a single batch may have been interrupted.
@@ -43,7 +43,7 @@ def chased(sample: Mapping[str, Any]) -> Chased:
     clock_hz = 1e15 / number(sample, "cycle_fs")
     low, high = number(sample, "min_ps") * PS, number(sample, "max_ps") * PS
     median_cycles = number(sample, "mcycles") / 1e3
-    return Chased(
+    return ChaseLatency(
         size=int(number(sample, "size")),
         latency=Stats(
             n=batches,

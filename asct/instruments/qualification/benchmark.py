@@ -15,11 +15,11 @@ from asct.instruments.fio.process import INSPECTION, layout_steps, scratch_bytes
 from asct.instruments.fio.verdict import FLAGS as FIO_FLAGS
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
 from asct.instruments.qualification.figures import phase_figures
-from asct.instruments.qualification.journal import Journal
+from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import NOT_PURGED, TOOLS, UNVERIFIED
 from asct.instruments.qualification.results import METRICS, NOT_STEADY, phase_values
 from asct.instruments.qualification.rounds import INCOMPLETE, phase_steps
-from asct.instruments.qualification.settings import MIB, Cell, Phase, QualificationParams, settings_at_odds
+from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Workload, settings_at_odds
 from asct.instruments.qualification.tables import phase_tables
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
@@ -76,7 +76,7 @@ def _usual_rounds(params: QualificationParams, phase: Phase) -> float:
     return (params.window + 1) * len(_tracked(phase)) * each + len(phase.cells) * min(short, each)
 
 
-def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Cell], float]) -> float:
+def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Workload], float]) -> float:
     """Seconds of all processes, each times the weight of its cell."""
     each = phase.seconds + phase.ramp_s + START_SECONDS
     whole = sum(weight(cell) for cell in phase.cells) * each
@@ -86,7 +86,7 @@ def _all_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Cel
     return params.rounds_max * tracked + params.fast_passes * (whole + tracked)
 
 
-def _tracked(phase: Phase) -> set[Cell]:
+def _tracked(phase: Phase) -> set[Workload]:
     return {tracked.cell for tracked in phase.tracked}
 
 
@@ -145,7 +145,7 @@ class Qualification(Benchmark[Q]):
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
             seconds=usual_seconds(params, phases),
             longest_s=longest_seconds(params, phases),
-            writes_bytes=((params.file_names[0] if params.file_names else "", written),),
+            writes_bytes=((params.target_name, written),),
             targets=params.file_names,
             purges=tuple(name for name in purged if name.startswith("/dev/")),
             may_overwrite=params.overwrite,
@@ -157,7 +157,7 @@ class Qualification(Benchmark[Q]):
 
     def steps(self, params: Q, context: Context) -> Sequence[Step]:
         """The next steps of the first phase that is not over."""
-        journal = Journal(params, context.done, context.facts)
+        journal = StepJournal(params, context.done, context.facts)
         if not journal.has(INSPECTION):
             return [journal.inspection(context)]
         require_cache(journal)
@@ -167,13 +167,13 @@ class Qualification(Benchmark[Q]):
                 return steps
         return self.closing_steps(journal, params, context)
 
-    def phase_steps(self, journal: Journal, phase: Phase, context: Context) -> Sequence[Step]:
+    def phase_steps(self, journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
         """What a phase does next, by the profile."""
         if journal.params.profile == "fast":
             return Passes(journal, phase).steps(context)
         return phase_steps(journal, phase, context)
 
-    def closing_steps(self, journal: Journal, params: Q, context: Context) -> Sequence[Step]:
+    def closing_steps(self, journal: StepJournal, params: Q, context: Context) -> Sequence[Step]:
         """What is still to do behind all phases."""
         return ()
 
@@ -185,12 +185,12 @@ class Qualification(Benchmark[Q]):
         """The values of every phase, and what the target is."""
         if not outputs:
             raise Unsuitable("the target was not inspected")
-        journal = Journal(params, outputs, facts)
+        journal = StepJournal(params, outputs, facts)
         phases = self.phases(params, journal.logical_block)
         found = [value for phase in phases for value in phase_values(journal, phase)]
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
-    def target_values(self, journal: Journal) -> Iterator[Measurement]:
+    def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
         """What was measured on, its health before and after, and which block sizes it does not take."""
         yield from device_values(replace(journal.inspected, after=journal.last.after))
         yield Measurement("active_range", float(journal.span))
@@ -198,7 +198,7 @@ class Qualification(Benchmark[Q]):
             if size < journal.logical_block:
                 yield Measurement("left_out", float(size), {"block_size": size})
 
-    def closing_values(self, journal: Journal, params: Q) -> Iterable[Measurement]:
+    def closing_values(self, journal: StepJournal, params: Q) -> Iterable[Measurement]:
         """The values of the steps behind all phases."""
         return ()
 
@@ -211,7 +211,7 @@ class Qualification(Benchmark[Q]):
         return phase_figures(records, self.quantity)
 
 
-def require_cache(journal: Journal) -> None:
+def require_cache(journal: StepJournal) -> None:
     """Raises Unsuitable when the write cache of the drive is not in the state that the settings require."""
     wanted = _CACHES.get(journal.params.write_cache)
     found = journal.device.scalar("write_cache")

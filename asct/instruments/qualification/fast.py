@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point
-from asct.instruments.qualification.journal import Journal, fio_process
-from asct.instruments.qualification.rounds import History, phase_steps
-from asct.instruments.qualification.settings import Cell, Phase, Tracked
+from asct.instruments.fio.point import FioPoint
+from asct.instruments.qualification.journal import StepJournal, fio_process
+from asct.instruments.qualification.rounds import RoundHistory, phase_steps
+from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import StopRule
 from asct.sdk.step import Step
@@ -28,11 +28,11 @@ _LATER_SEEDS: Final = 1_000_000
 class Passes:
     """The rounds of the tracked cells of a phase, and the passes over all of its cells behind them."""
 
-    def __init__(self, journal: Journal, phase: Phase) -> None:
+    def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
         self.phase = phase
         cells = tuple(dict.fromkeys(tracked.cell for tracked in phase.tracked))
-        self.history = History(journal, replace(phase, cells=cells))
+        self.history = RoundHistory(journal, replace(phase, cells=cells))
 
     @property
     def count(self) -> int:
@@ -55,7 +55,7 @@ class Passes:
     def _pass(self, number: int, context: Context) -> Sequence[Step]:
         params = self.journal.params
         stop = StopRule(params.fast_interval / 100.0, min(params.fast_min_time, self.phase.seconds))
-        wanted: list[tuple[str, Cell, StopRule | None]] = [("pass", cell, stop) for cell in self.phase.cells]
+        wanted: list[tuple[str, Workload, StopRule | None]] = [("pass", cell, stop) for cell in self.phase.cells]
         wanted += [("sentinel", cell, None) for cell in self.history.phase.cells]
         return [
             fio_process(self._params(number, kind, cell), context, name, rule)
@@ -63,15 +63,15 @@ class Passes:
             if not self.journal.has(name := self._name(number, kind, cell))
         ]
 
-    def point(self, number: int, cell: Cell) -> Point:
+    def point(self, number: int, cell: Workload) -> FioPoint:
         """What a cell gave in a pass (from 1)."""
         return self.journal.point(self._name(number, "pass", cell), self._params(number, "pass", cell))
 
-    def _sentinel(self, number: int, tracked: Tracked) -> float:
+    def _sentinel(self, number: int, tracked: TrackedMetric) -> float:
         name = self._name(number, "sentinel", tracked.cell)
         return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
 
-    def drift(self, number: int, tracked: Tracked) -> float:
+    def drift(self, number: int, tracked: TrackedMetric) -> float:
         """How far a dependent variable moved in a pass, as a share: against the sentinel before, or the window."""
         after = self._sentinel(number, tracked)
         if number > 1:
@@ -85,9 +85,9 @@ class Passes:
         limit = self.journal.params.fast_drift / 100.0
         return any(abs(self.drift(number, tracked)) > limit for tracked in self.phase.tracked)
 
-    def _name(self, number: int, kind: str, cell: Cell) -> str:
+    def _name(self, number: int, kind: str, cell: Workload) -> str:
         return f"{self.phase.name}{kind}{number}-{cell.name}"
 
-    def _params(self, number: int, kind: str, cell: Cell) -> FioParams:
+    def _params(self, number: int, kind: str, cell: Workload) -> FioParams:
         place = self.phase.cells.index(cell) + (len(self.phase.cells) if kind == "sentinel" else 0)
         return self.journal.fio(cell, self.phase, _LATER_SEEDS * number + place)

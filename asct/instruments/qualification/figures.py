@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from asct.instruments.qualification.settings import cell_label, size_name
-from asct.instruments.qualification.tables import UNITS, Variable, View, phase_label, profile_label, views
+from asct.instruments.qualification.tables import UNITS, QualificationView, Variable, phase_label, profile_label, views
 from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
 from asct.sdk.record import Record, Scalar
 from asct.statistics.steady import window_of
@@ -26,7 +26,7 @@ def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
     return tuple(found)
 
 
-def _convergence(view: View, quantity: str) -> list[Figure]:
+def _convergence(view: QualificationView, quantity: str) -> list[Figure]:
     """All block sizes over the rounds, a figure for each mix that decides on the steady state."""
     found: list[Figure] = []
     for reads in dict.fromkeys(what.place[1] for what in view.variables()):
@@ -50,7 +50,7 @@ def _convergence(view: View, quantity: str) -> list[Figure]:
     return found
 
 
-def _verification(view: View, what: Variable) -> Figure:
+def _verification(view: QualificationView, what: Variable) -> Figure:
     """The values of the window, their average, the fitted line, and the bounds of the excursion."""
     numbers = tuple(number for number, _ in view.window(what))
     window = window_of([value for _, value in view.window(what)])
@@ -75,7 +75,7 @@ def _verification(view: View, what: Variable) -> Figure:
     )  # fmt: skip
 
 
-def _averages(view: View, quantity: str) -> Figure:
+def _averages(view: QualificationView, quantity: str) -> Figure:
     """A line for each mix over the block sizes."""
     values = view.cells(quantity)
     series = []
@@ -92,7 +92,7 @@ def _averages(view: View, quantity: str) -> Figure:
     )  # fmt: skip
 
 
-def _matrix(view: View, quantity: str) -> Figure:
+def _matrix(view: QualificationView, quantity: str) -> Figure:
     """The averages as colours, instead of bars in space that hide one another."""
     values = view.cells(quantity)
     mixes = list(dict.fromkeys(reads for _, reads in values))

@@ -10,10 +10,10 @@ from typing import Final
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point, read_point
+from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.process import INSPECTION, RESULT_FILE, fio_step, limit_s, targets_of
-from asct.instruments.qualification.settings import MIB, Cell, Phase, QualificationParams, Quantity
-from asct.instruments.watch import Device, Watch, read_watch
+from asct.instruments.guard_output import GuardOutput, GuardTarget, read_guard_output
+from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Quantity, Workload
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import StopRule, inspection
@@ -25,7 +25,7 @@ _KEPT: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class FioSummary:
     """Of one fio process: requests and bytes a second, mean latency in s (from the call until completion; None if fio
     gave none), bytes of all requests and of writes, flags."""
 
@@ -37,7 +37,7 @@ class Summary:
     flags: tuple[str, ...]
 
     @classmethod
-    def of(cls, point: Point) -> Summary:
+    def of(cls, point: FioPoint) -> FioSummary:
         """Without the histograms: those of thousands of processes fill a memory."""
         whole, writes = point.sides[""], point.sides.get("write")
         return cls(
@@ -60,34 +60,34 @@ class Summary:
         return self.latency
 
 
-class Journal:
+class StepJournal:
     """The outputs of a repeat. Steps are known by their names, so that a repeat goes on where it was cut off."""
 
     def __init__(self, params: QualificationParams, outputs: Sequence[Output], facts: HostFacts) -> None:
         self.params = params
         self.facts = facts
         self.outputs = {output.step.name: output for output in outputs}
-        self._points: dict[str, Point] = {}
-        self._summaries: dict[str, Summary] = {}
+        self._points: dict[str, FioPoint] = {}
+        self._summaries: dict[str, FioSummary] = {}
 
     def has(self, name: str) -> bool:
         """Whether the step is done."""
         return name in self.outputs
 
     @cached_property
-    def inspected(self) -> Watch:
+    def inspected(self) -> GuardOutput:
         """What the inspection found. Raises ValueError before it, and when it did not end well."""
         if not self.has(INSPECTION):
             raise ValueError("the target was not inspected")
-        return read_watch(self.outputs[INSPECTION])
+        return read_guard_output(self.outputs[INSPECTION])
 
     @property
-    def last(self) -> Watch:
+    def last(self) -> GuardOutput:
         """What guard saw of the last step. Raises ValueError as `read_watch`."""
-        return read_watch(next(reversed(self.outputs.values())))
+        return read_guard_output(next(reversed(self.outputs.values())))
 
     @property
-    def device(self) -> Device:
+    def device(self) -> GuardTarget:
         """The target. Raises ValueError as `inspected`."""
         return self.inspected.before[0]
 
@@ -110,7 +110,7 @@ class Journal:
         block = self.device.scalar("logical_block")
         return block if isinstance(block, int) and block > 0 else 512
 
-    def fio(self, cell: Cell, phase: Phase, seed: int = 0) -> FioParams:
+    def fio(self, cell: Workload, phase: Phase, seed: int = 0) -> FioParams:
         """The process of a cell; `seed` is added to the one of the settings."""
         return self.params.fio(
             self.span,
@@ -122,7 +122,7 @@ class Journal:
             seed=(self.params.seed + seed) % 2**32,
         )
 
-    def point(self, name: str, params: FioParams) -> Point:
+    def point(self, name: str, params: FioParams) -> FioPoint:
         """What a step measured. Raises ValueError as `read_point`, named by the step."""
         if name not in self._points:
             try:
@@ -134,10 +134,10 @@ class Journal:
             self._points[name] = point
         return self._points[name]
 
-    def summary(self, name: str, params: FioParams) -> Summary:
+    def summary(self, name: str, params: FioParams) -> FioSummary:
         """The few numbers of a step that every look at all rounds needs. Raises ValueError as `point`."""
         if name not in self._summaries:
-            self._summaries[name] = Summary.of(self.point(name, params))
+            self._summaries[name] = FioSummary.of(self.point(name, params))
         return self._summaries[name]
 
     def dirty(self, context: Context) -> bool:
@@ -165,7 +165,7 @@ def fio_process(params: FioParams, context: Context, name: str, stop: StopRule |
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class TimeSlot:
     """A piece of the course: its length in seconds, requests, bytes of them, bytes written."""
 
     seconds: float
@@ -184,9 +184,9 @@ class Slot:
         return self.io_bytes / self.seconds
 
 
-def joined(slots: Sequence[Slot]) -> Slot:
+def joined(slots: Sequence[TimeSlot]) -> TimeSlot:
     """Slots that follow one another as one; `slots` is not empty."""
-    return Slot(
+    return TimeSlot(
         sum(slot.seconds for slot in slots),
         sum(slot.ios for slot in slots),
         sum(slot.io_bytes for slot in slots),
@@ -194,7 +194,7 @@ def joined(slots: Sequence[Slot]) -> Slot:
     )
 
 
-def slot_of(output: Output) -> Slot:
+def time_slot_of(output: Output) -> TimeSlot:
     """What one process of fio did. Raises ValueError for a result that cannot be read, or without any request.
 
     The next step of a long test depends on all that was done before it, so each result is read once and remembered.
@@ -206,9 +206,9 @@ def slot_of(output: Output) -> Slot:
 
 
 @lru_cache(maxsize=4096)
-def _slot(result: str) -> Slot:
+def _slot(result: str) -> TimeSlot:
     parts = [(name, part) for job in read_document(result).jobs for name, part in job.directions.items()]
-    return Slot(
+    return TimeSlot(
         seconds=max((part.runtime_ms for _, part in parts), default=0) / 1000.0,
         ios=sum(part.ios for _, part in parts),
         io_bytes=sum(part.io_bytes for _, part in parts),
@@ -216,10 +216,10 @@ def _slot(result: str) -> Slot:
     )
 
 
-def course_of(point: Point) -> tuple[Slot, ...]:
+def slots_of(point: FioPoint) -> tuple[TimeSlot, ...]:
     """The pieces between the reports of a process."""
     return tuple(
-        Slot(one.seconds, one.ios, one.io_bytes, one.sides["write"].io_bytes if "write" in one.sides else 0)
+        TimeSlot(one.seconds, one.ios, one.io_bytes, one.sides["write"].io_bytes if "write" in one.sides else 0)
         for one in point.seconds
         if one.seconds > 0
     )

@@ -13,10 +13,10 @@ from typing import Final
 
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import PROGRAM_FILE, targets_of
+from asct.instruments.guard_output import GuardOutput, GuardTarget, read_guard_output
 from asct.instruments.nvme import controller_of, namespace_of
-from asct.instruments.qualification.journal import Journal, fio_process
+from asct.instruments.qualification.journal import StepJournal, fio_process
 from asct.instruments.qualification.settings import MIB, Phase, PurgeMethod
-from asct.instruments.watch import Device, Watch, read_watch
 from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import guarded, handle_path
@@ -37,7 +37,7 @@ _USER: Final = ("--user-master", "u")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class PurgeCommand:
     """One command of a purge. `look` only asks; `said` in its output means success whatever the status.
 
     With `whole` guard makes sure that nothing else lies on the drive: not only the target is changed.
@@ -57,10 +57,10 @@ TOOLS: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
-def commands(method: str, device: Device, said: Sequence[str]) -> Sequence[Command]:
+def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[PurgeCommand]:
     """All commands of a method in their order; `said` is what those before printed."""
     if method == "nvme-format":
-        return (Command("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
+        return (PurgeCommand("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
         return _ata_erase(said[0] if said else "")
     plain = {
@@ -68,30 +68,30 @@ def commands(method: str, device: Device, said: Sequence[str]) -> Sequence[Comma
         "sg-format": ("--format", "--quick", "--wait", PATH),
         "sg-sanitize": ("--block", "--quick", "--wait", PATH),
     }
-    return (Command("run", TOOLS[method], plain[method], whole=method != "blkdiscard"),)
+    return (PurgeCommand("run", TOOLS[method], plain[method], whole=method != "blkdiscard"),)
 
 
-def _nvme_format(device: Device) -> tuple[str, ...]:
+def _nvme_format(device: GuardTarget) -> tuple[str, ...]:
     """User data erase (SES 1) with the format in use: left out, some versions would take format 0."""
     namespace = namespace_of(device)
     kept = () if namespace is None else (f"--lbaf={namespace.format_index}",)
     return ("format", PATH, "--ses=1", *kept, f"--timeout={_FORMAT_LIMIT_MS}", "--force")
 
 
-def _ata_erase(identity: str) -> tuple[Command, ...]:
+def _ata_erase(identity: str) -> tuple[PurgeCommand, ...]:
     enhanced = "supported: enhanced erase" in " ".join(identity.split())
     erase = "--security-erase-enhanced" if enhanced else "--security-erase"
     return (
-        Command("look", "hdparm", ("-I", PATH), look=True),
-        Command("password", "hdparm", (*_USER, "--security-set-pass", PASSWORD, PATH), whole=True),
-        Command("erase", "hdparm", (*_USER, erase, PASSWORD, PATH), whole=True),
-        Command("look-after", "hdparm", ("-I", PATH), look=True),
+        PurgeCommand("look", "hdparm", ("-I", PATH), look=True),
+        PurgeCommand("password", "hdparm", (*_USER, "--security-set-pass", PASSWORD, PATH), whole=True),
+        PurgeCommand("erase", "hdparm", (*_USER, erase, PASSWORD, PATH), whole=True),
+        PurgeCommand("look-after", "hdparm", ("-I", PATH), look=True),
     )
 
 
-def unlock() -> Command:
+def unlock() -> PurgeCommand:
     """Takes back the password after an erase that failed."""
-    return Command("unlock", "hdparm", (*_USER, "--security-disable", PASSWORD, PATH))
+    return PurgeCommand("unlock", "hdparm", (*_USER, "--security-disable", PASSWORD, PATH))
 
 
 def ata_obstacle(identity: str) -> str:
@@ -110,7 +110,7 @@ def ata_obstacle(identity: str) -> str:
     return ""
 
 
-def candidates(wanted: PurgeMethod, inspected: Watch, facts: HostFacts) -> tuple[str, ...]:
+def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) -> tuple[str, ...]:
     """The methods to try, in order. `auto` takes none that may leave a drive locked or half formatted.
 
     Raises Unsuitable when the method that was named cannot be carried out on this target.
@@ -125,7 +125,7 @@ def candidates(wanted: PurgeMethod, inspected: Watch, facts: HostFacts) -> tuple
     return tuple(method for method in ("nvme-format", "blkdiscard") if not obstacle(method, inspected, facts))
 
 
-def obstacle(method: str, inspected: Watch, facts: HostFacts) -> str:
+def obstacle(method: str, inspected: GuardOutput, facts: HostFacts) -> str:
     """What keeps a method from being carried out; empty if nothing is known to."""
     device = inspected.before[0]
     if device.scalar("kind") != "block":
@@ -139,7 +139,7 @@ def obstacle(method: str, inspected: Watch, facts: HostFacts) -> str:
     return _nvme_obstacle(inspected) if method == "nvme-format" else ""
 
 
-def _nvme_obstacle(inspected: Watch) -> str:
+def _nvme_obstacle(inspected: GuardOutput) -> str:
     device = inspected.before[0]
     controller = controller_of(device)
     if controller is None:
@@ -152,7 +152,7 @@ def _nvme_obstacle(inspected: Watch) -> str:
     return ""
 
 
-def _formats_all(device: Device) -> bool:
+def _formats_all(device: GuardTarget) -> bool:
     """Whether a format or its erase concerns every namespace of the drive."""
     controller = controller_of(device)
     return controller is None or controller.formats_all or controller.erases_all
@@ -181,7 +181,7 @@ class Purge:
         return () if self.verified else (UNVERIFIED,)
 
 
-def purge_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[Step]:
+def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
     """The next command, or the look at the outcome; nothing when there is no more to do."""
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         command = _pending(journal, phase, method)
@@ -193,7 +193,7 @@ def purge_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[St
     return []
 
 
-def purge_of(journal: Journal, phase: Phase) -> Purge:
+def purge_of(journal: StepJournal, phase: Phase) -> Purge:
     """What the finished steps of the purge say."""
     tried: list[str] = []
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
@@ -204,7 +204,7 @@ def purge_of(journal: Journal, phase: Phase) -> Purge:
     return Purge("", tried=tuple(tried))
 
 
-def _pending(journal: Journal, phase: Phase, method: str) -> Command | None:
+def _pending(journal: StepJournal, phase: Phase, method: str) -> PurgeCommand | None:
     """The command of a method that comes next; None when it is through or has failed."""
     for command in _commands(journal, phase, method):
         output = journal.outputs.get(_name(phase, method, command))
@@ -216,13 +216,13 @@ def _pending(journal: Journal, phase: Phase, method: str) -> Command | None:
     return None
 
 
-def _commands(journal: Journal, phase: Phase, method: str) -> Sequence[Command]:
+def _commands(journal: StepJournal, phase: Phase, method: str) -> Sequence[PurgeCommand]:
     first = commands(method, journal.device, ())[0]
     output = journal.outputs.get(_name(phase, method, first))
     return commands(method, journal.device, () if output is None else (_said(output),))
 
 
-def _failure(journal: Journal, phase: Phase, method: str) -> str:
+def _failure(journal: StepJournal, phase: Phase, method: str) -> str:
     """Why a method did not succeed; empty if it did, or has not been tried to its end."""
     for command in _commands(journal, phase, method):
         output = journal.outputs.get(_name(phase, method, command))
@@ -232,9 +232,9 @@ def _failure(journal: Journal, phase: Phase, method: str) -> str:
     return ""
 
 
-def _refused(command: Command, output: Output) -> str:
+def _refused(command: PurgeCommand, output: Output) -> str:
     """Why a command failed; empty if it did what it should."""
-    watch, said = read_watch(output), _said(output)
+    watch, said = read_guard_output(output), _said(output)
     if watch.status != 0 and not (command.said and command.said in said):
         line = next((text.strip() for text in (*output.stderr.splitlines(), *said.splitlines()) if text.strip()), "")
         return f"{command.tool} failed with status {watch.status}: {line or 'it said nothing'}"
@@ -245,7 +245,7 @@ def _said(output: Output) -> str:
     return output.files.get(PROGRAM_FILE, "")
 
 
-def _name(phase: Phase, method: str, command: Command) -> str:
+def _name(phase: Phase, method: str, command: PurgeCommand) -> str:
     return f"{phase.name}purge-{method}-{command.name}"
 
 
@@ -253,7 +253,7 @@ def _check_name(phase: Phase) -> str:
     return f"{phase.name}purge-check"
 
 
-def _step(journal: Journal, phase: Phase, method: str, command: Command, context: Context) -> Step:
+def _step(journal: StepJournal, phase: Phase, method: str, command: PurgeCommand, context: Context) -> Step:
     params = journal.params.fio(MIB, rw="randwrite")
     targets = targets_of(params, context, dirty=journal.dirty(context))
     name = _name(phase, method, command)
@@ -262,7 +262,7 @@ def _step(journal: Journal, phase: Phase, method: str, command: Command, context
     return replace(step, arguments=("--whole-drive", "1", *step.arguments)) if command.whole else step
 
 
-def _sample(journal: Journal) -> FioParams:
+def _sample(journal: StepJournal) -> FioParams:
     """Random blocks of the active range, each compared with zeros; the process ends at the first that differs."""
     return journal.params.fio(
         journal.span,
@@ -279,15 +279,15 @@ def _sample(journal: Journal) -> FioParams:
     )
 
 
-def _verified(journal: Journal, phase: Phase, method: str) -> bool:
+def _verified(journal: StepJournal, phase: Phase, method: str) -> bool:
     """Zeros everywhere, or no block in use by the drive's own count."""
     check = journal.outputs.get(_check_name(phase))
-    if check is not None and read_watch(check).status == 0:
+    if check is not None and read_guard_output(check).status == 0:
         return True
     last = _commands(journal, phase, method)[-1]
-    return _unused(read_watch(journal.outputs[_name(phase, method, last)]))
+    return _unused(read_guard_output(journal.outputs[_name(phase, method, last)]))
 
 
-def _unused(watch: Watch) -> bool:
+def _unused(watch: GuardOutput) -> bool:
     namespaces = [namespace_of(device) for device in watch.after]
     return bool(namespaces) and all(one is not None and one.used_blocks == 0 for one in namespaces)

@@ -7,17 +7,17 @@ from typing import Final
 
 from asct.instruments.fio.histogram import NS, Latency, merged
 from asct.instruments.fio.metrics import DEVICE_METRICS
-from asct.instruments.fio.point import Point
+from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.sections import chosen_engine
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
-from asct.instruments.qualification.journal import Journal, Summary
+from asct.instruments.qualification.journal import FioSummary, StepJournal
 from asct.instruments.qualification.purge import purge_of
-from asct.instruments.qualification.rounds import History, Verdict, precondition_flags
-from asct.instruments.qualification.settings import Cell, Phase, Tracked
+from asct.instruments.qualification.rounds import RoundHistory, SteadyVerdict, precondition_flags
+from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
 from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
-from asct.statistics.steady import Window
+from asct.statistics.steady import SteadyWindow
 
 Coords = dict[str, tuple[str, ...] | None]
 CELL: Final[Coords] = {"block_size": None, "rwmixread": None}
@@ -69,13 +69,13 @@ NOT_STEADY: Final = "invalid-not-steady"
 ENOUGH_ROUNDS: Final = 3
 
 
-def phase_values(journal: Journal, phase: Phase) -> Iterator[Measurement]:
+def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
     """All values of a phase. Raises ValueError when a step failed or a round was not ended."""
     fast = journal.params.profile == "fast"
     passes = Passes(journal, phase) if fast else None
-    history = passes.history if passes else History(journal, phase)
+    history = passes.history if passes else RoundHistory(journal, phase)
     verdict = _whole_window(history)
-    flags = (*purge_of(journal, phase).flags, *precondition_flags(journal, phase), *_unsteady_flags(verdict))
+    flags = (*opening_flags(journal, phase), *_unsteady_flags(verdict))
     if passes:
         flags = (FAST, *flags, *((MOVED,) if passes.moved(passes.count) else ()))
     yield from _about_phase(journal, phase, history, verdict, flags)
@@ -89,12 +89,17 @@ def phase_values(journal: Journal, phase: Phase) -> Iterator[Measurement]:
     yield from _rounds(history)
 
 
-def steady_values(journal: Journal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
+    """Flags of every value of a phase that come from its purge and preconditioning."""
+    return (*purge_of(journal, phase).flags, *precondition_flags(journal, phase))
+
+
+def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Whether the steady state was reached, after how many rounds, and at which rate.
 
     For tests that begin with a steady state. Raises ValueError for fewer rounds than the window has.
     """
-    history = History(journal, phase)
+    history = RoundHistory(journal, phase)
     verdict = _whole_window(history)
     flags = (*flags, *_unsteady_flags(verdict))
     yield Measurement("steady", float(verdict.steady), flags=flags)
@@ -103,12 +108,12 @@ def steady_values(journal: Journal, phase: Phase, flags: tuple[str, ...]) -> Ite
         yield Measurement("steady_iops", window.mean, flags=flags)
 
 
-def steady_flags(journal: Journal, phase: Phase) -> tuple[str, ...]:
+def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
     """Flags of values that were measured after a steady state which was not reached; empty if it was."""
-    return _unsteady_flags(History(journal, phase).verdict())
+    return _unsteady_flags(RoundHistory(journal, phase).verdict())
 
 
-def _whole_window(history: History) -> Verdict:
+def _whole_window(history: RoundHistory) -> SteadyVerdict:
     """Raises ValueError for fewer rounds than the window has."""
     verdict = history.verdict()
     if verdict.reason == "rounds":
@@ -116,20 +121,20 @@ def _whole_window(history: History) -> Verdict:
     return verdict
 
 
-def _unsteady_flags(verdict: Verdict) -> tuple[str, ...]:
+def _unsteady_flags(verdict: SteadyVerdict) -> tuple[str, ...]:
     return () if verdict.steady else (NOT_STEADY, f"not-steady-{verdict.reason}")
 
 
-def _in_window(history: History, cell: Cell) -> list[Point]:
+def _in_window(history: RoundHistory, cell: Workload) -> list[FioPoint]:
     first = history.rounds - history.journal.params.window
     return [history.point(index, cell) for index in range(first, history.rounds)]
 
 
-def cell_values(cell: Cell, points: Sequence[Point], flags: tuple[str, ...]) -> Iterator[Measurement]:
+def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Rates are averages of the rounds; latencies are those of all requests, whatever their round and direction."""
     marks = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     for quantity in ("iops", "bandwidth"):
-        values = [Summary.of(point).value(quantity) for point in points]
+        values = [FioSummary.of(point).value(quantity) for point in points]
         spread = stats_of(values) if len(values) >= ENOUGH_ROUNDS else points[0].sides[""].iops_stats
         spread = spread if quantity == "iops" or len(values) >= ENOUGH_ROUNDS else points[0].sides[""].bandwidth_stats
         yield Measurement(quantity, sum(values) / len(values), cell.coords, spread, marks)
@@ -149,7 +154,7 @@ def latency_values(latency: Latency, coords: dict[str, Scalar], flags: tuple[str
 
 
 def _about_phase(
-    journal: Journal, phase: Phase, history: History, verdict: Verdict, flags: tuple[str, ...]
+    journal: StepJournal, phase: Phase, history: RoundHistory, verdict: SteadyVerdict, flags: tuple[str, ...]
 ) -> Iterator[Measurement]:
     at = _place(phase)
     params = journal.params
@@ -163,24 +168,24 @@ def _about_phase(
     yield Measurement("purged", float(bool(purge.method)), at | {"method": purge.method or "none"}, flags=purge.flags)
 
 
-def _place(phase: Phase, tracked: Tracked | None = None) -> dict[str, Scalar]:
+def _place(phase: Phase, tracked: TrackedMetric | None = None) -> dict[str, Scalar]:
     """Coordinates of what is of a phase, or of one of its dependent variables."""
     at: dict[str, Scalar] = {"phase": phase.name.rstrip("-") or "test"}
     return at if tracked is None else at | tracked.cell.coords | {"quantity": tracked.quantity}
 
 
-def _about_window(at: dict[str, Scalar], window: Window, flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _about_window(at: dict[str, Scalar], window: SteadyWindow, flags: tuple[str, ...]) -> Iterator[Measurement]:
     yield Measurement("window_excursion", 100.0 * window.excursion, at, flags=flags)
     yield Measurement("window_slope", 100.0 * window.drift, at, flags=flags)
 
 
-def _drifts(passes: Passes, tracked: Tracked) -> Iterator[Measurement]:
+def _drifts(passes: Passes, tracked: TrackedMetric) -> Iterator[Measurement]:
     at = _place(passes.phase, tracked)
     for number in range(1, passes.count + 1):
         yield Measurement("sentinel_drift", 100.0 * passes.drift(number, tracked), at | {"pass": number})
 
 
-def _rounds(history: History) -> Iterator[Measurement]:
+def _rounds(history: RoundHistory) -> Iterator[Measurement]:
     """Every cell of every round."""
     for index in range(history.rounds):
         for cell in history.phase.cells:

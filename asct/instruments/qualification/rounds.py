@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Final, Literal
 
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import Point
+from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.process import INSPECTION
-from asct.instruments.qualification.journal import Journal, Summary, fio_process
+from asct.instruments.qualification.journal import FioSummary, StepJournal, fio_process
 from asct.instruments.qualification.purge import purge_steps
-from asct.instruments.qualification.settings import Cell, Phase, Tracked
+from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
 from asct.sdk.benchmark import Context
 from asct.sdk.step import Step
-from asct.statistics.steady import Window, cliff, enough_from, last_window, window_of
+from asct.statistics.steady import SteadyWindow, cliff, enough_from, last_window, window_of
 
 # SNIA PTS, workload independent preconditioning: twice the capacity in requests of 128 KiB, random data. Each job
 # writes a slice of its own; were all of them to start at the first byte, two jobs would write the range four times.
@@ -24,25 +24,25 @@ INCOMPLETE: Final = "invalid-precondition"
 _SHORT: Final = 0.999
 
 
-def pass_names(journal: Journal, phase: Phase) -> Sequence[str]:
+def pass_names(journal: StepJournal, phase: Phase) -> Sequence[str]:
     """The step of each pass."""
     return [f"{phase.name}precondition-{number}" for number in range(1, journal.params.precondition + 1)]
 
 
-def precondition_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[Step]:
+def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
     """The passes that are still to do, a step each: one that is cut off is done again."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     return [fio_process(params, context, name) for name in pass_names(journal, phase) if not journal.has(name)]
 
 
-def preconditioned_bytes(journal: Journal, phase: Phase) -> int:
+def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
     """What the passes wrote, by fio. Raises ValueError when one failed."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     done = [name for name in pass_names(journal, phase) if journal.has(name)]
     return sum(journal.point(name, params).sides["write"].io_bytes for name in done)
 
 
-def precondition_flags(journal: Journal, phase: Phase) -> tuple[str, ...]:
+def precondition_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
     """`invalid-precondition` when less was written than asked for: a pass took too long and was cut off."""
     wanted = journal.params.precondition * journal.span
     return (INCOMPLETE,) if preconditioned_bytes(journal, phase) < _SHORT * wanted else ()
@@ -57,7 +57,7 @@ _WORTH: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class StreamPosition:
     """`size` bytes from `offset` on; with `once` the round ends when it has passed over them."""
 
     offset: int
@@ -65,7 +65,7 @@ class Walk:
     once: bool = False
 
 
-def next_walk(span: int, volumes: Iterable[int], block: int) -> Walk:
+def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPosition:
     """The part of a span of `span` bytes for the round after those that passed over `volumes` bytes each.
 
     A round that passes over the whole span within its time has no place to go on from: then every one is the whole.
@@ -76,17 +76,17 @@ def next_walk(span: int, volumes: Iterable[int], block: int) -> Walk:
         if span - position < max(block, last // _WORTH):
             position = 0
     left = (span - position) // block * block
-    return Walk(position, left, once=position > 0 and left < 2 * last)
+    return StreamPosition(position, left, once=position > 0 and left < 2 * last)
 
 
-def walked(params: FioParams, volumes: Iterable[int]) -> FioParams:
+def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
     """`params` of a sequential round after those of the same cell that passed over `volumes` bytes each.
 
     Several jobs have a slice each, which they walk from its begin; random requests go everywhere anyway.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
-    walk = next_walk(params.filesize, volumes, params.block_size)
+    walk = next_position(params.filesize, volumes, params.block_size)
     changes: dict[str, int] = {"offset": params.offset + walk.offset, "filesize": walk.size}
     return params.model_copy(update=changes | ({"io_size": walk.size} if walk.once else {}))
 
@@ -95,7 +95,7 @@ Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SteadyVerdict:
     """`reason` is what speaks against the steady state, empty if nothing does; `windows` are the last rounds.
 
     `rounds`: too few so far. `pause`: the repeat was cut off in or before the window. `volume`: too little was written
@@ -103,7 +103,7 @@ class Verdict:
     """
 
     reason: Reason
-    windows: tuple[tuple[Tracked, Window], ...] = ()
+    windows: tuple[tuple[TrackedMetric, SteadyWindow], ...] = ()
 
     @property
     def steady(self) -> bool:
@@ -111,10 +111,10 @@ class Verdict:
         return not self.reason
 
 
-class History:
+class RoundHistory:
     """The whole rounds of a phase, counted from index 0. `number` is that of the first step name."""
 
-    def __init__(self, journal: Journal, phase: Phase) -> None:
+    def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
         self.phase = phase
 
@@ -126,26 +126,26 @@ class History:
             number += 1
         return number
 
-    def params(self, index: int, cell: Cell) -> FioParams:
+    def params(self, index: int, cell: Workload) -> FioParams:
         """The process of the cell in a round. A sequential one goes on where it ended in the round before."""
         fresh = self.journal.fio(cell, self.phase, self.seed(index, cell))
         if cell.random:
             return fresh
-        return walked(fresh, [self.summary(before, cell).io_bytes for before in range(index)])
+        return continued(fresh, [self.summary(before, cell).io_bytes for before in range(index)])
 
-    def point(self, index: int, cell: Cell) -> Point:
+    def point(self, index: int, cell: Workload) -> FioPoint:
         """What the cell gave in a round."""
         return self.journal.point(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
-    def summary(self, index: int, cell: Cell) -> Summary:
+    def summary(self, index: int, cell: Workload) -> FioSummary:
         """The same in a few numbers."""
         return self.journal.summary(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
-    def seed(self, index: int, cell: Cell) -> int:
+    def seed(self, index: int, cell: Workload) -> int:
         """Every process has random offsets of its own."""
         return index * len(self.phase.cells) + self.phase.cells.index(cell)
 
-    def values(self, tracked: Tracked) -> list[float]:
+    def values(self, tracked: TrackedMetric) -> list[float]:
         """A dependent variable over the rounds."""
         return [self.summary(index, tracked.cell).value(tracked.quantity) for index in range(self.rounds)]
 
@@ -178,23 +178,23 @@ class History:
                 break
         return enough_from(found, needed)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SteadyVerdict:
         """Of the rounds so far."""
         rule = self.journal.params.rule
         if self.rounds < rule.window:
-            return Verdict("rounds")
+            return SteadyVerdict("rounds")
         series = [(tracked, self.values(tracked)) for tracked in self.phase.tracked]
         windows = tuple((tracked, _last(values, rule.window)) for tracked, values in series)
         first = self.rounds - rule.window
         if first < self.resumed_at:
-            return Verdict("pause", windows)
+            return SteadyVerdict("pause", windows)
         if any(last_window(values, rule, self._since(tracked, values)) is None for tracked, values in series):
-            return Verdict("volume", windows)
+            return SteadyVerdict("volume", windows)
         if any(window.excursion > rule.excursion for _, window in windows):
-            return Verdict("excursion", windows)
-        return Verdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
+            return SteadyVerdict("excursion", windows)
+        return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
-    def _since(self, tracked: Tracked, values: Sequence[float]) -> int:
+    def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
         """The first round that may count: enough was written by then, or the level had fallen."""
         rising = tracked.quantity == "latency"
         fall = cliff([1.0 / value for value in values] if rising else values)
@@ -206,11 +206,11 @@ class History:
         return self.rounds - self.resumed_at >= self.journal.params.rounds_max or self.verdict().steady
 
 
-def _last(values: Sequence[float], count: int) -> Window:
+def _last(values: Sequence[float], count: int) -> SteadyWindow:
     return window_of(values[-count:], len(values) - count)
 
 
-def opening_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[Step]:
+def opening_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
     """Look at the target, purge it, precondition it: what is still to do of that. Raises ValueError for a target that
     the settings do not fit."""
     if not journal.has(INSPECTION):
@@ -218,14 +218,14 @@ def opening_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[
     return purge_steps(journal, phase, context) or precondition_steps(journal, phase, context)
 
 
-def round_steps(history: History, context: Context) -> Sequence[Step]:
+def round_steps(history: RoundHistory, context: Context) -> Sequence[Step]:
     """What is still to do of the round that is not whole; nothing once the rounds are over."""
     if history.rounds and history.over:
         return ()
     return steps_of_round(history, history.rounds, context)
 
 
-def steps_of_round(history: History, index: int, context: Context) -> Sequence[Step]:
+def steps_of_round(history: RoundHistory, index: int, context: Context) -> Sequence[Step]:
     """The cells of a round (from 0) that are not done."""
     journal, phase = history.journal, history.phase
     title = f"{phase.name}round {index + 1}, cell"
@@ -236,6 +236,6 @@ def steps_of_round(history: History, index: int, context: Context) -> Sequence[S
     ]
 
 
-def phase_steps(journal: Journal, phase: Phase, context: Context) -> Sequence[Step]:
+def phase_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
     """The whole of a phase: opening, then rounds until they are over."""
-    return opening_steps(journal, phase, context) or round_steps(History(journal, phase), context)
+    return opening_steps(journal, phase, context) or round_steps(RoundHistory(journal, phase), context)

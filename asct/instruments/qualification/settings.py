@@ -9,18 +9,18 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, StringConstraints
 
-from asct.instruments.fio.params import Counts, Engine, FioParams, Pattern
+from asct.instruments.fio.params import Counts, Engine, FioParams, Paths, Pattern
 from asct.sdk.benchmark import Unsuitable
 from asct.sdk.params import Count, Duration, Params, Size, listed, setting
 from asct.sdk.record import Scalar
-from asct.statistics.steady import Rule
+from asct.statistics.steady import SteadyRule
 from asct.values.size import format_size, parse_size
 
 Quantity = Literal["iops", "bandwidth", "latency"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Workload:
     """One workload: `reads` is the share of reads in percent, `random` whether offsets are."""
 
     block_size: int
@@ -64,10 +64,10 @@ def size_name(size: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class TrackedMetric:
     """A dependent variable: the quantity of a cell that must be steady."""
 
-    cell: Cell
+    cell: Workload
     quantity: Quantity
 
     @property
@@ -84,14 +84,14 @@ class Phase:
     """
 
     name: str
-    cells: tuple[Cell, ...]
-    tracked: tuple[Tracked, ...]
+    cells: tuple[Workload, ...]
+    tracked: tuple[TrackedMetric, ...]
     sequential_block: int
     seconds: float
     """Time of each cell."""
     ramp_s: float = 0.0
 
-    def step_name(self, number: int, cell: Cell) -> str:
+    def step_name(self, number: int, cell: Workload) -> str:
         """The step of a cell in round `number` (from 1)."""
         return f"{self.name}round{number:02}-{cell.name}"
 
@@ -118,9 +118,7 @@ class QualificationParams(Params):
         "and then measures each workload once",
         pitfalls="Results of `fast` are labelled: compare them only with those of `fast`.",
     )
-    file_names: Annotated[
-        tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-    ] = setting(
+    file_names: Paths = setting(
         (),
         "Existing device or file to measure, as an absolute path; unset: a temporary file",
         aliases=("filenames", "filename", "file_name", "target"),
@@ -194,9 +192,14 @@ class QualificationParams(Params):
         return not self.file_names
 
     @property
-    def rule(self) -> Rule:
+    def target_name(self) -> str:
+        """The named target; empty for the temporary file, as in `Needs.writes_bytes`."""
+        return self.file_names[0] if self.file_names else ""
+
+    @property
+    def rule(self) -> SteadyRule:
         """When a window is steady."""
-        return Rule(self.window, self.excursion / 100.0, self.slope / 100.0)
+        return SteadyRule(self.window, self.excursion / 100.0, self.slope / 100.0)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -259,8 +262,8 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
             yield "filesize", str(error)
 
 
-Place = Annotated[str, StringConstraints(pattern=r"^[0-9]+(K|KiB|M|MiB)?:[0-9]{1,3}$")]
-Places = Annotated[tuple[Place, ...], BeforeValidator(listed)]
+WorkloadName = Annotated[str, StringConstraints(pattern=r"^[0-9]+(K|KiB|M|MiB)?:[0-9]{1,3}$")]
+WorkloadNames = Annotated[tuple[WorkloadName, ...], BeforeValidator(listed)]
 """Cells by block size and percent of reads: `4K:0, 64K:65`."""
 
 
@@ -269,7 +272,7 @@ class MatrixParams(QualificationParams):
 
     block_sizes: Sizes = setting((4096,), "Block sizes of the workloads", aliases=("block_size", "bs"), min_length=1)
     mixes: Counts = setting((0,), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
-    dependent: Places = setting(
+    dependent: WorkloadNames = setting(
         ("4K:0",),
         "Workloads that must be steady, as block size and percentage of reads",
         aliases=("dependent_variables", "tracking"),
@@ -281,15 +284,15 @@ class MatrixParams(QualificationParams):
         """Every block size that is used."""
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
-    def cells(self, logical_block: int) -> tuple[Cell, ...]:
+    def cells(self, logical_block: int) -> tuple[Workload, ...]:
         """All cells of a round, mix by mix, large requests first; none is smaller than a logical block."""
         sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
-        return tuple(Cell(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
+        return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
     def phase(self, logical_block: int, quantity: Quantity) -> Phase:
         """Raises Unsuitable when the target takes no request of the dependent cells."""
         cells = self.cells(logical_block)
-        tracked = tuple(Tracked(cell, quantity) for cell in self.places() if cell in cells)
+        tracked = tuple(TrackedMetric(cell, quantity) for cell in self.places() if cell in cells)
         if not tracked:
             raise Unsuitable(
                 f"the target has logical blocks of {logical_block} bytes, but all workloads in `dependent` are "
@@ -297,10 +300,10 @@ class MatrixParams(QualificationParams):
             )
         return Phase("", cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
 
-    def places(self) -> list[Cell]:
+    def places(self) -> list[Workload]:
         """The cells of `dependent`. Left at its default, those that are measured; if none is, the smallest writes."""
         pairs = [place.split(":") for place in dict.fromkeys(self.dependent)]
-        named = [Cell(parse_size(size), int(reads)) for size, reads in pairs]
+        named = [Workload(parse_size(size), int(reads)) for size, reads in pairs]
         if self.dependent != type(self).model_fields["dependent"].default:
             return named
         cells = self.cells(512)

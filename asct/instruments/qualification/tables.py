@@ -15,7 +15,7 @@ from asct.values.duration import format_duration
 from asct.values.quantity import format_quantity
 from asct.values.size import about_size
 
-Place = tuple[int, int]
+WorkloadKey = tuple[int, int]
 """Block size and percent of reads."""
 _SINGLE: Final = "test"
 
@@ -25,12 +25,12 @@ class Variable:
     """A dependent variable of a phase."""
 
     phase: str
-    place: Place
+    place: WorkloadKey
     quantity: str
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class QualificationView:
     """All records of a point. Averages are medians over the repeats; rounds are those of the first repeat."""
 
     records: Sequence[Record]
@@ -83,7 +83,7 @@ class View:
         """Block sizes that the target does not take."""
         return sorted({round(record.value) for record in at(self.records, "left_out")})
 
-    def cells(self, metric: str) -> dict[Place, float]:
+    def cells(self, metric: str) -> dict[WorkloadKey, float]:
         """A metric by block size and mix."""
         places = dict.fromkeys(_place(record) for record in at(self.records, metric))
         found = {one: self.amount(metric, block_size=one[0], rwmixread=one[1]) for one in places}
@@ -99,7 +99,7 @@ class View:
         size, reads = what.place
         return self.amount(metric, phase=what.phase, block_size=size, rwmixread=reads, quantity=what.quantity)
 
-    def rounds(self, quantity: str, place: Place) -> list[tuple[int, float]]:
+    def rounds(self, quantity: str, place: WorkloadKey) -> list[tuple[int, float]]:
         """Number and value of each round of a cell."""
         records = at(self.first_repeat, f"round_{quantity}", block_size=place[0], rwmixread=place[1])
         return sorted((_number(record), record.value) for record in records)
@@ -114,12 +114,12 @@ class View:
         return flags_of(at(self.records, metric, **coords))
 
 
-def views(records: Sequence[Record]) -> list[View]:
+def views(records: Sequence[Record]) -> list[QualificationView]:
     """One for each point that has rounds."""
     points = [mine for mine in by_point(records) if at(mine, "rounds")]
     labels = [point_label(mine[0], "") if len(points) > 1 else "" for mine in points]
     slugs = [f"-{number}" if len(points) > 1 else "" for number in range(1, len(points) + 1)]
-    return [View(*parts) for parts in zip(points, labels, slugs, strict=True)]
+    return [QualificationView(*parts) for parts in zip(points, labels, slugs, strict=True)]
 
 
 def phase_label(phase: str) -> str:
@@ -127,7 +127,7 @@ def phase_label(phase: str) -> str:
     return "" if phase == _SINGLE else phase
 
 
-def _place(record: Record) -> Place:
+def _place(record: Record) -> WorkloadKey:
     size, reads = record.coords["block_size"], record.coords["rwmixread"]
     return (int(size), int(reads))
 
@@ -165,7 +165,7 @@ def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -
     return (*found, *steady_table(records, slug), *device_table(records, slug))
 
 
-def _matrix(view: View, slug: str, metric: str) -> Table:
+def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
     """A row for each block size and a column for each mix; latencies in the opposite order, as reports have them."""
     title, scale, digits = _MATRICES[metric]
     values = view.cells(metric)
@@ -185,19 +185,19 @@ def _matrix(view: View, slug: str, metric: str) -> Table:
     )
 
 
-def _matrix_row(view: View, metric: str, size: int, mixes: Sequence[int]) -> dict[str, Scalar | None]:
+def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence[int]) -> dict[str, Scalar | None]:
     row: dict[str, Scalar | None] = {"block_size": size_name(size)}
     row |= {f"r{reads}": view.amount(metric, block_size=size, rwmixread=reads) for reads in mixes}
     return row | {"flags": ", ".join(view.flags(metric, block_size=size))}
 
 
-def profile_label(view: View) -> str:
+def profile_label(view: QualificationView) -> str:
     """For titles: the profile, unless it is that of the specification."""
     profile = view.run(view.phases[0])["profile"]
     return "" if profile == "pts" else f" ({profile})"
 
 
-def notes_of(view: View) -> tuple[str, ...]:
+def notes_of(view: QualificationView) -> tuple[str, ...]:
     """What was really run; every figure comes from the settings and the records."""
     notes = dict.fromkeys(note for phase in view.phases for note in _phase_notes(view, phase))
     size = view.amount("active_range")
@@ -210,7 +210,7 @@ def notes_of(view: View) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _phase_notes(view: View, phase: str) -> list[str]:
+def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     run = view.run(phase)
     seconds = format_duration(float(run["round_time"]))
     load = f"{run['numjobs']} jobs of queue depth {run['iodepth']}, engine {run['engine']}, direct"
@@ -253,7 +253,7 @@ def _rule(run: dict[str, Scalar]) -> str:
     )
 
 
-def _steady_row(view: View, what: Variable) -> dict[str, Scalar | None]:
+def _steady_row(view: QualificationView, what: Variable) -> dict[str, Scalar | None]:
     values = [value for _, value in view.window(what)]
     unit = UNITS[what.quantity]
     return {

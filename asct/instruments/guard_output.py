@@ -14,9 +14,11 @@ from asct.sdk.record import Scalar
 from asct.sdk.samples import read_kernel
 from asct.sdk.step import Output
 
+# kernels/guard/README.md describes its lines.
+
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class TargetCheck:
     """One look at a target. `ok` is None where the probe could not read; only True is safe."""
 
     path: str
@@ -26,7 +28,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class GuardTarget:
     """A target as guard found it; `fields` are those of its line (see kernels/guard/README.md)."""
 
     path: str
@@ -39,7 +41,7 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class CounterSample:
     """Counters at one moment. CPU times are totals in ns, None where they cannot be read.
 
     `devices` has for each target (in the order of the targets file) the counters of the drives below it: reads,
@@ -55,21 +57,21 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class GuardOutput:
     """Everything that guard reported of one program. `status` is the program's exit status (negative: a signal), None
     when none was run; `stopped` says why guard ended it (`interval`, `volume`), empty when it ended by itself."""
 
-    before: tuple[Device, ...]
-    after: tuple[Device, ...]
-    checks: tuple[Check, ...]
-    samples: tuple[Sample, ...]
+    before: tuple[GuardTarget, ...]
+    after: tuple[GuardTarget, ...]
+    checks: tuple[TargetCheck, ...]
+    samples: tuple[CounterSample, ...]
     status: int | None
     stopped: str
     started_ns: int
     ended_ns: int
 
 
-class Refused(ValueError):
+class GuardRefusal(ValueError):
     """A check did not let the program be started: its name, the target it is of, and what was found."""
 
     def __init__(self, check: str, path: str, why: str) -> None:
@@ -83,7 +85,7 @@ _COUNTERS: Final = 7
 _REFUSED: Final = "refused: "
 
 
-def read_watch(output: Output) -> Watch:
+def read_guard_output(output: Output) -> GuardOutput:
     """Everything that guard wrote about a step.
 
     Raises Refused when a check did not pass, and ValueError with a message for people when its output is cut off, ended
@@ -105,10 +107,10 @@ def _raise_refusal(stdout: str) -> None:
         return
     if error.startswith(_REFUSED):
         name, _, why = error.removeprefix(_REFUSED).partition(": ")
-        raise Refused(name, path, why)
+        raise GuardRefusal(name, path, why)
 
 
-def _watch(lines: Iterable[Mapping[str, Any]]) -> Watch:
+def _watch(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for line in lines:
         by_kind.setdefault(str(line.get("t")), []).append(line)
@@ -116,7 +118,7 @@ def _watch(lines: Iterable[Mapping[str, Any]]) -> Watch:
     ended, *more = by_kind.get("exit", [{}])
     if more:
         raise TypeError("two `exit` lines")
-    return Watch(
+    return GuardOutput(
         before=tuple(device_of(line) for line in devices if line["when"] != "after"),
         after=tuple(device_of(line) for line in devices if line["when"] == "after"),
         checks=tuple(check_of(line) for line in by_kind.get("check", [])),
@@ -139,24 +141,24 @@ def _decoded(value: Any) -> Any:
     return [_decoded(item) for item in value] if isinstance(value, list) else value
 
 
-def device_of(line: Mapping[str, Any]) -> Device:
+def device_of(line: Mapping[str, Any]) -> GuardTarget:
     """A `device` line. Raises KeyError or TypeError for another."""
     fields = {key: _decoded(value) for key, value in line.items() if key != "t"}
     if not isinstance(fields["path"], str):
         raise TypeError(f"`path` is {fields['path']!r}")
-    return Device(fields["path"], fields)
+    return GuardTarget(fields["path"], fields)
 
 
-def check_of(line: Mapping[str, Any]) -> Check:
+def check_of(line: Mapping[str, Any]) -> TargetCheck:
     """A `check` line. Raises KeyError or TypeError for another."""
     ok = line["ok"]
     if ok is not None and not isinstance(ok, bool):
         raise TypeError(f"`ok` of a check is {ok!r}")
-    return Check(_text(line["path"]), line["name"], ok, _text(line["detail"]))
+    return TargetCheck(_text(line["path"]), line["name"], ok, _text(line["detail"]))
 
 
-def _sample(line: Mapping[str, Any]) -> Sample:
-    return Sample(
+def _sample(line: Mapping[str, Any]) -> CounterSample:
+    return CounterSample(
         real_ns=_integer(line, "real_ns"),
         mono_ns=_integer(line, "mono_ns"),
         program_cpu_ns=_known(line["program_cpu_ns"]),
