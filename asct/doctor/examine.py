@@ -71,7 +71,7 @@ _WHAT = "stolen time, busy CPUs and interrupts"
 def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]]:
     """The sample, or why there is none. Raises HostLost."""
     try:
-        answer = host.answer(["sh", "-s"], timeout_s=_LIMIT_S, stdin=SCRIPT)
+        answer = host.execute(["sh", "-s"], timeout_s=_LIMIT_S, stdin=SCRIPT)
     except HostLost:
         raise
     except HostError as error:

@@ -171,7 +171,7 @@ def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
     if not paths:
         return {}
     names = list(paths)
-    answer = host.answer(["sh", "-c", _LOOK, "sh", *names])
+    answer = host.execute(["sh", "-c", _LOOK, "sh", *names])
     lines = answer.stdout.splitlines()
     return {
         name: _KINDS.get(line, "other") for name, line in zip(names, [*lines, *["other"] * len(names)], strict=False)
@@ -243,7 +243,7 @@ def missing_devices(kinds: Mapping[str, Kind]) -> bool:
 def device_names(host: Host) -> list[str]:
     """Names of the host's block devices that a plan may use: by-id, and loop devices in use. Raises HostError."""
     script = 'for p in /dev/disk/by-id/* /sys/block/loop*/loop; do [ ! -e "$p" ] || echo "$p"; done'
-    lines = host.answer(["sh", "-c", script]).stdout.splitlines()
+    lines = host.execute(["sh", "-c", script]).stdout.splitlines()
     return [f"/dev/{line.split('/')[3]}" if line.startswith("/sys/") else line for line in lines if line.isprintable()]
 
 
@@ -262,7 +262,7 @@ def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
         return {}
     wanted = list(names)
     script = 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done'
-    lines = host.answer(["sh", "-c", script, "sh", *wanted]).stdout.splitlines()
+    lines = host.execute(["sh", "-c", script, "sh", *wanted]).stdout.splitlines()
     return {name: line for name, line in zip(wanted, lines, strict=False) if line.startswith("/")}
 
 
@@ -286,7 +286,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
     if not paths:
         return {}
     try:
-        lines = host.answer(["sh", "-c", _LINKS, "sh", *paths]).stdout.splitlines()
+        lines = host.execute(["sh", "-c", _LINKS, "sh", *paths]).stdout.splitlines()
     except HostLost:
         raise
     except HostError:  # the checks of targets ask the same host and say what is the matter

@@ -63,7 +63,7 @@ class Rights:
             if why is None:
                 self.granted.add(kernel)
             else:
-                account = connection.answer(["id", "-un"]).stdout.strip()
+                account = connection.execute(["id", "-un"]).stdout.strip()
                 self._refusals[kernel] = _Refusal(why, sudoers_line(account, path, programs.built[kernel].sha256))
         return self._refusals.get(kernel)
 
@@ -71,7 +71,7 @@ class Rights:
 def _tried(connection: Host, path: str) -> str | None:
     """What keeps a kernel from being run through sudo; None when it was."""
     try:
-        answer = connection.answer([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
+        answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
     except HostTimeout:
         return f"sudo gave no answer within {_ASK_S:g} s"
     if answer.status == 0 and answer.stdout.startswith(_DESCRIBED):

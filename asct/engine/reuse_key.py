@@ -167,6 +167,6 @@ def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
     if not paths:
         return {}
     names = list(paths)
-    answer = host.answer(["sh", "-c", _LOOK, "sh", *names])
+    answer = host.execute(["sh", "-c", _LOOK, "sh", *names])
     texts = _HEAD.split(answer.stdout)[1:]
     return dict(zip(names, [*texts, *[""] * len(names)], strict=False))

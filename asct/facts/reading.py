@@ -124,7 +124,7 @@ TIMEOUT_S = 180.0
 def collect(host: Host, raw: Path) -> HostFacts:
     """The facts of an open host; what it printed is kept in the folder `raw`. Raises HostError."""
     token = _token()
-    answer = host.answer(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
+    answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
     now = datetime.now(UTC)
     raw.mkdir(parents=True, exist_ok=True)
     (raw / snapshot.KEPT).write_text(f"{answer.stdout.rstrip()}\n{token} taken {snapshot.stamp(now)}\n", "utf-8")

@@ -192,7 +192,7 @@ class Host(Protocol):
         """Run a task to its end, or to its time limit; then nothing of it is left running."""
         ...
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
+    def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         """Run a short command (output at most 1 MiB)."""
         ...
 

@@ -39,12 +39,12 @@ class DryRun(WithoutQueue):
         self.commands.append(shell_text(task))
         return TaskResult(0, 0)
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
+    def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         self.commands.append(shlex.join(argv))
         return CommandResult(0, "", "")
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
+        return self.execute(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         self.commands.append(f"install -D -m {mode:o} {shlex.join([str(source), target])}")

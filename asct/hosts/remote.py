@@ -231,8 +231,8 @@ class RemoteHost(WithoutQueue):
 
     # ---- short commands and files
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
-        line = script.call(self.name, "answer", *argv) + "\n"
+    def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
+        line = script.call(self.name, "execute", *argv) + "\n"
         self._interrupted = False
         try:
             with self._link.within(timeout_s + SHORT_S, f"running {argv[0]}"):

@@ -93,7 +93,7 @@ class ReplayHost(WithoutQueue):
             entry.get("status", 0), entry.get("elapsed_ns", 0), tuple(fetched), tuple(entry.get("notes", ()))
         )
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
+    def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         entry = self._find(argv)
         files = entry.get("files", {})
         stdout, stderr = (self._bytes(files.get(name, "")).decode("utf-8", "replace") for name in ("stdout", "stderr"))
@@ -101,7 +101,7 @@ class ReplayHost(WithoutQueue):
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
         self.open()
-        return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
+        return self.execute(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         self.asked.append(f"put {target}")

@@ -315,8 +315,8 @@ set_alarm() {
     ( sleep "$nap"; printf 'alarm\n' >&3 ) 4>&- 5>&- 8<&- 9<&- &
 }
 
-# answer PROGRAM [ARGUMENT]...: a short command on this connection, with the rest of standard input
-answer() {
+# execute PROGRAM [ARGUMENT]...: a short command on this connection, with the rest of standard input
+execute() {
     say "begin $$"
     printf 'asct:begin\n' >&2
     exec "$@" <&3 3<&- 4>&-

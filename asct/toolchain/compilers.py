@@ -74,7 +74,7 @@ def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
 
 def _asked(host: Host, path: str) -> str:
     """What a compiler of the host says first of its version; nothing when it does not run."""
-    answer = host.answer([path, "--version"])
+    answer = host.execute([path, "--version"])
     return answer.stdout.partition("\n")[0].strip() if answer.status == 0 else ""
 
 

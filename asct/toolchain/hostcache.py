@@ -62,7 +62,7 @@ def place(host: Host, tree: KernelSources, compiler: Compiler) -> str:
 
 def verified(host: Host, path: str) -> str | None:
     """The SHA-256 of a cached kernel if it is whole and may be run, else None."""
-    answer = host.answer(["sh", "-c", _VERIFY, "sh", path])
+    answer = host.execute(["sh", "-c", _VERIFY, "sh", path])
     recorded, _, taken = answer.stdout.partition("\n")
     if answer.status != 0 or not _SUM.fullmatch(recorded):
         return None
@@ -88,9 +88,9 @@ def unusable(host: str, kernel: str, path: str) -> Diagnostic:
 
 def install(host: Host, built: str, path: str) -> bool:
     """Move a binary that was built on the host into the cache, under a temporary name first, and note its sum."""
-    if host.answer(["sh", "-c", _INSTALL, "sh", built, path]).status != 0:
+    if host.execute(["sh", "-c", _INSTALL, "sh", built, path]).status != 0:
         return False
-    taken = host.answer(["sh", "-c", _TAKE_SUM, "sh", path]).stdout
+    taken = host.execute(["sh", "-c", _TAKE_SUM, "sh", path]).stdout
     _note_sum(host, path, _sum(host, path, taken))
     return True
 

@@ -49,7 +49,7 @@ def provide(kernels: Kernels) -> Callable[..., plant.FakeBuilt]:
         path = f"{host.work}/fake-{kernel}"
         head = '#!/bin/sh\ncase "$*" in *--describe*) echo \'{"t":"describe"}\'; exit ;; esac\n'
         script = f'{head}[ "$1" != --sudo ] || shift 2\n{kernels[kernel]}'
-        host.answer(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=script)
+        host.execute(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=script)
         return plant.FakeBuilt(path)
 
     return made

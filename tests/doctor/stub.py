@@ -44,7 +44,7 @@ def guard(*bodies: dict[str, Any], status: int = 0) -> Callable[..., plant.FakeB
         assert kernel == "guard"
         path = f"{host.work}/fake-guard"
         script = f"#!/bin/sh\ncat <<'over'\n{text}over\nexit {status}\n"
-        host.answer(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=script)
+        host.execute(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=script)
         return plant.FakeBuilt(path)
 
     return provide

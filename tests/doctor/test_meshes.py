@@ -83,7 +83,7 @@ def test_a_host_over_ssh_is_detected_and_keeps_what_was_found(
     with_cache.open()
     try:
         name = f"{with_cache.cache}/cmn-cpus-meshy.json"
-        answer = with_cache.answer(["cat", name])
+        answer = with_cache.execute(["cat", name])
         assert answer.stdout == seen.detection.kept
         with_cache.remove(name)
     finally:

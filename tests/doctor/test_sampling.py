@@ -23,7 +23,7 @@ class Speaking:
     def __init__(self, answer: str | Exception) -> None:
         self.text = answer
 
-    def answer(self, *_: object, **__: object) -> CommandResult:
+    def execute(self, *_: object, **__: object) -> CommandResult:
         if isinstance(self.text, Exception):
             raise self.text
         return CommandResult(0, self.text, "")

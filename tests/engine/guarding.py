@@ -76,7 +76,7 @@ class Guard:
         script = SCRIPT.format(
             python=sys.executable, calls=str(self._calls), say=json.dumps(self.say), names=names, serial=SERIAL
         )
-        host.answer(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=script)
+        host.execute(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=script)
         return FakeBuilt(path)
 
     @property

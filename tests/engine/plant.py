@@ -165,7 +165,7 @@ def provide(host: Host, kernel: str, _facts: HostFacts, _folder: Path) -> FakeBu
     if kernel != "fake":
         raise NotMeasured(Diagnostic("E401", f"{kernel} cannot be built", hint="install gcc"))
     path = f"{host.work}/fake-kernel"  # the cache is shared by tests that run side by side
-    host.answer(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=FAKE_KERNEL)
+    host.execute(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=FAKE_KERNEL)
     return FakeBuilt(path)
 
 

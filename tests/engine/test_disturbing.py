@@ -125,7 +125,7 @@ class Answering:
     def __init__(self, links: dict[str, str] | Exception) -> None:
         self.links, self.asked = links, 0
 
-    def answer(self, argv: list[str], **_: object) -> CommandResult:
+    def execute(self, argv: list[str], **_: object) -> CommandResult:
         self.asked += 1
         if isinstance(self.links, Exception):
             raise self.links

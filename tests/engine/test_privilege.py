@@ -34,7 +34,7 @@ class Asked:
         self.answers = answers
         self.asked: list[str] = []
 
-    def answer(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
+    def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
         if argv[0] == "id":
             return CommandResult(0, "bench\n", "")
         assert list(argv[1:]) == ["--sudo", "", "--describe"]

@@ -110,7 +110,7 @@ echo '{{"t":"end","ok":true}}'
 
 def _provide(host: Host, kernel: str, _facts: HostFacts, _folder: Path) -> plant.FakeBuilt:
     path = f"{host.work}/{kernel}"
-    host.answer(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=GUARD)
+    host.execute(["sh", "-c", 'cat >"$1" && chmod 700 "$1"', "sh", path], stdin=GUARD)
     return plant.FakeBuilt(path)
 
 

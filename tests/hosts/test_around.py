@@ -164,7 +164,7 @@ def test_tasks_are_read_around_while_nobody_is_there(own_sshd: Sshd, tmp_path: P
             for number in range(4)
         ]
         host.announce(tasks)
-        server = int(host.answer(["sh", "-c", "echo $PPID"]).stdout)
+        server = int(host.execute(["sh", "-c", "echo $PPID"]).stdout)
         threading.Timer(0.5, os.kill, (server, signal.SIGKILL)).start()
         spans = [uptimes(host.run(task)) for task in tasks]
         assert all(after - before >= 0.38 for before, after in spans)

@@ -269,20 +269,20 @@ def test_cache_is_private_and_stays(bench: Bench) -> None:
 
 
 def test_answer(bench: Bench) -> None:
-    found = bench.host.answer(["sh", "-c", 'cat; echo "$1" >&2; exit 3', "sh", "an 'argument'\n"], stdin="two\nlines")
+    found = bench.host.execute(["sh", "-c", 'cat; echo "$1" >&2; exit 3', "sh", "an 'argument'\n"], stdin="two\nlines")
     assert (found.status, found.stdout, found.stderr) == (3, "two\nlines", "an 'argument'\n\n")
 
 
 def test_answer_of_nothing(bench: Bench) -> None:
-    assert bench.host.answer(["true"]).stdout == ""
+    assert bench.host.execute(["true"]).stdout == ""
 
 
 def test_answer_that_takes_too_long(bench: Bench) -> None:
     with pytest.raises(HostTimeout) as error:
-        bench.host.answer(["sh", "-c", f"cd {bench.host.work}; sleep 507"], timeout_s=0.5)
+        bench.host.execute(["sh", "-c", f"cd {bench.host.work}; sleep 507"], timeout_s=0.5)
     assert code(error) == "E321"
     assert gone(bench.host.work)
-    assert bench.host.answer(["echo", "well"]).stdout == "well\n"
+    assert bench.host.execute(["echo", "well"]).stdout == "well\n"
 
 
 def test_an_answer_that_is_interrupted(bench: Bench) -> None:
@@ -296,24 +296,24 @@ def test_an_answer_that_is_interrupted(bench: Bench) -> None:
     thread.start()
     try:
         with pytest.raises(HostLost):
-            bench.host.answer(["sh", "-c", f"cd {bench.host.work}; sleep 508"], timeout_s=PATIENCE_S)
+            bench.host.execute(["sh", "-c", f"cd {bench.host.work}; sleep 508"], timeout_s=PATIENCE_S)
     finally:
         over.set()
         thread.join()
     assert gone(bench.host.work)
-    assert bench.host.answer(["echo", "well"]).stdout == "well\n"
+    assert bench.host.execute(["echo", "well"]).stdout == "well\n"
 
 
 def test_an_answer_without_end_is_not_kept(bench: Bench) -> None:
     with pytest.raises(HostError) as error:
-        bench.host.answer(["yes"], timeout_s=PATIENCE_S)
+        bench.host.execute(["yes"], timeout_s=PATIENCE_S)
     assert code(error) == "E328"
-    assert bench.host.answer(["echo", "well"]).stdout == "well\n"
+    assert bench.host.execute(["echo", "well"]).stdout == "well\n"
 
 
 def test_answer_that_is_too_long(bench: Bench) -> None:
     with pytest.raises(HostError) as error:
-        bench.host.answer(["sh", "-c", "yes | head -c 3000000"])
+        bench.host.execute(["sh", "-c", "yes | head -c 3000000"])
     assert code(error) == "E328"
 
 
@@ -325,8 +325,8 @@ def test_put_and_get(bench: Bench, tmp_path: Path) -> None:
     bench.host.put(source, target, mode=0o700)
     bench.host.get(target, back)
     assert back.read_bytes() == data
-    assert bench.host.answer(["stat", "-c", "%a", target]).stdout == "700\n"
-    assert bench.host.answer(["ls", "-A", f"{bench.host.work}/some/where"]).stdout == "file\n"
+    assert bench.host.execute(["stat", "-c", "%a", target]).stdout == "700\n"
+    assert bench.host.execute(["ls", "-A", f"{bench.host.work}/some/where"]).stdout == "file\n"
     with pytest.raises(HostError) as error:
         bench.host.get(target, back, max_bytes=1000)
     assert code(error) == "E325"
@@ -334,7 +334,7 @@ def test_put_and_get(bench: Bench, tmp_path: Path) -> None:
 
 def test_links_folders_and_devices_are_refused(bench: Bench, tmp_path: Path) -> None:
     work = bench.host.work
-    bench.host.answer(["sh", "-c", 'cd "$1"; ln -s /etc/passwd link; mkfifo fifo', "sh", work])
+    bench.host.execute(["sh", "-c", 'cd "$1"; ln -s /etc/passwd link; mkfifo fifo', "sh", work])
     for path in (f"{work}/link", f"{work}/fifo", "/dev/null", work):
         with pytest.raises(HostError) as error:
             bench.host.get(path, tmp_path / "x")
@@ -373,8 +373,8 @@ def test_remove_only_below_the_folders(bench: Bench, elsewhere: Path) -> None:
     bench.run("touch", "x", cwd=f"{host.work}/d/e")
     host.remove(f"{host.work}/d/e")
     host.remove(f"{host.work}/absent/deeper")
-    assert host.answer(["ls", f"{host.work}/d"]).stdout == ""
-    host.answer(["ln", "-s", str(elsewhere), f"{host.work}/d/link"])
+    assert host.execute(["ls", f"{host.work}/d"]).stdout == ""
+    host.execute(["ln", "-s", str(elsewhere), f"{host.work}/d/link"])
     for path in (str(elsewhere), host.work, f"{host.work}/../x", f"{host.work}/d/link/keep", "relative"):
         with pytest.raises(HostError):
             host.remove(path)
@@ -446,7 +446,7 @@ def test_disk_full_here(bench: Bench) -> None:
         with pytest.raises(StoreError) as error:
             bench.run("seq", "1", "100000")
         assert "space" in error.value.diagnostics[0].message
-        assert bench.host.answer(["true"]).status == 0
+        assert bench.host.execute(["true"]).status == 0
     finally:
         subprocess.run(["umount", "-l", bench.into], check=True)
 

@@ -45,7 +45,7 @@ def test_a_task_that_does_not_fit_is_refused_and_the_next_is_run(small: RemoteHo
     assert error.value.diagnostics[0].code == "E326" and "full" in error.value.diagnostics[0].message
     assert small.run(saying(small, tmp_path / "2", "short")).status == 0
     assert (tmp_path / "2" / "stdout").read_text() == "short"
-    assert small.answer(["ls", f"{small.work}/.queue"]).stdout == "1\n"
+    assert small.execute(["ls", f"{small.work}/.queue"]).stdout == "1\n"
 
 
 def test_a_file_that_does_not_fit_is_not_there(small: RemoteHost, tmp_path: Path) -> None:
@@ -53,15 +53,15 @@ def test_a_file_that_does_not_fit_is_not_there(small: RemoteHost, tmp_path: Path
     (tmp_path / "large").write_bytes(b"x" * SIZE)
     with pytest.raises(HostError):
         small.put(tmp_path / "large", f"{small.work}/large")
-    assert "large" not in small.answer(["ls", small.work]).stdout
+    assert "large" not in small.execute(["ls", small.work]).stdout
 
 
 def test_a_session_that_cannot_begin_leaves_no_folder(small: RemoteHost, tmp_path: Path) -> None:
     small.open(SESSION)
     base = str(Path(small.work).parent)
-    filler = small.answer(["sh", "-c", f"cat /dev/zero >{base}/filler"])
+    filler = small.execute(["sh", "-c", f"cat /dev/zero >{base}/filler"])
     assert filler.status != 0
     with pytest.raises(ConnectError) as error:
         make_host(small._link._spec).open(SessionSpec("r1", SESSION.owner))
     assert error.value.diagnostics[0].code == "E322"
-    assert len(small.answer(["sh", "-c", f"ls -d {base}/run-*"]).stdout.split()) == 1
+    assert len(small.execute(["sh", "-c", f"ls -d {base}/run-*"]).stdout.split()) == 1

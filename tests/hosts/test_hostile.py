@@ -79,7 +79,7 @@ def test_work_folders(kind: str, name: str, request: pytest.FixtureRequest, tmp_
     host.open(SESSION)
     try:
         assert host.work.startswith(f"{base}/run-")
-        assert host.answer(["pwd"]).stdout.startswith("/")
+        assert host.execute(["pwd"]).stdout.startswith("/")
         done = host.run(Task(Process(("sh", "-c", 'printf %s "$PWD"'), f"{host.work}/t"), tmp_path / "into"))
         assert done.status == 0
         assert (tmp_path / "into" / "stdout").read_text() == f"{host.work}/t"

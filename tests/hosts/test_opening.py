@@ -67,7 +67,7 @@ def test_dryrun_touches_nothing(tmp_path: Path) -> None:
     host.open(SessionSpec("tests", "the tests"))
     source = tmp_path / "s"
     source.write_text("x")
-    assert host.answer(["uname", "-m"]).stdout == ""
+    assert host.execute(["uname", "-m"]).stdout == ""
     host.put(source, f"{host.cache}/k", mode=0o700)
     host.get("/etc/passwd", tmp_path / "passwd")
     host.remove(f"{host.work}/x")
@@ -101,9 +101,9 @@ def test_replay(tmp_path: Path) -> None:
     assert set(done.fetched) == {"fio.json", "stderr", "extra"}
     assert (tmp_path / "into" / "fio.json").read_text() == "{}\n"
     assert lines == ["{}"]
-    assert host.answer(["uname", "-m"]).stdout == "x86_64\n"
+    assert host.execute(["uname", "-m"]).stdout == "x86_64\n"
     with pytest.raises(HostError) as error:
-        host.answer(["id"])
+        host.execute(["id"])
     assert error.value.diagnostics[0].code == "E330"
 
 
@@ -119,4 +119,4 @@ def test_broken_recording(tmp_path: Path, text: str | None) -> None:
 def test_replay_reads_only_its_folder(tmp_path: Path) -> None:
     host = replay(tmp_path, {"match": "*", "files": {"stdout": {"path": "../secret"}}})
     with pytest.raises(HostError):
-        host.answer(["x"])
+        host.execute(["x"])

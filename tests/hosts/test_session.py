@@ -27,7 +27,7 @@ SESSION = SessionSpec("r1", "run r1 of the tests")
 
 def session_of(host: Host) -> int:
     """The process of the ssh server that serves the connection."""
-    return int(host.answer(["sh", "-c", "echo $PPID"]).stdout)
+    return int(host.execute(["sh", "-c", "echo $PPID"]).stdout)
 
 
 def noted(host: Host, name: str) -> int:

@@ -71,20 +71,20 @@ def states(slurm: Slurm) -> dict[str, str]:
 
 def test_a_job_for_each_benchmark_one_after_another(slurm: Slurm, into: Into) -> None:
     with opened(host_of(partition="main")) as host:
-        look = host.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
+        look = host.execute(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
         host.plan_jobs([JobRequest("a", 60), JobRequest("b", 600, ("a",)), JobRequest("c", 60, ("x",))])
         first, second, third = (row for row in slurm.waiting() if row[2] == "PENDING")
         assert first[4].startswith(f"afterany:{look}(")
         assert second[4].startswith(f"afterok:{first[0]}(")
         assert third[4].startswith(f"afterany:{second[0]}(")
         about = slurm.command("scontrol", "show", "job", second[0])
-        node = host.answer(["sh", "-c", "echo $SLURMD_NODENAME"]).stdout.strip()
+        node = host.execute(["sh", "-c", "echo $SLURMD_NODENAME"]).stdout.strip()
         assert f"ReqNodeList={node}" in about and "OverSubscribe=NO" in about and "TimeLimit=00:20:00" in about
         for brief, job in (("a", first), ("b", second), ("c", third)):
             host.begin_job(brief)
             assert shell(host, into(brief), "echo $SLURM_JOB_ID $SLURMD_NODENAME") == f"{job[0]} {node}"
             host.end_job(brief, ok=True)
-            assert host.answer(["true"]).status == 0  # the node is there until the next job begins
+            assert host.execute(["true"]).status == 0  # the node is there until the next job begins
     slurm.await_empty()
     found = states(slurm)
     assert [found[job] for job in (look, first[0], second[0], third[0])] == ["COMPLETED"] * 4
@@ -106,7 +106,7 @@ def test_what_needs_a_failed_job_is_cancelled_and_the_next_one_runs(slurm: Slurm
 
 def test_a_node_is_measured_on_alone_and_two_hosts_have_two(slurm: Slurm) -> None:
     with opened(host_of("lab-1")) as one, opened(host_of("lab-2")) as two:
-        nodes = {host.answer(["sh", "-c", "echo $SLURMD_NODENAME"]).stdout.strip() for host in (one, two)}
+        nodes = {host.execute(["sh", "-c", "echo $SLURMD_NODENAME"]).stdout.strip() for host in (one, two)}
         assert nodes == {"n1", "n2"}
         running = slurm.jobs("RUNNING")
         assert sorted(row[3] for row in running) == ["n1", "n2"]
@@ -177,7 +177,7 @@ def test_why_a_job_waits_is_told_and_the_wait_can_be_given_up(slurm: Slurm) -> N
 
 def test_a_job_that_is_cancelled_from_outside(slurm: Slurm, into: Into) -> None:
     with opened(host_of()) as host:
-        job = host.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
+        job = host.execute(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
         threading.Timer(1.0, lambda: slurm.command("scancel", job)).start()
         with pytest.raises(HostLost) as error:
             shell(host, into("a"), "exec sleep 120")
@@ -200,7 +200,7 @@ def test_a_controller_that_is_started_anew_concerns_no_job(slurm: Slurm, into: I
 def test_a_node_that_is_looked_at_has_no_session(slurm: Slurm) -> None:
     host = host_of()
     host.open()
-    assert host.answer(["true"]).status == 0
+    assert host.execute(["true"]).status == 0
     host.close()
     slurm.await_empty()
     assert slurm.left() == []
@@ -224,14 +224,14 @@ def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Pat
     with opened(host_of(), SessionSpec(RUN, "the tests", "/elsewhere")) as again:
         assert (again.adopted, again.work) == (True, work)
         again.wait_until_idle()
-        job = again.answer(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
+        job = again.execute(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
         assert [row[0] for row in slurm.waiting()] == [job]  # what waited is planned anew
         again.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])
         again.begin_job("a")
         for task in tasks:
             assert again.run(task).status == 0
             assert (task.into / "stdout").read_text().strip() == job
-        assert again.answer(["cat", f"{work}/count"]).stdout.split() == [job] * 3  # each was done once
+        assert again.execute(["cat", f"{work}/count"]).stdout.split() == [job] * 3  # each was done once
         again.begin_job("b")
         assert shell(again, into("b"), "echo $SLURM_JOB_ID") != job
     slurm.await_empty()

@@ -97,7 +97,7 @@ def test_ssh_config_does_not_weaken_the_check(sshd: Sshd, home: Path, tmp_path: 
     assert refused(spec).code == "E307"
     shutil.copy(sshd.known_hosts, home / ".ssh" / "known_hosts")
     host = open_host(spec)
-    assert host.answer(["whoami"]).stdout.strip() == sshd.user
+    assert host.execute(["whoami"]).stdout.strip() == sshd.user
     host.close()
 
 
@@ -189,7 +189,7 @@ def test_jump_host_is_checked_too(sshd: Sshd, own_sshd: Sshd, tmp_path: Path) ->
     both.write_text(sshd.known_hosts.read_text() + own_sshd.known_hosts.read_text())
     spec = sshd.spec(jump=f"{own_sshd.user}@127.0.0.1:{own_sshd.port}", known_hosts=str(both))
     host = open_host(spec)
-    assert host.answer(["sh", "-c", "echo ${SSH_CONNECTION##* }"]).stdout == f"{sshd.port}\n"
+    assert host.execute(["sh", "-c", "echo ${SSH_CONNECTION##* }"]).stdout == f"{sshd.port}\n"
     host.close()
     found = refused(replace(spec, known_hosts=str(sshd.known_hosts)))
     assert found.code == "E307"
@@ -208,7 +208,7 @@ def test_proxy_jump_of_ssh_config(sshd: Sshd, own_sshd: Sshd, home: Path, tmp_pa
         f" Port {own_sshd.port}\n User {own_sshd.user}\n"
     )
     host = open_host(sshd.spec(address="inner", known_hosts=str(both)))
-    assert host.answer(["true"]).status == 0
+    assert host.execute(["true"]).status == 0
     host.close()
 
 
@@ -225,7 +225,7 @@ def test_login_script_that_talks(own_sshd: Sshd) -> None:
     talk += 'eval \\"$SSH_ORIGINAL_COMMAND\\"'
     keys.write_text(f'command="{talk}" {keys.read_text()}')
     host = open_host(own_sshd.spec())
-    answer = host.answer(["sh", "-c", "echo out; echo err >&2"])
+    answer = host.execute(["sh", "-c", "echo out; echo err >&2"])
     assert (answer.stdout, answer.stderr) == ("out\n", "err\n")
     host.close()
 
@@ -274,5 +274,5 @@ def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
 def test_closed_host_says_so(sshd: Sshd) -> None:
     host = make_host(sshd.spec())
     with pytest.raises(HostError):
-        host.answer(["true"])
+        host.execute(["true"])
     host.close()

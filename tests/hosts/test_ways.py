@@ -54,7 +54,7 @@ def reached_by(made: Fleet, spec: HostSpec) -> list[int]:
     before = logins(made)
     host = open_host(spec)
     try:
-        assert host.answer(["sh", "-c", "echo ${SSH_CONNECTION}"]).stdout.split()[2] == made.servers["n003"].address
+        assert host.execute(["sh", "-c", "echo ${SSH_CONNECTION}"]).stdout.split()[2] == made.servers["n003"].address
     finally:
         host.close()
     return [after - one for one, after in zip(before, logins(made), strict=True)]

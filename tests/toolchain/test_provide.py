@@ -30,7 +30,7 @@ def finding(error: pytest.ExceptionInfo[NotMeasured]) -> tuple[str, str, str]:
 
 def test_built_on_the_host_then_cached(local: Host, facts: HostFacts, kernels: Path, tmp_path: Path) -> None:
     first = provide(local, "tiny", facts, tmp_path / "build", kernels)
-    assert local.answer([first.path]).stdout == f"{ARCH} 42\n"
+    assert local.execute([first.path]).stdout == f"{ARCH} 42\n"
     assert (first.cached, first.where) == (False, "host")
     assert "gcc" in first.compiler or "cc" in first.compiler
     assert first.path.startswith(local.cache)
@@ -39,7 +39,7 @@ def test_built_on_the_host_then_cached(local: Host, facts: HostFacts, kernels: P
     document = json.loads((tmp_path / "build" / "tiny.json").read_text())
     assert (document["key"], document["sha256"], document["arch"]) == (first.key, first.sha256, ARCH)
     assert "cached on the host" in (tmp_path / "build" / "tiny.log").read_text()
-    assert local.answer(["ls", local.work]).stdout == ""
+    assert local.execute(["ls", local.work]).stdout == ""
 
 
 def test_the_log_has_the_command(local: Host, facts: HostFacts, kernels: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_cached_binary_is_verified(local: Host, facts: HostFacts, kernels: Pat
         binary.chmod(0o600)
     again = provide(local, "tiny", facts, tmp_path / "build", kernels)
     assert (again.cached, again.path) == (False, first.path)
-    assert local.answer([again.path]).stdout == f"{ARCH} 42\n"
+    assert local.execute([again.path]).stdout == f"{ARCH} 42\n"
 
 
 def test_private_in_the_cache(local: Host, facts: HostFacts, kernels: Path, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_without_a_compiler_there_it_is_built_here(
     bare = without_compiler(facts)
     first = provide(local, "tiny", bare, tmp_path / "build", kernels)
     assert (first.where, first.cached) == ("here", False)
-    assert local.answer([first.path]).stdout == f"{ARCH} 42\n"
+    assert local.execute([first.path]).stdout == f"{ARCH} 42\n"
     assert provide(local, "tiny", bare, tmp_path / "build", kernels).cached
     local.remove(str(Path(first.path).parent))
     third = provide(local, "tiny", bare, tmp_path / "build", kernels)
@@ -113,7 +113,7 @@ def test_without_a_compiler_there_it_is_built_here(
     local.remove(str(Path(first.path).parent))
     fourth = provide(local, "tiny", bare, tmp_path / "build", kernels)
     assert fourth.sha256 == first.sha256
-    assert local.answer([fourth.path]).stdout == f"{ARCH} 42\n"
+    assert local.execute([fourth.path]).stdout == f"{ARCH} 42\n"
 
 
 @pytest.mark.arm
@@ -121,7 +121,7 @@ def test_without_a_compiler_there_it_is_built_here(
 def test_cross_compiled_for_aarch64(local: Host, facts: HostFacts, kernels: Path, tmp_path: Path) -> None:
     built = provide(local, "tiny", without_compiler(facts, "aarch64"), tmp_path / "build", kernels)
     assert built.compiler.startswith("aarch64-linux-gnu-gcc")
-    assert local.answer(["qemu-aarch64", built.path]).stdout == "aarch64 42\n"
+    assert local.execute(["qemu-aarch64", built.path]).stdout == "aarch64 42\n"
 
 
 def test_a_compiler_that_fails_there_is_replaced_by_one_here(
@@ -202,7 +202,7 @@ def test_over_ssh(sshd: Sshd, kernels: Path, tmp_path: Path) -> None:
             (kernels / "kit" / "answer.h").write_text(f"#define ANSWER 42 /* {tmp_path.name} {sshd.port} {where} */\n")
             built = provide(host, "tiny", tools, tmp_path / "build", kernels)
             assert (built.where, built.cached) == (where, False)
-            assert host.answer([built.path]).stdout == f"{ARCH} 42\n"
+            assert host.execute([built.path]).stdout == f"{ARCH} 42\n"
             assert provide(host, "tiny", tools, tmp_path / "build", kernels).cached
             host.remove(str(Path(built.path).parent))
     finally:
@@ -215,7 +215,7 @@ def test_the_kernels_of_asct(local: Host, facts: HostFacts, tmp_path: Path) -> N
     names = sorted(path.stem for path in folder.glob("*/*.c") if path.stem == path.parent.name)
     assert "noop" in names
     built: list[BuiltKernel] = [provide(local, name, facts, tmp_path / "build") for name in names]
-    assert all(local.answer([one.path, "--describe"]).status == 0 for one in built)
+    assert all(local.execute([one.path, "--describe"]).status == 0 for one in built)
 
 
 @pytest.mark.arm
@@ -230,7 +230,7 @@ def test_the_kernels_of_asct_on_aarch64(
 ) -> None:
     built = provide(local, kernel, without_compiler(facts, "aarch64"), tmp_path / "build")
     assert built.compiler.startswith("aarch64-linux-gnu-gcc")
-    done = local.answer(["qemu-aarch64", built.path, *options], timeout_s=120)
+    done = local.execute(["qemu-aarch64", built.path, *options], timeout_s=120)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.status == 0, done.stderr
     assert (lines[0]["t"], lines[0]["arch"]) == ("meta", "aarch64")

@@ -274,7 +274,7 @@ class SlurmHost(RemoteHost):
         """In a job of its own: there is no other way to the node."""
         self.open()
         try:
-            return self.answer(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
+            return self.execute(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
         finally:
             self.close()
 
