@@ -11,7 +11,7 @@ from typing import Final
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean, nearest
-from asct.plan.entries import ENTRY_KEYS, EntryMaps
+from asct.plan.entries import ENTRY_KEYS
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.hosts import HostMaps
@@ -66,7 +66,8 @@ class Overrides:
                 continue
             if (len(item.parts) == 1) is not (head in _SCALARS):
                 what = f"`{head}` has no parts" if head in _SCALARS else f"`{head}` alone cannot be set"
-                self.findings.error("E119", f"{what} by --set", span, f"write `--set {head}{_example(head)}`")
+                example = "=VALUE" if head in _SCALARS else ".NAME=VALUE"
+                self.findings.error("E119", f"{what} by --set", span, f"write `--set {head}{example}`")
             elif head != "vars" or self._is_variable(item, changed):
                 changed[head] = _with(changed.get(head), item.parts[1:], item.value, span)
         return changed
@@ -96,22 +97,23 @@ class Overrides:
             maps[target[0]] = _with(maps[target[0]], target[1], item.value, item.parts[0][1])
         return HostMaps(maps, found.spans)
 
-    def change_entries(self, found: EntryMaps) -> EntryMaps:
+    def change_entries(self, found: Mapping[str, Node]) -> dict[str, Node]:
         """The entries with `ID.repeats` and the like laid over; settings are kept for the planner."""
-        maps = dict(found.maps)
+        maps = dict(found)
         for item in self.assignments:
             if item.parts[0][0] not in SECTIONS:
-                self._change_entry(item, maps, found)
-        return EntryMaps(maps)
+                self._change_entry(item, maps)
+        return maps
 
-    def _change_entry(self, item: Assignment, maps: dict[str, Node], found: EntryMaps) -> None:
+    def _change_entry(self, item: Assignment, maps: dict[str, Node]) -> None:
         uses = {str(node.value["uses"].value) for node in maps.values() if "uses" in node.value}
         target = item.behind({*maps, *uses})
         if target is None:
             self._unknown(item, [*maps, *uses])
             return
         name, rest = target
-        ids = [name] if name in maps else [key for key in maps if _uses(maps[key]) == name]
+        users = [key for key, body in maps.items() if "uses" in body.value and str(body.value["uses"].value) == name]
+        ids = [name] if name in maps else users
         if not rest:
             self.findings.error("E119", f"`{shown(name)}` alone cannot be set", item.parts[0][1], _HINT)
         elif rest[0][0] in _STRUCTURAL:
@@ -179,14 +181,6 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
     return None if value is None else Assignment(path.strip(), parts, value)
 
 
-def _uses(node: Node) -> str:
-    return str(node.value["uses"].value) if "uses" in node.value else ""
-
-
-def _example(head: str) -> str:
-    return "=VALUE" if head in _SCALARS else ".NAME=VALUE"
-
-
 def _with(node: Node | None, parts: Parts, value: Node, span: Span) -> Node:
     """The node with the value at a path; maps on the way are made when they are missing."""
     if not parts:
@@ -212,7 +206,8 @@ def apply_profile(
     profile = profiles.get(name)
     if profile is None:
         hint = did_you_mean(name, profiles, "the plan has no profiles" if not profiles else "")
-        findings.error("E114", f"the plan has no profile `{shown(name)}`", _place(members), hint)
+        span = members["profiles"].location if "profiles" in members else None
+        findings.error("E114", f"the plan has no profile `{shown(name)}`", span, hint)
         return members
     changed = dict(members)
     for key in _LAID_OVER:
@@ -222,22 +217,17 @@ def apply_profile(
     return changed
 
 
-def _place(members: Mapping[str, Node]) -> Span | None:
-    node = members.get("profiles")
-    return None if node is None else node.location
-
-
-def profile_entries(found: EntryMaps, profile: Node | None) -> EntryMaps:
+def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
     """The entries with the `benchmarks:` of a profile laid over; entries that extend them inherit the change."""
     changes = profile.value.get("benchmarks") if profile is not None and isinstance(profile.value, dict) else None
     if changes is None or not isinstance(changes.value, dict):
         return found
-    maps = dict(found.maps)
+    maps = dict(found)
     for name, over in changes.value.items():
         if name in maps and isinstance(over.value, dict):
             kept = replace(over, value={key: item for key, item in over.value.items() if key in _CHANGEABLE})
             maps[name] = replace(merged(maps[name], kept), span=maps[name].span)
-    return EntryMaps(maps)
+    return maps
 
 
 def check_profiles(

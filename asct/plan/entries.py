@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from asct.diagnostics.suggest import did_you_mean
@@ -18,20 +18,9 @@ ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "need
 _SWEEP_WORDS = ("zip", "where", "exclude", "include")
 
 
-@dataclass(slots=True)
-class EntryMaps:
-    """Entries as maps by id, in the order of the plan, before `extends`."""
-
-    maps: dict[str, Node] = field(default_factory=dict)
-
-    def uses(self, name: str) -> list[str]:
-        """Ids of the entries whose own `uses` is this benchmark."""
-        return [key for key, node in self.maps.items() if (uses := node.value.get("uses")) and uses.value == name]
-
-
-def collect_entries(node: Node, findings: Findings) -> EntryMaps:
+def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
     """The items of `benchmarks:` by id. Two entries with one id are an error."""
-    found = EntryMaps()
+    found: dict[str, Node] = {}
     if not isinstance(node.value, list):
         findings.error(
             "E106", f"`benchmarks` must be a list, not {kind_of(node.value)}", node.span, "write `[name, name]`"
@@ -53,7 +42,7 @@ def collect_entries(node: Node, findings: Findings) -> EntryMaps:
                 message, hint = alike(name.value, known.value, "the ids")
             findings.twice("E113", message, name.span, known.span, hint)
             continue
-        found.maps[name.value] = body
+        found[name.value] = body
     return found
 
 
@@ -87,12 +76,12 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
     return Node(name.value, name.span)
 
 
-def extended(found: EntryMaps, findings: Findings) -> EntryMaps:
+def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
     """Every entry with what it `extends` laid under: maps merge, lists replace. Unknown ids and circles are errors."""
     done: dict[str, Node] = {}
-    for name in found.maps:
-        _extend(name, found.maps, done, findings)
-    return EntryMaps({name: done[name] for name in found.maps if name in done})
+    for name in found:
+        _extend(name, found, done, findings)
+    return {name: done[name] for name in found if name in done}
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
@@ -134,9 +123,9 @@ def _over(base: Node | None, body: Node) -> Node:
     return merged(replace(base, value=inherited), body)
 
 
-def read_entries(found: EntryMaps, context: ParseContext) -> tuple[Entry, ...]:
+def read_entries(found: Mapping[str, Node], context: ParseContext) -> tuple[Entry, ...]:
     """The entries after `extends`."""
-    entries = [_entry(name, node, context) for name, node in found.maps.items()]
+    entries = [_entry(name, node, context) for name, node in found.items()]
     return tuple(entry for entry in entries if entry is not None)
 
 

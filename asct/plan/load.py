@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from asct.plan.changes import FILE, Overrides, apply_profile, check_profiles, profile_entries, read_sets, text_of
-from asct.plan.entries import EntryMaps, collect_entries, extended, read_entries
+from asct.plan.entries import collect_entries, extended, read_entries
 from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
 from asct.plan.groups import read_groups, with_group_vars
@@ -133,8 +133,8 @@ class _Loading:
         groups = read_groups(grouped, list(hosts.maps), context)
         read = read_hosts(with_group_vars(hosts, groups, self._findings), context)
         execution, shared = _defaults(section)
-        entries = self._entries(section, gathered, profile, overrides)
-        check_profiles(gathered.profiles, list(scope.vars), list(entries.maps), context)
+        entries = self._entries(section, gathered, profile)
+        check_profiles(gathered.profiles, list(scope.vars), list(entries), context)
         return Plan(
             name=self._name(section),
             description=section.text("description") or "",
@@ -158,11 +158,11 @@ class _Loading:
             overrides=tuple(overrides.settings),
         )
 
-    def _entries(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> EntryMaps:
+    def _entries(self, section: Section, gathered: MergedFiles, profile: str | None) -> Mapping[str, Node]:
         """The entries of `benchmarks` with the profile laid over and `extends` followed."""
         node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` shows them")
         if node is None:
-            return EntryMaps()
+            return {}
         found = collect_entries(node, self._findings)
         chosen = gathered.profiles.get(profile) if profile is not None else None
         return extended(profile_entries(found, chosen), self._findings)

@@ -50,7 +50,8 @@ def expand_range(name: str) -> list[str]:
         total *= len(numbers)
         if total > MAX_HOSTS:
             raise BadValueError(f"`{shown(name)}` makes more than {MAX_HOSTS} hosts", "write a shorter range")
-        parts += [[name[position : found.start()]], [str(number).zfill(_width(found)) for number in numbers]]
+        width = len(found[1]) if found[1].startswith("0") else 0  # leading zeros of the first number are kept
+        parts += [[name[position : found.start()]], [str(number).zfill(width) for number in numbers]]
         position = found.end()
     rest = name[position:]
     if "[" in rest or "]" in rest or any("[" in part[0] or "]" in part[0] for part in parts):
@@ -70,11 +71,6 @@ def matching(word: str, names: Iterable[str]) -> list[str]:
     except BadValueError:
         meant = set()
     return [name for name in names if name in meant or (not meant and fnmatchcase(name, word))]
-
-
-def _width(found: re.Match[str]) -> int:
-    """Leading zeros of the first number are kept."""
-    return len(found[1]) if found[1].startswith("0") else 0
 
 
 def _numbers(name: str, first: str, last: str, step: str | None) -> range:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from asct.diagnostics.model import Diagnostic, Span
+from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.model import Entry, HostSpec, Node, PendingValue
@@ -261,7 +261,7 @@ class ValueReader:
         try:
             return evaluate_pending(pending.text, known, pending.values)
         except PlanError as error:
-            raise PlanError(*(_placed(item, node.span) for item in error.diagnostics)) from None
+            raise PlanError(*(replace(item, span=item.span or node.span) for item in error.diagnostics)) from None
 
     def _check_path(self, path: str, span: Span) -> None:
         alias, _, result = path.partition(".")
@@ -271,10 +271,6 @@ class ValueReader:
         known = [item.path for item in benchmark.results]
         hint = did_you_mean(result, known, f"its results: {', '.join(known)}" if known else "it has no results")
         self.context.findings.error("E224", f"`{result}` is not a result of `{benchmark.name}`", span, hint)
-
-
-def _placed(diagnostic: Diagnostic, span: Span) -> Diagnostic:
-    return replace(diagnostic, span=diagnostic.span or span)
 
 
 def _aliases(value: Any) -> list[str]:

@@ -38,7 +38,7 @@ def _repeats(job: Job) -> list[int]:
 def _shuffled(job: Job) -> list[ScheduledRepeat]:
     """Sorted by a keyed hash: a shuffle whose result no library's generator can change."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
-    ranked = sorted(range(len(slots)), key=lambda slot: _rank(job.seed, slot))
+    ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())
     done: Counter[int] = Counter()
     turns: list[ScheduledRepeat] = []
     for slot in ranked:
@@ -48,7 +48,3 @@ def _shuffled(job: Job) -> list[ScheduledRepeat]:
         done[index] += 1
         turns.append((index, done[index]))
     return turns
-
-
-def _rank(seed: int, slot: int) -> bytes:
-    return hashlib.sha256(f"{seed}:{slot}".encode()).digest()

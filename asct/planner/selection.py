@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from asct.diagnostics.suggest import did_you_mean
@@ -109,8 +109,4 @@ def _tagged(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
             findings.error(
                 "E207", message, None, did_you_mean(word, known, "no benchmark has tags" if not known else "")
             )
-    return {entry.id for entry in plan.benchmarks if not words or _meets(entry.tags, words)}
-
-
-def _meets(tags: Iterable[str], words: Sequence[str]) -> bool:
-    return any(tag in words for tag in tags)
+    return {entry.id for entry in plan.benchmarks if not words or any(tag in words for tag in entry.tags)}

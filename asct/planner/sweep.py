@@ -82,7 +82,7 @@ def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[Exclude
     matched, dropped = [0] * len(rules), [False] * len(rules)
     rows: list[Row] = []
     for row in product(axes):
-        hits = [index for index, rule in enumerate(rules) if _matches(row, rule)]
+        hits = [index for index, rule in enumerate(rules) if all(frozen_key(row[at]) == value for at, value in rule)]
         if where is not None and not where(dict(zip(names, row, strict=True))):
             for index in hits:
                 dropped[index] = True
@@ -92,10 +92,6 @@ def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[Exclude
         if not hits:
             rows.append(row)
     return Expansion(names, rows, matched, dropped)
-
-
-def _matches(row: Row, rule: tuple[tuple[int, Any], ...]) -> bool:
-    return all(frozen_key(row[column]) == value for column, value in rule)
 
 
 @dataclass(slots=True)
