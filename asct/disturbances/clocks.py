@@ -21,8 +21,8 @@ _FILE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource
 
 @finding(
     "clock-source",
-    effect="each reading of the time is a call of the kernel and takes a microsecond or so instead of some tens of "
-    "nanoseconds: fio reads it several times for each request, so latency is higher and IOPS are lower",
+    effect="reading the time requires a system call that takes about a microsecond instead of tens of "
+    "nanoseconds; fio reads it several times per request, so latency is higher and IOPS are lower",
     touches=["storage.latency", "storage.iops", "storage.cpu"],
     source="vdso(7); Linux, arch/x86/include/asm/vdso/clocksource.h, Documentation/timers/timekeeping.rst",
 )
@@ -36,10 +36,10 @@ def _slow(seen: RuleInput) -> Evaluations:
         title=f"clock source {source}",
         seen=f"the clock is {source}, of {', '.join(system.clock_sources) or 'no others'}",
         sure="certain",
-        why="the kernel cannot hand this clock to programs; it takes it where it does not trust a better one",
+        why="programs cannot read this clock directly; the kernel uses it if it does not trust a better one",
         advice=""
         if better
-        else "see in the kernel's log why it gave up the clock of the CPU (dmesg: clocksource, tsc)",
+        else "check the kernel log for the reason why it abandoned the CPU's clock (dmesg: clocksource, tsc)",
         settings=[Setting(path=_FILE, value=better, was=source)] if better else [],
     )
 
@@ -50,8 +50,9 @@ LONG_US: Final = 10
 
 @finding(
     "idle-states",
-    effect="a CPU that waits for a drive may sleep meanwhile: each request takes as much longer as it needs to wake, "
-    "seen most with few in flight, so latency is higher and IOPS are lower; programs that never wait are not hurt",
+    effect="a CPU that waits for a drive may enter an idle state, and its wake-up time delays each request: "
+    "latency is higher and IOPS are lower, mostly at low queue depths; programs that never wait are not "
+    "affected",
     touches=["storage.latency", "storage.iops", "storage.bandwidth"],
     source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
 )
@@ -71,11 +72,13 @@ def _idle(seen: RuleInput) -> Evaluations:
         return
     mixed = len(cpu.kinds) > 1  # then states of one number differ from core to core, and the facts do not number them
     yield Evaluation(
-        title=f"idle states that take up to {longest} µs to wake from",
+        title=f"idle states with a wake-up time of up to {longest} µs",
         seen="; ".join(named),
         sure="likely",
-        why="the kernel chooses the state by how long it expects to sleep, and may be wrong",
-        advice=f"cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E gives all states back" if mixed else "",
+        why="the kernel chooses the state from the expected idle time, and may be wrong",
+        advice=f"cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E enables all states again"
+        if mixed
+        else "",
         settings=[] if mixed else settings,
     )
 
@@ -86,8 +89,8 @@ _NEAR: Final = 10.0
 
 @finding(
     "heat",
-    effect="hot CPUs and drives lower their clock or pause: bandwidth and IOPS are lower, latency is higher, and "
-    "all get worse the longer it is measured",
+    effect="hot CPUs and drives are throttled: bandwidth and IOPS are lower and latency is higher, increasingly "
+    "so during a long measurement",
     touches=["*"],
     source="Linux, Documentation/driver-api/thermal/sysfs-api.rst, drivers/thermal/intel/therm_throt.c",
 )
@@ -103,15 +106,15 @@ def _hot(seen: RuleInput) -> Evaluations:
     slowed = seen.sample.throttled if seen.sample else None
     if not hot and not slowed:
         return
-    told = [f"heat slowed CPUs down {slowed} times within a second"] if slowed else []
+    told = [f"CPUs were thermally throttled {slowed} times within a second"] if slowed else []
     yield Evaluation(
-        title="slowed down by heat" if slowed else "near the limit of heat",
+        title="thermal throttling" if slowed else "near the temperature limit",
         seen="; ".join([*told, *hot]),
         sure="certain" if slowed else "likely",
-        why="the CPUs count it"
+        why="the CPUs count these events"
         if slowed
-        else "what is measured heats further, and slowing down begins below the limit",
-        advice="mend the cooling, or wait until it is cool and pause between measurements",
+        else "the measurement itself generates heat, and throttling starts below the limit",
+        advice="improve the cooling, or let the machine cool down and pause between measurements",
     )
 
 
@@ -131,21 +134,23 @@ def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
     if name == "powersave" and policy.driver in _OWN_GOVERNORS:
         return "possible", f"the algorithm of {policy.driver} follows the load within milliseconds"
     if name == "powersave":
-        return "certain", "this governor asks for the lowest clock that is allowed, whatever the load"
+        return "certain", "this governor requests the lowest permitted clock, whatever the load"
     if name == "userspace":
-        return "possible", "the clock is the one that a program has set"
-    return "likely", "the clock follows the load of before, so it is low when a measurement begins or waits for a drive"
+        return "possible", "a program has set the clock"
+    return "likely", (
+        "the clock follows the previous load, so it is low when a measurement starts or waits for a drive"
+    )
 
 
 @finding(
     "governor",
-    effect="clocks below the highest: latency in seconds is higher, bandwidth and IOPS are lower, and both change "
-    "with what ran before; values in cycles of the core hardly change",
+    effect="clocks below the maximum: latency in seconds is higher, bandwidth and IOPS are lower, and both "
+    "depend on the previous load; values in core cycles hardly change",
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, amd-pstate.rst",
 )
 def _governor(seen: RuleInput) -> Evaluations:
-    policies = seen.known(seen.facts.cpu.policies or None, "the governor of the clock", "cpu.policies", "cpu.governor")
+    policies = seen.known(seen.facts.cpu.policies or None, "the frequency governor", "cpu.policies", "cpu.governor")
     judged = [(policy, verdict) for policy in policies if (verdict := _judged(policy)) is not None]
     if not judged:
         return
@@ -181,7 +186,7 @@ def _settings(
 
 @finding(
     "clock-limit",
-    effect="the clock stays below what the CPU can do: latency in seconds is higher, bandwidth and IOPS are lower",
+    effect="the clock stays below the maximum of the CPU: latency in seconds is higher, bandwidth and IOPS are lower",
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/pm/cpufreq.rst",
 )
@@ -200,7 +205,8 @@ def _limit(seen: RuleInput) -> Evaluations:
         title=f"clock limited to {share}",
         seen=f"CPU {format_cpulist(cpu for one in held for cpu in one.cpus)}: at most {share}",
         sure="certain",
-        why="the kernel asks for no clock above scaling_max_freq; right where machines are compared at one clock",
+        why="the kernel requests no clock above scaling_max_freq; this is intended if you compare machines at "
+        "one clock",
         settings=settings,
     )
 
@@ -223,8 +229,8 @@ def _clock(clock: float | None) -> str:
 
 @finding(
     "boost",
-    effect="the clock depends on heat, power and how many cores work: bandwidth, latency and IOPS differ from run "
-    "to run; without boost they repeat better, and are lower",
+    effect="the clock depends on temperature, power and the number of active cores: bandwidth, latency and IOPS "
+    "vary between runs; without boost, results are more repeatable but lower",
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/pm/cpufreq.rst (the boost file), intel_pstate.rst (no_turbo)",
 )
@@ -239,8 +245,8 @@ def _boost(seen: RuleInput) -> Evaluations:
         setting = Setting(path="/sys/devices/system/cpu/intel_pstate/no_turbo", value="1", was="0")
     yield Evaluation(
         title="boost on",
-        seen="clocks above the nominal one may be used",
+        seen="boost clocks are enabled",
         sure="possible",
-        why="a well cooled machine may hold the higher clock all the time",
+        why="a well-cooled machine may sustain the boost clock",
         settings=[setting],
     )

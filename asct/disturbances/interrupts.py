@@ -16,8 +16,8 @@ _AFFINITY: Final = "Linux, Documentation/core-api/irq/irq-affinity.rst"
 
 @finding(
     "irqbalance",
-    effect="every ten seconds the interrupts of drives and networks may go to other CPUs: latency and IOPS of "
-    "storage change in steps, and CPUs that memory is measured on take interrupts",
+    effect="the interrupts of drives and network interfaces may move to other CPUs every ten seconds: latency "
+    "and IOPS of storage change in steps, and CPUs that measure memory handle interrupts",
     touches=["storage", "memory.latency"],
     source=f"irqbalance(1); {_AFFINITY}",
 )
@@ -26,9 +26,9 @@ def _balanced(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title="irqbalance runs",
-        seen="the daemon that moves interrupts between CPUs runs",
+        seen="irqbalance, which moves interrupts between CPUs, is running",
         sure="possible",
-        why="only where the load of interrupts changes; NVMe drives have queues whose interrupts it cannot move",
+        why="it acts only when the interrupt load changes, and cannot move the queue interrupts of NVMe drives",
         fix=["systemctl stop irqbalance"],
         undo=["systemctl start irqbalance"],
         scripted=True,
@@ -37,7 +37,7 @@ def _balanced(seen: RuleInput) -> Evaluations:
 
 @finding(
     "irq-affinity",
-    effect="CPUs that were set aside to be quiet take interrupts: latency has outliers",
+    effect="CPUs that were isolated for low noise handle interrupts: latency has outliers",
     touches=["memory.latency", "storage.latency"],
     source=_AFFINITY,
 )
@@ -45,15 +45,15 @@ def _isolated(seen: RuleInput) -> Evaluations:
     """Interrupts that may go to CPUs which were set aside."""
     system, isolated = seen.facts.system, set(seen.facts.cpu.isolated)
     if isolated and not system.irq_default_affinity:
-        yield from seen.unseen("where interrupts may go", "system.irq_default_affinity")
+        yield from seen.unseen("the default interrupt affinity", "system.irq_default_affinity")
     hit, rest = isolated & set(system.irq_default_affinity), set(system.irq_default_affinity) - isolated
     if not hit or not rest:
         return
     yield Evaluation(
         title="interrupts on isolated CPUs",
-        seen=f"interrupts may go to CPU {format_cpulist(hit)}, which the kernel keeps free of other work",
+        seen=f"interrupts can be routed to isolated CPU {format_cpulist(hit)}",
         sure="likely",
-        why="this is where an interrupt goes by default; those that exist already keep their own smp_affinity",
+        why="this is the default for new interrupts; existing ones keep their own smp_affinity",
         settings=[
             Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))
         ],
@@ -69,8 +69,8 @@ def mask(cpus: Collection[int]) -> str:
 
 @finding(
     "interrupts",
-    effect="each interrupt stops what runs on its CPU for some microseconds and takes lines of its caches: latency "
-    "has outliers, and its spread is wider",
+    effect="each interrupt stops the program on its CPU for some microseconds and evicts cache lines: latency "
+    "has outliers and a wider spread",
     touches=["memory", "storage"],
     source=f"proc_interrupts(5); {_AFFINITY}",
 )
@@ -79,9 +79,9 @@ def _many(seen: RuleInput) -> Evaluations:
     if not rates:
         return
     yield Evaluation(
-        title=f"up to {max(rates.values()):,.0f} interrupts a second",
-        seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} interrupts of devices a second",
+        title=f"up to {max(rates.values()):,.0f} interrupts per second",
+        seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} device interrupts per second",
         sure="likely",
-        why="devices are in use while nothing is measured",
-        advice="end the traffic of networks and drives, or move it (/proc/irq/N/smp_affinity_list)",
+        why="devices are in use although nothing is being measured",
+        advice="stop the network and drive traffic, or move its interrupts (/proc/irq/N/smp_affinity_list)",
     )

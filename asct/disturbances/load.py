@@ -34,13 +34,13 @@ def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
     hot = {cpu: share for cpu, share in seen.sample.busy.items() if share >= _BUSY_CPU} if seen.sample else {}
     if hot:
         most = f", up to {max(hot.values()) * 100:.0f} %"
-        yield "certain", f"within a second CPU {format_cpulist(hot)} had other work{most}"
+        yield "certain", f"within one second, CPU {format_cpulist(hot)} had other work{most}"
 
 
 @finding(
     "busy",
-    effect="other work takes turns on the CPUs, fills caches and uses the memory: bandwidth and IOPS are lower, "
-    "latency is higher, above all in its upper percentiles, and intervals are wider",
+    effect="other processes compete for CPUs, caches and memory: bandwidth and IOPS are lower, latency is "
+    "higher, especially its upper percentiles, and intervals are wider",
     touches=["*"],
     source=f"{_PSI}; proc_loadavg(5), proc_stat(5)",
 )
@@ -53,20 +53,20 @@ def _busy(seen: RuleInput) -> Evaluations:
         return
     sure = min((sure for sure, _ in signs), key=CERTAINTIES.index)
     running = seen.sample.running if seen.sample else None
-    more = f"; {running} task{'' if running == 1 else 's'} could run besides" if running else ""
+    more = f"; {running} other task{'' if running == 1 else 's'} could run" if running else ""
     yield Evaluation(
         title="other work on the CPUs",
         seen="; ".join(sign for _, sign in signs) + more,
         sure=sure,
-        why="other tasks had the CPUs right before" if sure == "certain" else "the load average lags behind",
-        advice="end the other work, or measure when the machine is idle",
+        why="other tasks used the CPUs immediately before" if sure == "certain" else "the load average lags behind",
+        advice="stop the other processes, or measure when the machine is idle",
     )
 
 
 @finding(
     "steal",
-    effect="virtual CPUs stand still meanwhile: latency is higher, above all in its upper percentiles, bandwidth "
-    "and IOPS are lower, by about the share that was stolen and more where threads wait for one another",
+    effect="virtual CPUs are stopped meanwhile: latency is higher, especially its upper percentiles, and "
+    "bandwidth and IOPS are lower, by about the stolen share and by more if threads wait for each other",
     touches=["*"],
     source="proc_stat(5) (steal)",
 )
@@ -76,17 +76,17 @@ def _steal(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title=f"{share * 100:.0f} % of the CPU time stolen",
-        seen=f"within a second the hypervisor gave {share * 100:.1f} % of the time to others",
+        seen=f"within one second, the hypervisor gave {share * 100:.1f} % of the time to other guests",
         sure="certain",
-        why="the hypervisor itself counts this time",
-        advice="ask for a machine with CPUs of its own, or measure when its neighbours are quiet",
+        why="the hypervisor reports this time",
+        advice="use a guest with dedicated CPUs, or measure when other guests are idle",
     )
 
 
 @finding(
     "smt-siblings",
-    effect="the two threads share the first caches and the units of the core: what is measured there has about "
-    "half a core; latency of caches is higher, bandwidth of a core is lower",
+    effect="the two SMT threads share the caches and execution units of the core, so a measurement gets about "
+    "half a core: cache latency is higher and the bandwidth of a core is lower",
     touches=["memory"],
     source="Linux, Documentation/ABI/testing/sysfs-devices-system-cpu (smt/control)",
 )
@@ -109,35 +109,38 @@ def _siblings(seen: RuleInput) -> Evaluations:
         return
     off = [Setting(path="/sys/devices/system/cpu/smt/control", value="off", was="on")] if cpu.smt == "on" else []
     yield Evaluation(
-        title="threads of the same cores busy",
-        seen=f"idle, but on a core with a CPU that has other work: CPU {format_cpulist(shared)}",
+        title="SMT siblings busy",
+        seen=f"idle, but an SMT sibling on the same core is busy: CPU {format_cpulist(shared)}",
         sure="likely",
-        why="benchmarks choose idle CPUs, and these look idle",
-        advice="" if off else "end the other work",
+        why="benchmarks choose idle CPUs, and these appear idle",
+        advice="" if off else "stop the other processes",
         settings=off,
     )
 
 
 @finding(
     "memory-pressure",
-    effect="the kernel takes memory back while it is measured: latency is higher and its spread wider",
+    effect="the kernel reclaims memory during the measurement: latency is higher and its spread is wider",
     touches=["*"],
     source=_PSI,
 )
 def _memory(seen: RuleInput) -> Evaluations:
     waited = seen.facts.load.memory_pressure_avg10
-    yield from _short(seen, "memory", waited, "short of memory", "memory", "end what uses the memory")
+    yield from _short(seen, "memory", waited, "short of memory", "memory", "stop processes that use much memory")
 
 
 @finding(
     "io-pressure",
-    effect="other reads and writes share the drives: IOPS and bandwidth are lower, latency is higher",
+    effect="other processes read from and write to the drives: IOPS and bandwidth are lower, latency is higher",
     touches=["storage"],
     source=_PSI,
 )
 def _io(seen: RuleInput) -> Evaluations:
-    waited, advice = seen.facts.load.io_pressure_avg10, "end what reads and writes, or wait until it is done"
-    yield from _short(seen, "io", waited, "drives in use by others", "reads and writes", advice)
+    waited, advice = (
+        seen.facts.load.io_pressure_avg10,
+        ("stop the processes that read and write, or wait until they finish"),
+    )
+    yield from _short(seen, "io", waited, "drives in use by other processes", "reads and writes", advice)
 
 
 def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str, advice: str) -> Evaluations:
@@ -148,9 +151,9 @@ def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str
     if share >= _SHORTAGE[what]:
         yield Evaluation(
             title=title,
-            seen=f"tasks waited for {on} in {share:.0f} % of the time",
+            seen=f"tasks waited for {on} {share:.0f} % of the time",
             sure="likely",
-            why="it was so right before the measurement",
+            why="this was the state immediately before the measurement",
             advice=advice,
         )
 
@@ -160,7 +163,7 @@ _CGROUP = "Linux, Documentation/admin-guide/cgroup-v2.rst"
 
 @finding(
     "cpu-quota",
-    effect="once the share of a period (usually 100 ms) is used up, every thread stops until the next one: "
+    effect="when the quota of a period (usually 100 ms) is used up, all threads stop until the next period: "
     "latency has outliers of tens of milliseconds, and bandwidth and IOPS with many threads are too low",
     touches=["*"],
     source=f"{_CGROUP} (cpu.max); Documentation/scheduler/sched-bwc.rst",
@@ -168,22 +171,22 @@ _CGROUP = "Linux, Documentation/admin-guide/cgroup-v2.rst"
 def _quota(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
     usable = len(cpu.allowed or cpu.online) or cpu.cpus
-    quota = seen.known(cpu.quota, "the quota of CPU time", "cpu.quota")
+    quota = seen.known(cpu.quota, "the CPU time quota", "cpu.quota")
     if usable is not None and quota >= usable:
         return
     yield Evaluation(
         title=f"CPU time limited to {quota:g} CPUs",
-        seen=f"the control group of the account allows {quota:g} of {usable} CPUs",
+        seen=f"the control group of the account permits {quota:g} of {usable} CPUs",
         sure="certain",
         why="the kernel enforces it",
-        advice="measure outside of the container, or raise its limit (cpu.max) for the time",
+        advice="measure outside the container, or raise its limit (cpu.max) temporarily",
     )
 
 
 @finding(
     "cpu-mask",
-    effect="what uses all CPUs uses only those that are allowed: bandwidth and IOPS of the whole machine come out "
-    "too low, and nodes without an allowed CPU are left out",
+    effect="benchmarks of all CPUs use only the permitted ones: bandwidth and IOPS of the whole machine are too "
+    "low, and nodes without a permitted CPU are skipped",
     touches=["memory", "storage"],
     source="sched_setaffinity(2); cpuset(7)",
 )
@@ -194,30 +197,30 @@ def _mask(seen: RuleInput) -> Evaluations:
     if not left:
         return
     yield Evaluation(
-        title=f"{len(left)} CPU{'s' if len(left) > 1 else ''} left out",
-        seen=f"the account may not use CPU {format_cpulist(left)}",
+        title=f"{len(left)} CPU{'s' if len(left) > 1 else ''} excluded",
+        seen=f"the account is not permitted to use CPU {format_cpulist(left)}",
         sure="certain",
-        why="the kernel enforces the mask; it is right where the machine is shared on purpose",
-        advice="measure from an account, container or service without a CPU mask (taskset, cpuset, CPUAffinity=)",
+        why="the kernel enforces the mask; it is intended if the machine is shared",
+        advice="measure with an account, container or service without a CPU mask (taskset, cpuset, CPUAffinity=)",
     )
 
 
 @finding(
     "memory-limit",
-    effect="the file cache counts as well: benchmarks near the limit have the kernel take memory back meanwhile, "
-    "and large ones are not measured at all",
+    effect="the page cache counts too: near the limit, the kernel reclaims memory during the measurement, and "
+    "benchmarks that need more memory are not run",
     touches=["memory", "storage"],
     source=f"{_CGROUP} (memory.max)",
 )
 def _memory_limit(seen: RuleInput) -> Evaluations:
     total = seen.facts.memory.total_bytes
-    limit = seen.known(seen.facts.memory.limit_bytes, "the limit of memory", "memory.limit_bytes")
+    limit = seen.known(seen.facts.memory.limit_bytes, "the memory limit", "memory.limit_bytes")
     if total is None or limit >= total:
         return
     yield Evaluation(
         title=f"memory limited to {format_size(limit)}",
-        seen=f"the control group of the account allows {format_size(limit)} of {format_size(total)}",
+        seen=f"the control group of the account permits {format_size(limit)} of {format_size(total)}",
         sure="possible",
         why="only near the limit",
-        advice="measure outside of the container, or raise its limit (memory.max) for the time",
+        advice="measure outside the container, or raise its limit (memory.max) temporarily",
     )

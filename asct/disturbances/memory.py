@@ -28,8 +28,8 @@ def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
 
 @finding(
     "transparent-huge-pages",
-    effect="benchmarks of memory get small pages where no pool of huge pages is reserved: latency beyond the reach of "
-    "the TLB holds the walks through the page tables and is higher, bandwidth is lower",
+    effect="without a pool of huge pages, memory benchmarks get small pages: beyond the reach of the TLB, "
+    "latency includes page walks and is higher, and bandwidth is lower",
     touches=["memory"],
     source=_TRANSHUGE,
 )
@@ -39,15 +39,15 @@ def _never(seen: RuleInput) -> Evaluations:
             title="transparent huge pages: never",
             seen="transparent_hugepage/enabled is never",
             sure="likely",
-            why="the benchmarks ask for huge pages by madvise, and `never` refuses",
+            why="the benchmarks request huge pages with madvise, which `never` ignores",
             settings=settings,
         )
 
 
 @finding(
     "transparent-huge-pages",
-    effect="the kernel makes huge pages for every program and gathers small ones in the background: it takes CPU time "
-    "and memory bandwidth while others are measured, so the spread is wider",
+    effect="the kernel gives huge pages to every program and merges small ones in the background; this uses CPU "
+    "time and memory bandwidth during a measurement, so the spread is wider",
     touches=["memory", "storage"],
     source=_TRANSHUGE,
 )
@@ -57,15 +57,15 @@ def _always(seen: RuleInput) -> Evaluations:
             title="transparent huge pages: always",
             seen="transparent_hugepage/enabled is always",
             sure="possible",
-            why="only where other programs grow meanwhile",
+            why="only if other processes allocate memory during the measurement",
             settings=settings,
         )
 
 
 @finding(
     "huge-pages",
-    effect="benchmarks of memory use transparent huge pages, which the kernel gives as far as it finds room: "
-    "latency in DRAM may hold walks through the page tables, and differ from run to run",
+    effect="memory benchmarks use transparent huge pages, which the kernel provides only if it finds contiguous "
+    "memory: DRAM latency may include page walks and vary between runs",
     touches=["memory.latency"],
     source="Linux, Documentation/admin-guide/mm/hugetlbpage.rst",
 )
@@ -81,8 +81,10 @@ def _pool(seen: RuleInput) -> Evaluations:
         title="no pool of huge pages",
         seen=f"{pool.free} of {pool.total} pages of {format_size(size)} are free, and the account is not root",
         sure="possible",
-        why="on a machine that has just started there is room enough; `page_size` of the results says what was had",
-        advice="or `sudo: true` for the host: then the benchmarks reserve what they need, and give it back",
+        why="a recently booted machine has enough contiguous memory; `page_size` in the results shows the actual "
+        "page size",
+        advice="or set `sudo: true` for the host: the benchmarks then reserve the pages that they need, and "
+        "release them afterwards",
         settings=[Setting(path=path, value=str(pool.total + missing), was=str(pool.total))],
     )
 
@@ -93,11 +95,11 @@ def _default(memory: Memory) -> HugePages | None:
 
 @finding(
     "numa-balancing",
-    effect="the kernel unmaps pages to see who uses them, and moves them between nodes: faults and copies while "
-    "others are measured, so latency has outliers and the spread of bandwidth and IOPS is wider",
+    effect="the kernel unmaps pages to find out which node uses them, and migrates them: the page faults and "
+    "copies cause latency outliers and a wider spread of bandwidth and IOPS",
     touches=["memory", "storage"],
-    source="Linux, Documentation/admin-guide/sysctl/kernel.rst (numa_balancing): to be switched off for what is "
-    "bound to nodes",
+    source="Linux, Documentation/admin-guide/sysctl/kernel.rst (numa_balancing): disable it for programs that "
+    "are bound to nodes",
 )
 def _balancing(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
@@ -111,15 +113,15 @@ def _balancing(seen: RuleInput) -> Evaluations:
         title="NUMA balancing on",
         seen=f"kernel.numa_balancing is {mode} on {len(seen.facts.nodes)} nodes",
         sure="possible",
-        why="memory that a benchmark binds to a node is left alone; fio and other programs do not bind theirs",
+        why="memory that a benchmark binds to a node is not affected; fio and other programs do not bind theirs",
         settings=[Setting(path="/proc/sys/kernel/numa_balancing", value="0", was=str(mode))],
     )
 
 
 @finding(
     "swap",
-    effect="pages that are fetched back from a drive stop a program for as long as the drive takes: latency has "
-    "outliers, and the drive that swap lies on has other work",
+    effect="a program stops until swapped-out pages are read back from the drive: latency has outliers, and the "
+    "drive that holds the swap space has additional load",
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/sysctl/vm.rst (swappiness)",
 )
@@ -137,10 +139,11 @@ def _swap(seen: RuleInput) -> Evaluations:
     settings = [Setting(path=f"{_VM}/swappiness", value="1", was=str(swappiness))] if (swappiness or 0) > 1 else []
     yield Evaluation(
         title=f"{used_text} swapped out" if much else "swap on",
-        seen=f"{used_text} of {format_quantity(total, 'B')} swap are used, vm.swappiness is {swappiness}",
+        seen=f"{used_text} of {format_quantity(total, 'B')} swap in use, vm.swappiness is {swappiness}",
         sure="likely" if much else "possible",
-        why="memory has been short before" if much else "nothing to speak of is swapped out now",
-        advice="free memory; swapoff -a as root where what is swapped out fits into memory, swapon -a afterwards"
+        why="memory was short at some time" if much else "little memory is swapped out now",
+        advice="free some memory; as root, run swapoff -a if the swapped-out data fits into memory, and swapon "
+        "-a afterwards"
         if much
         else "",
         settings=settings,
@@ -149,8 +152,8 @@ def _swap(seen: RuleInput) -> Evaluations:
 
 @finding(
     "zone-reclaim",
-    effect="the kernel empties the file cache of a node before it takes memory of another one: allocating has "
-    "pauses, and reads that were cached go to the drive again",
+    effect="the kernel frees the page cache of a node before it allocates memory from another node: allocations "
+    "stall, and cached data is read from the drive again",
     touches=["memory", "storage"],
     source="Linux, Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
 )
@@ -162,6 +165,6 @@ def _reclaim(seen: RuleInput) -> Evaluations:
         title="zone reclaim on",
         seen=f"vm.zone_reclaim_mode is {mode}",
         sure="possible",
-        why="only once the memory of a node is full",
+        why="only when the memory of a node is full",
         settings=[Setting(path=f"{_VM}/zone_reclaim_mode", value="0", was=str(mode))],
     )

@@ -15,23 +15,23 @@ LAST: Final = "smt-siblings"
 _WIDTH: Final = 100
 _HEAD: Final = """\
 #!/bin/sh
-# Changes what disturbs measurement on one host, and changes it back.
+# Removes disturbances on one host, and reverts these changes.
 #
-#   sh %(file)s apply [NAME...]    what is sure enough, or only what is named
-#   sh %(file)s undo [NAME...]     back to what asct found, all or only what is named
+#   sh %(file)s apply [NAME...]    apply the fixes that are likely to matter, or only those named
+#   sh %(file)s undo [NAME...]     restore what asct found, all of it or only what is named
 #
-# Needs root. May be run twice; settings that are lost when the host is started again need no undo then.
+# Requires root. Safe to run twice. Settings that a reboot resets need no undo afterwards.
 %(about)s
 """
 _BEGIN: Final = """\
 set -u
-root=${ASCT_ROOT:-} # a folder that is taken for / instead, to try it out
+root=${ASCT_ROOT:-} # use this folder instead of /, for a trial run
 failed=0
 """
 _PUT: Final = """\
 put() { # VALUE FILE
     if [ ! -f "$root$2" ]; then
-        echo "asct: $2 is not there" >&2
+        echo "asct: $2 does not exist" >&2
         failed=1
     elif ! printf '%s\\n' "$1" 2>/dev/null >"$root$2"; then
         echo "asct: $2 cannot be set to $1" >&2
@@ -49,7 +49,7 @@ run() { # COMMAND...
 """
 _TAIL: Final = """\
 usage() {
-    echo "usage: $0 apply|undo [NAME...]; the names: %(all)s" >&2
+    echo "usage: $0 apply|undo [NAME...]; names: %(all)s" >&2
     exit 2
 }
 
@@ -89,7 +89,7 @@ def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "F
     """The text of the script, which will be called `file`. `when` is the time of the facts that the undo restores."""
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]
-    about = [f"Made for {host} from what was found there at {when}.", *_by_hand(by_hand)]
+    about = [f"Created for {host} from its state at {when}.", *_by_hand(by_hand)]
     parts = [_HEAD % {"file": file, "about": "\n".join(map(_comment, about))}]
     parts += [_BEGIN] if able else []
     parts += [_PUT] if any(item.settings for item in able) else []
@@ -99,7 +99,7 @@ def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "F
 
 
 _NOTHING: Final = """\
-echo "asct: there is nothing that a script could change" >&2
+echo "asct: a script cannot fix anything here" >&2
 exit 0
 """
 
@@ -109,13 +109,13 @@ def _by_hand(findings: Iterable[Disturbance]) -> list[str]:
     lines = []
     for item in findings:
         way = "; ".join([*item.fix, *([item.advice] if item.advice else [])])
-        lines.append(f"By hand: {item.title}: {way}" if way else f"By hand: {item.title}")
+        lines.append(f"Manual: {item.title}: {way}" if way else f"Manual: {item.title}")
     return lines
 
 
 def _functions(item: Disturbance) -> str:
     name = item.name.replace("-", "_")
-    head = [f"{item.name}: {item.title}", f"Seen: {item.seen}", f"Effect: {item.effect}",
+    head = [f"{item.name}: {item.title}", f"Observed: {item.seen}", f"Effect: {item.effect}",
             f"{item.sure.capitalize()}: {item.why}"]  # fmt: skip
     apply, undo = (_body(item, which) for which in ("value", "was"))
     return "\n".join([*map(_comment, head), f"apply_{name}() {{", *apply, "}", f"undo_{name}() {{", *undo, "}", ""])
@@ -125,7 +125,7 @@ def _body(item: Disturbance, which: str) -> list[str]:
     lines = [line for setting in item.settings for line in _put(setting, getattr(setting, which))]
     if not item.settings:
         lines = [f"    run {line}" for line in (item.fix if which == "value" else item.undo)]
-    return lines or ["    : # there is nothing to undo"]
+    return lines or ["    : # nothing to undo"]
 
 
 def _put(setting: Setting, value: str) -> list[str]:
@@ -140,7 +140,7 @@ def _put(setting: Setting, value: str) -> list[str]:
 def _tail(able: Sequence[Disturbance]) -> str:
     names = [item.name for item in able]
     sure = [item.name for item in able if item.sure != "possible" and item.touches]
-    none = '{ echo "asct: nothing here is likely enough to be applied unless it is named" >&2; usage; }'
+    none = '{ echo "asct: no fix is likely to matter; name those to apply" >&2; usage; }'
     cases = [f"    {part}-{name}) {part}_{name.replace('-', '_')} ;;" for part in ("apply", "undo") for name in names]
     return _TAIL % {
         "all": ", ".join(names),

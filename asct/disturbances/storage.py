@@ -68,8 +68,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
 
 @finding(
     "mounted-target",
-    effect="the file system reads and writes the same drive: IOPS and bandwidth are lower, latency is higher; "
-    "asct does not write to such a device",
+    effect="the file system uses the same drive: IOPS and bandwidth are lower, latency is higher; asct does not "
+    "write to such a device",
     touches=_STORAGE,
     source="mount(8)",
 )
@@ -85,16 +85,16 @@ def _mounted(seen: RuleInput) -> Evaluations:
             title=f"{path} mounted",
             seen=f"{path} ({name}) carries {', '.join(places)}",
             sure="likely",
-            why="whoever uses the file system meanwhile",
-            advice="take another drive: this one carries the system"
+            why="only if the file system is used during the measurement",
+            advice="use another drive: this one contains the operating system"
             if "/" in places
-            else f"{shlex.join(['umount', *places])}, if nothing needs it, and mount it again afterwards",
+            else f"{shlex.join(['umount', *places])}, if it is not in use, and mount it again afterwards",
         )
 
 
 @finding(
     "memory-file-system",
-    effect="files there are in memory: what is measured on them is memory and the kernel, no drive",
+    effect="its files are in memory: storage benchmarks measure memory and the kernel, not a drive",
     touches=_STORAGE,
     source="tmpfs(5)",
 )
@@ -114,15 +114,15 @@ def _memory_file_system(seen: RuleInput) -> Evaluations:
         title="temporary files in memory",
         seen=f"in memory: {', '.join(held)}",
         sure="certain",
-        why="this kind of file system has no drive below it",
-        advice="give the host a `workdir` on the drive that is meant, or name files on it",
+        why="this type of file system has no drive",
+        advice="set `workdir` of the host to a folder on the intended drive, or set `file_names` to files on it",
     )
 
 
 @finding(
     "dirty-pages",
-    effect="the kernel writes them to the drives while these are measured: IOPS and bandwidth are lower, latency "
-    "is higher",
+    effect="the kernel writes these pages to the drives during the measurement: IOPS and bandwidth are lower, "
+    "latency is higher",
     touches=_STORAGE,
     source="Linux, Documentation/admin-guide/sysctl/vm.rst (dirty_expire_centisecs)",
 )
@@ -132,19 +132,19 @@ def _dirty(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title=f"{format_quantity(waiting, 'B')} of dirty pages",
-        seen=f"{format_quantity(waiting, 'B')} of the file cache are newer than the drives",
+        seen=f"{format_quantity(waiting, 'B')} of the page cache are not yet written to the drives",
         sure="likely",
-        why="they are written within some thirty seconds, to whichever drive they belong",
+        why="they are written within about thirty seconds, possibly to another drive",
         fix=["sync"],
-        advice="there is nothing to undo",
+        advice="nothing to undo",
         scripted=True,
     )
 
 
 @finding(
     "io-uring",
-    effect="fio takes libaio where the plan leaves the choice (engine: auto): more CPU time for each request, so "
-    "IOPS of fast drives are lower and not to be compared with hosts that have it; `engine: io_uring` fails",
+    effect="with `engine: auto`, fio uses libaio, which needs more CPU time per request: IOPS of fast drives are "
+    "lower and not comparable with hosts that permit io_uring; `engine: io_uring` fails",
     touches=["storage.iops", "storage.latency", "storage.cpu"],
     source="Linux, Documentation/admin-guide/sysctl/kernel.rst (io_uring_disabled)",
 )
@@ -155,19 +155,21 @@ def _io_uring(seen: RuleInput) -> Evaluations:
     limit = facts.io_uring_disabled
     setting = Setting(path="/proc/sys/kernel/io_uring_disabled", value="0", was=str(limit))
     yield Evaluation(
-        title="io_uring not allowed",
-        seen=f"kernel.io_uring_disabled is {limit}" if limit else "an io_uring cannot be made by the account",
+        title="io_uring not permitted",
+        seen=f"kernel.io_uring_disabled is {limit}" if limit else "the account cannot create an io_uring",
         sure="possible",
-        why="only fast drives are limited by it; it may have been switched off for safety",
-        advice="" if limit else "a filter of system calls (container, seccomp) or a kernel without it refuses",
+        why="this limits only fast drives; it may have been disabled for security",
+        advice=""
+        if limit
+        else "a system call filter (container, seccomp) denies it, or the kernel does not support it",
         settings=[setting] if limit else [],
     )
 
 
 @finding(
     "io-scheduler",
-    effect="the scheduler works on each request, one at a time for each drive: bfq some 2 µs on a CPU of 2011, "
-    "which is at most half a million requests a second; IOPS are lower, latency is higher",
+    effect="the scheduler processes the requests of each drive one at a time (bfq: about 2 µs on a CPU of 2011, "
+    "at most 500,000 IOPS): IOPS are lower, latency is higher",
     touches=["storage.iops", "storage.latency", "storage.cpu"],
     source="Linux, Documentation/block/bfq-iosched.rst (1.9 µs, i7-2760QM), switching-sched.rst",
 )
@@ -184,14 +186,14 @@ def _scheduler(seen: RuleInput) -> Evaluations:
         title=f"scheduler {', '.join(sorted({one.scheduler or '' for one in slow}))}",
         seen=", ".join(f"{one.name}: {one.scheduler}" for one in slow),
         sure="likely",
-        why="slow drives are not limited by it",
+        why="it does not limit slow drives",
         settings=settings,
     )
 
 
 @finding(
     "pcie-link",
-    effect="the link bounds the bandwidth of the drive: sequential reads and writes are lower",
+    effect="the PCIe link limits the bandwidth of the drive: sequential reads and writes are slower",
     touches=["storage.bandwidth", "storage.iops"],
     source="Linux, Documentation/ABI/testing/sysfs-bus-pci (current_link_speed, max_link_speed)",
 )
@@ -203,14 +205,14 @@ def _links(seen: RuleInput) -> Evaluations:
         title=f"slow link of {', '.join(one.name for one in slow)}",
         seen="; ".join(f"{one.name}: {one.link}, it could {one.link_max}" for one in slow),
         sure="likely",
-        why="a link may also be slow to save power while the drive rests",
-        advice="see whether the slot has the lanes and the generation, and whether the card sits well",
+        why="a link may also be slow to save power while the drive is idle",
+        advice="check the lanes and generation of the slot, and that the drive is seated properly",
     )
 
 
 @finding(
     "drive-health",
-    effect="a drive that is worn out, too warm or out of spare blocks works slower, or refuses writes: IOPS and "
+    effect="a drive that is worn out, too hot or out of spare blocks is slower or rejects writes: IOPS and "
     "bandwidth are lower, latency has outliers",
     touches=_STORAGE,
     source="NVM Express Base Specification, SMART / Health Information log (02h)",
@@ -222,16 +224,16 @@ def _health(seen: RuleInput) -> Evaluations:
     if not ill:
         return
     yield Evaluation(
-        title="drives that are not well",
+        title="unhealthy drives",
         seen="; ".join(ill),
         sure="likely",
-        why="the drive says so itself",
-        advice="cool it or replace it before its results are compared",
+        why="the drive reports this itself",
+        advice="cool or replace the drive before you compare its results",
     )
 
 
 _WARNINGS: Final = (
-    "spare below its threshold", "temperature beyond its threshold", "reliability degraded", "read only",
+    "spare below its threshold", "temperature above its threshold", "reliability degraded", "read only",
     "backup of its memory failed", "persistent memory read only",
 )  # fmt: skip
 """The bits of the field Critical Warning, the lowest first."""

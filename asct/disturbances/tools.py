@@ -14,10 +14,10 @@ PACKAGES: Final[dict[str, str]] = {
 """The Debian package that brings a program."""
 _USUAL: Final = ("fio", "mpstat")
 _USES: Final = {
-    "fio": "storage is not measured at all",
-    "mpstat": "results of storage lack the load of each CPU",
-    "nvme": "NVMe drives are not formatted before a qualification, which begins in an unknown state",
-    "blkdiscard": "drives are not discarded before a qualification, which begins in an unknown state",
+    "fio": "storage benchmarks are skipped",
+    "mpstat": "storage results do not include CPU utilization",
+    "nvme": "NVMe drives are not formatted before a qualification, which then starts in an unknown state",
+    "blkdiscard": "drives are not discarded before a qualification, which then starts in an unknown state",
 }
 
 
@@ -29,15 +29,15 @@ def _missing(seen: RuleInput) -> Evaluations:
         if name in facts.tools or name not in PACKAGES:
             continue
         yield Evaluation(
-            effect=_USES.get(name, "what it adds to the results is missing"),
+            effect=_USES.get(name, "the results lack the data of this program"),
             name=f"no-{name.replace('_', '-')}",
             title=f"{name} missing",
-            seen=f"there is no {name} on the PATH of the account",
+            seen=f"{name} is not on the PATH of the account",
             sure="certain",
-            why="it was looked for",
+            why="the PATH was searched",
             fix=[f"apt-get install {PACKAGES[name]}"],
             undo=[f"apt-get remove {PACKAGES[name]}"],
-            advice="the command is Debian's; other systems have the package under this or a similar name",
+            advice="the command applies to Debian; other systems have a package of this or a similar name",
         )
 
 
@@ -47,8 +47,7 @@ _WANTED: Final = 1
 
 @finding(
     "perf-paranoid",
-    effect="no value changes; but counters of the CPU and of the mesh, which say why a value is as it is, cannot "
-    "be read",
+    effect="values do not change, but the CPU and mesh counters that could explain them cannot be read",
     touches=[],
     source="Linux, Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid), perf-security.rst",
 )
@@ -57,7 +56,7 @@ def _counters(seen: RuleInput) -> Evaluations:
     if paranoid <= _WANTED or seen.facts.system.uid == 0:
         return
     yield Evaluation(
-        title="hardware counters closed",
+        title="hardware counters not accessible",
         seen=f"kernel.perf_event_paranoid is {paranoid}, and the account is not root",
         sure="certain",
         why="the kernel refuses",

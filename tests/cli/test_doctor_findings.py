@@ -44,9 +44,9 @@ def test_each_finding_has_effect_fix_and_undo_within_80_columns(asct: Asct) -> N
     ended = asct("doctor")
     assert ended.code == 0
     assert "disturbances affect measurements; 1 more does not" in ended.out
-    for text in ("    effect    clocks below", "    affects   memory, storage", "    certain   this governor asks",
+    for text in ("    effect    clocks below", "    affects   memory, storage", "    certain   this governor requests",
                  "      echo schedutil >/sys/devices/system/cpu/cpu$n/cpufreq/scaling_governor",
-                 "    undo, as root", "  hardware counters closed"):  # fmt: skip
+                 "    undo, as root", "  hardware counters not accessible"):  # fmt: skip
         assert text in ended.out
     assert [line for line in ended.out.splitlines() if len(line) > 80 or "\x1b" in line] == []
     assert "sudo" not in ended.out.replace("`sudo: true`", "")
@@ -75,7 +75,7 @@ def test_a_plan_puts_first_what_touches_it(asct: Asct, tmp_path: Path) -> None:
     assert "governor powersave, schedutil\n" in ended.out
     assert "not affecting the plan (details with -v): " in ended.out
     head, _, folded_away = ended.out.partition("not affecting the plan")
-    for title in ("clock source hpet", "hardware counters closed"):
+    for title in ("clock source hpet", "hardware counters not accessible"):
         assert title not in head and title in " ".join(folded_away.split())
     assert "clock source hpet\n    seen" in asct("doctor", "plan.yaml", "--host", "one", "-v").out
 

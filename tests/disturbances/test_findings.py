@@ -75,7 +75,7 @@ def test_what_could_not_be_judged_says_why() -> None:
     )
     told = {item.what: item.why for item in assess(facts).unseen}
     assert told == {
-        "the governor of the clock": "no cpufreq in this guest",
+        "the frequency governor": "no cpufreq in this guest",
         "transparent huge pages": "the kernel has none",
     }
 
@@ -176,11 +176,11 @@ def test_a_sample_shows_busy_cpus_and_their_siblings() -> None:
     sample = ActivitySample(busy={**dict.fromkeys(CPUS, 0.05), 1: 0.45, 2: 0.3, 6: 0.9}, running=3)
     busy, siblings = assess(quiet(), sample).findings
     assert (busy.name, siblings.name) == ("busy", "smt-siblings")
-    assert busy.seen == "within a second CPU 1-2,6 had other work, up to 90 %; 3 tasks could run besides"
+    assert busy.seen == "within one second, CPU 1-2,6 had other work, up to 90 %; 3 other tasks could run"
     assert siblings.seen.endswith(": CPU 5"), "2 and 6 are one core, both busy; 1 shares with 5"
     assert siblings.fix == ["echo off >/sys/devices/system/cpu/smt/control"]
     off = assess(with_cpu(smt="notsupported"), sample).findings[1]
-    assert (off.fix, off.scripted, off.advice) == ([], False, "end the other work")
+    assert (off.fix, off.scripted, off.advice) == ([], False, "stop the other processes")
 
 
 def test_steal_interrupts_and_throttling_need_two_looks() -> None:
@@ -236,7 +236,7 @@ def test_huge_pages_are_missed_by_accounts_that_cannot_reserve_them() -> None:
 
 def test_limits() -> None:
     assert (one(with_cpu(quota=2.5)).title, names(with_cpu(quota=8.0))) == ("CPU time limited to 2.5 CPUs", [])
-    assert one(with_cpu(allowed=[0, 1, 2, 3])).seen == "the account may not use CPU 4-7"
+    assert one(with_cpu(allowed=[0, 1, 2, 3])).seen == "the account is not permitted to use CPU 4-7"
     assert names(with_cpu(allowed=CPUS[:6], isolated=[6, 7])) == [], "isolated CPUs are left out on purpose"
     assert one(with_memory(limit_bytes=8 * GIB)).name == "memory-limit"
     assert names(with_memory(limit_bytes=64 * GIB)) == []

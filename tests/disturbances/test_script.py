@@ -107,7 +107,7 @@ def test_what_is_only_possible_or_touches_nothing_is_left_until_it_is_named(ever
 def test_where_nothing_is_sure_a_name_is_asked_for(tmp_path: Path) -> None:
     tree = tree_of(tmp_path, assess(with_cpu(boost=True)).findings)
     done = tree.run("apply")
-    assert (done.returncode, tree.now()) == (2, tree.content) and "the names: boost" in done.stderr
+    assert (done.returncode, tree.now()) == (2, tree.content) and "names: boost" in done.stderr
     assert tree.run("apply", "boost").returncode == 0 and tree.now() != tree.content
     assert tree.run("undo").returncode == 0 and tree.now() == tree.content
 
@@ -141,7 +141,7 @@ def test_files_that_are_gone_are_told_and_not_made(everything: Tree) -> None:
     stuck.symlink_to("/proc/self/nosuch")
     done = everything.run("apply")
     assert done.returncode == 1
-    assert "/sys/devices/system/cpu/cpu5/cpufreq/scaling_governor is not there" in done.stderr
+    assert "/sys/devices/system/cpu/cpu5/cpufreq/scaling_governor does not exist" in done.stderr
     assert not gone.exists()
     assert everything.now()["/sys/devices/system/cpu/cpu6/cpufreq/scaling_governor"] == "performance\n", "it goes on"
 
@@ -210,8 +210,8 @@ def test_without_anything_to_change(tmp_path: Path) -> None:
     hand = [item for item in assess(disturbed(), SAMPLE).findings if not item.scripted]
     tree = Tree(tmp_path, script("h1", WHEN, hand), {})
     done = tree.run("apply")
-    assert (done.returncode, done.stderr) == (0, "asct: there is nothing that a script could change\n")
-    assert "# By hand: fio missing: apt-get install fio" in tree.file.read_text()
+    assert (done.returncode, done.stderr) == (0, "asct: a script cannot fix anything here\n")
+    assert "# Manual: fio missing: apt-get install fio" in tree.file.read_text()
 
 
 @pytest.mark.parametrize("value", ["plain", *HOSTILE])

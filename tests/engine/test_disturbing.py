@@ -48,7 +48,7 @@ LIMITED = Cpu(cpus=4, online=[0, 1, 2, 3], allowed=[0, 1], policies=[policy(0, "
 def test_what_touches_the_plan_is_told_once_and_all_is_kept(lab: Lab) -> None:
     done = lab.run(job(benchmark="memory-probe"), job(name="b"), ports=ports(cpu=LIMITED))
     assert done.code == 0
-    message = "host local: 2 things disturb measurement: 2 CPUs left out, governor schedutil"
+    message = "host local: 2 things disturb measurement: 2 CPUs excluded, governor schedutil"
     assert told(done) == [("E432", "warning", message)]
     found = done.stored.disturbances()["local"]
     assert [item.name for item in found.findings] == ["cpu-mask", "governor"]
