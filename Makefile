@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start asct hundreds of times: none of them has to compile its modules again, also where the environment says so.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts index setup-run setup-test \
+.PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts bench-start index setup-run setup-test \
 	setup-all clean
 
 quickstart: setup-run ## measure this machine and write a report
@@ -48,6 +48,9 @@ bench-storage: setup-test ## the storage figures against fio by hand, on throttl
 
 bench-hosts: setup-test ## the figures of fleets, on loopback hosts; ROWS="hundred plan" for some
 	$(BIN)/python -m tests.bench.hosts $(ROWS)
+
+bench-start: setup-run ## how long --help, list, explain, TAB and check take; BASE=path/to/other/.venv/bin/asct for the ratio to it
+	$(BIN)/python -m tests.bench.start
 
 index: setup-run ## write what help, list and explain know of benchmarks (asct/benchmarks/index.json)
 	$(BIN)/python -m asct.registry

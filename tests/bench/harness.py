@@ -38,16 +38,21 @@ def start() -> None:
     show("asct version over a bare interpreter", *least_and_middle(extra), "ms", 60)
 
 
+def large_plan() -> str:
+    """A plan of 10,000 points."""
+    return (
+        "plan: 1\nname: big\nlimits: {points: 20000}\nbenchmarks:\n  - uses: storage-fio\n    id: matrix\n"
+        "    sweep:\n      block_size: [4K, 8K, 16K, 32K, 64K, 128K, 256K, 512K, 1M, 2M]\n"
+        "      iodepth: {from: 1, to: 100, step: 1}\n      rwmixread: {from: 0, to: 90, step: 10}\n"
+        "    config: {rw: randrw}\n"
+    )
+
+
 def check() -> None:
     """`asct check` of a plan of 10,000 points."""
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.yaml"
-        plan.write_text(
-            "plan: 1\nname: big\nlimits: {points: 20000}\nbenchmarks:\n  - uses: storage-fio\n    id: matrix\n"
-            "    sweep:\n      block_size: [4K, 8K, 16K, 32K, 64K, 128K, 256K, 512K, 1M, 2M]\n"
-            "      iodepth: {from: 1, to: 100, step: 1}\n      rwmixread: {from: 0, to: 90, step: 10}\n"
-            "    config: {rw: randrw}\n"
-        )
+        plan.write_text(large_plan())
         (costs,) = rounds(7, lambda: command(asct("check", str(plan))))
     show("asct check of 10,000 points", *least_and_middle([cost.wall_s for cost in costs]), "s", 0.7)
     show("asct check of 10,000 points, memory", *least_and_middle([cost.memory_mib for cost in costs]), "MiB", 95.4)

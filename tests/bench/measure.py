@@ -6,7 +6,7 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -19,14 +19,16 @@ class Cost:
     memory_mib: float
 
 
-def command(arguments: Sequence[str], expect: int = 0) -> Cost:
+def command(arguments: Sequence[str], expect: int = 0, environment: Mapping[str, str] | None = None) -> Cost:
     """Run one command to its end, with bytecode kept as in an ordinary installation.
 
     Raises RuntimeError with its output when it does not end with `expect`.
     """
     started = time.perf_counter()
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**variables, **(environment or {})}
+    )
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
