@@ -15,9 +15,10 @@ them repeatedly: reading the records of 200 CPUs took 50 % longer."""
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    gc.set_threshold(*_COLLECT_AFTER)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # reading every installed package to find some is slow
     from asct.cli.app import on_terminate, run
 
-    gc.set_threshold(*_COLLECT_AFTER)
     signal.signal(signal.SIGTERM, on_terminate)
     code = run(sys.argv[1:])
     for number in (

@@ -22,7 +22,20 @@ if TYPE_CHECKING:
     from rich.console import Console as RichConsole
     from rich.text import Text
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_CONTROL = dict.fromkeys(
+    (
+        *range(9),
+        *range(0xB, 0x20),
+        *range(0x7F, 0xA0),
+        0x61C,
+        0x200E,
+        0x200F,
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
+    ),
+    _REPLACEMENT,
+)
 """Characters that control a terminal (all but tab and line feed), and marks that change the direction of text."""
 
 _RUNNER_COMMAND = re.compile(r"(?m)(^[^\S\n]*):(?=:[A-Za-z-]+[ :])|#(?=#\[)")
@@ -43,10 +56,10 @@ def harmless(text: str | Text) -> str | Text:
 
 
 def _replaced(text: str) -> str:
-    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    text = text.translate(_CONTROL)
     if not os.environ.get("GITHUB_ACTIONS"):
         return text
-    return _RUNNER_COMMAND.sub(lambda found: (found[1] or "") + "\N{REPLACEMENT CHARACTER}", text)
+    return _RUNNER_COMMAND.sub(lambda found: (found[1] or "") + _REPLACEMENT, text)
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
