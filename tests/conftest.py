@@ -137,14 +137,21 @@ _AGAIN = pytest.mark.flaky(reruns=2, only_rerun="AssertionError")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of tests side by side the longest groups begin, and then what wants the machine alone: late it would have to wait
-    for many others."""
+    """Of tests side by side the longest groups begin, then tests that want the machine alone, which late would have to
+    wait for many others, and tests that measure. `--tier called` has an order of its own."""
     for item in items:
         if _marked(item, "rates"):
             item.add_marker(_AGAIN)
-    if hasattr(config, "workerinput"):
-        order = {name: place for place, name in enumerate(_FIRST)}
-        items.sort(key=lambda item: order.get(_group(item.nodeid), len(order) + (not _marked(item, "alone"))))
+    if hasattr(config, "workerinput") and config.getoption("tier") != "called":
+        items.sort(key=_start_order)
+
+
+def _start_order(item: pytest.Item) -> int:
+    """When a test begins; the lowest first."""
+    group = _group(item.nodeid)
+    if group in _FIRST:
+        return _FIRST.index(group)
+    return len(_FIRST) + (0 if _marked(item, "alone") else 1 if _marked(item, *_MEASURING) else 2)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Together:

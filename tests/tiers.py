@@ -33,9 +33,15 @@ class Group:
 
 _STORAGE = (
     "asct/benchmarks/storage", "asct/instruments/fio", "asct/instruments/nvme", "asct/instruments/qualification",
-    "asct/instruments/watch", "kernels/guard", "tests/disks", "tests/fio",
+    "asct/instruments/guard_output", "kernels/guard", "tests/disks", "tests/fio",
 )  # fmt: skip
-_GUARD = ("kernels/guard", "asct/sdk/guard", "asct/instruments/watch", "asct/planner/safety", "tests/kernels/guarding")
+_GUARD = (
+    "kernels/guard",
+    "asct/sdk/guard",
+    "asct/instruments/guard_output",
+    "asct/planner/safety",
+    "tests/kernels/guarding",
+)
 
 GROUPS = (
     Group("slurm", "a Slurm cluster on loopback", marks=("slurm",), paths=(
@@ -87,7 +93,7 @@ SAMPLES = (
     "e2e/test_survival.py::test_a_killed_asct_is_resumed_where_its_host_is_by_then",
     "e2e/test_ssh.py::test_the_example_plan_measures_over_ssh",
     "kernels/test_build.py::test_the_kernels_write_a_whole_stream",
-    "kernels/test_build.py::test_make_builds_each_folder_out_of_the_tree_for_the_compilers_target",
+    "kernels/test_build.py::test_make_builds_each_folder_out_of_the_tree_for_the_compilers_target[aarch64]",
     "kernels/test_build.py::test_the_aarch64_kernels_write_a_whole_stream[stream-neoverse-n1]",
     "kernels/test_guard_files.py",
     "kernels/test_guard_devices.py",
