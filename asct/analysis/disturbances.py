@@ -122,9 +122,9 @@ def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
     first = places[0][1]
     seen = _grouped(places, lambda one: one[1].seen)
     reasons = _grouped(places, lambda one: (one[1].sure, one[1].why))
-    yield from ((_label("Seen", group, len(seen)), plain(text)) for text, group in seen.items())
+    yield from ((_label("Observed", group, len(seen)), plain(text)) for text, group in seen.items())
     yield "Effect", plain(first.effect)
-    yield "Touches", plain(first.touched)
+    yield "Affects", plain(first.touched)
     yield from (
         (_label(sure.capitalize(), group, len(reasons)), plain(why)) for (sure, why), group in reasons.items() if why
     )

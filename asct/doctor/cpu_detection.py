@@ -40,7 +40,7 @@ PATIENT: Final = 5
 """So many times longer are the CPUs watched that were not found at first."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
-_WHY: Final = "counts what crosses the mesh"
+_WHY: Final = "count mesh traffic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def detect(
         verdicts |= session.run(unsure, WINDOW_US * PATIENT)
     unknown = {f"cpus.{cpu}": verdict.why for cpu, verdict in verdicts.items() if verdict.watch is None}
     if len(verdicts) < len(cpus):
-        unknown["cpus"] = f"the detection was stopped after {len(verdicts)} of {len(cpus)} CPUs"
+        unknown["cpus"] = f"detection was stopped after {len(verdicts)} of {len(cpus)} CPUs"
     kept = cached_text(
         CachedCpuMap(
             detected_at=when,
@@ -96,7 +96,7 @@ def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
     for mesh, pmu in meshes:
         try:
             if pmu is None:
-                raise ValueError("it has no PMU: load the driver (`modprobe arm-cmn`)")
+                raise ValueError("it has no PMU; load the driver (`modprobe arm-cmn`)")
             watched += watches(mesh, pmu)
         except ValueError as error:
             reasons.append(f"mesh {mesh.instance}: {error}")
@@ -106,8 +106,9 @@ def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
 
 
 def _cannot(why: str) -> Diagnostic:
-    hint = "it takes the arm_cmn driver, its map or the registers, and root or kernel.perf_event_paranoid of 0 or below"
-    return Diagnostic("E462", f"where CPUs enter the mesh cannot be detected: {why}", hint=hint)
+    hint = "requirements: the arm_cmn driver, its map or the registers, and root or kernel.perf_event_paranoid of 0 "
+    "or below"
+    return Diagnostic("E462", f"cannot detect where CPUs enter the mesh: {why}", hint=hint)
 
 
 def _cpus(facts: HostFacts) -> list[int]:
@@ -115,7 +116,7 @@ def _cpus(facts: HostFacts) -> list[int]:
     allowed = facts.cpu.allowed or facts.cpu.online
     cpus = [cpu for cpu in facts.cpu.online if cpu in allowed]
     if not cpus:
-        raise NotMeasured(_cannot("no CPU is known to be online"))
+        raise NotMeasured(_cannot("no online CPU is known"))
     return cpus
 
 

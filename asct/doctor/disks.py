@@ -35,7 +35,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
     except ValueError as problem:
         raise NotMeasured(_failed(host, str(problem))) from problem
     if status != 0 or not said.ended:
-        raise NotMeasured(_failed(host, f"it ended with status {status}: {said.error or error.strip()}"))
+        raise NotMeasured(_failed(host, f"exit status {status}: {said.error or error.strip()}"))
     return disks_of(said)
 
 
@@ -59,7 +59,7 @@ def _run(host: Host, guard: str, step: Step, folder: Path) -> tuple[int | None, 
 
 def _failed(host: Host, why: str) -> Diagnostic:
     message = f"host {host.name}: its devices could not be looked at: {one_line(why)}"
-    return Diagnostic("E445", message, hint="see whether the account may read /sys and /dev on the host")
+    return Diagnostic("E445", message, hint="check that the account can read /sys and /dev on the host")
 
 
 def _telling(name: str) -> tuple[bool, int, str]:

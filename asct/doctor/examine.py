@@ -65,7 +65,7 @@ def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[J
 
 
 _LIMIT_S = 30.0
-_WHAT = "stolen time, busy CPUs and interrupts"
+_WHAT = "steal time, busy CPUs and interrupts"
 
 
 def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]]:
@@ -78,7 +78,7 @@ def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]
         return None, (Unseen(what=_WHAT, why=error.diagnostics[0].message),)
     sample = sample_of(answer.stdout)
     if sample is None:
-        return None, (Unseen(what=_WHAT, why="the host gave no two looks at /proc/stat"),)
+        return None, (Unseen(what=_WHAT, why="the host did not return two samples of /proc/stat"),)
     if not sample.busy:
         return sample, (Unseen(what=_WHAT, why="/proc/stat does not list the CPUs"),)
     return sample, ()

@@ -33,7 +33,7 @@ class KernelExit:
     def last_lines(self) -> str:
         """Why it failed, in its own words."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
-        ended = "it did not end in time" if self.status is None else f"it ended with status {self.status}"
+        ended = "timed out" if self.status is None else f"exit status {self.status}"
         return lines[-1].partition(": ")[2] or lines[-1] if lines else ended
 
 

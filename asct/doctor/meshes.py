@@ -28,8 +28,8 @@ from asct.plan.model import HostSpec
 
 _TURN_S: Final = 0.1
 _UNREAD: Final = 3
-_WHY: Final = "reads the registers of the mesh"
-_WAY_OUT: Final = "run asct as root there, or let it use sudo (`--sudo`)"
+_WHY: Final = "read the mesh registers"
+_WAY_OUT: Final = "run asct as root on the host, or allow sudo (`--sudo`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _registers(
     """The snapshot with the registers of each mesh. That they cannot be had is a problem, not the end of the look."""
     if not instruments.as_root:
         note = Diagnostic(
-            "E461", "the registers of a mesh are for root: shown without them", hint=_WAY_OUT, severity="note"
+            "E461", "reading the mesh registers requires root; the report omits them", hint=_WAY_OUT, severity="note"
         )
         return snapshot, (note,)
     try:
@@ -139,11 +139,11 @@ def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
 def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
     problems: list[Diagnostic] = []
     dumps: dict[str, CommandOutput] = {}
-    hint = "shown is what the driver and the firmware say"
+    hint = "the report shows data from the driver and the firmware"
     for item in found(snapshot):
         said = dumps[f"{REGISTERS}{item.instance}"] = _dump(instruments, item, asked)
         if said.status != 0:
-            message = f"the registers of mesh {item.instance} were not read: {said.text}"
+            message = f"cannot read the registers of mesh {item.instance}: {said.text}"
             problems.append(Diagnostic("E461", message, severity="warning", hint=hint))
     return _with_commands(snapshot, dumps), tuple(problems)
 
@@ -152,7 +152,7 @@ def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> Comm
     """What the kernel printed of a mesh, or with another status than 0 why there is nothing."""
     region = item.region
     if region is None or region.base is None or region.size is None:
-        return CommandOutput(_UNREAD, "where they lie is not told (/proc/iomem)")
+        return CommandOutput(_UNREAD, "their address is unknown (/proc/iomem)")
     place = ("--base", str(region.base), "--size", str(region.size), "--root", str(region.root))
     ran = instruments.run(READER, (*place, "--registers", register_list()), _WHY)
     if ran.status != 0:

@@ -30,20 +30,20 @@ def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) 
     """From what the compiler printed: its first lines with an error stand in the notes, all of it in `log`."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
-    code, hint = "E404", f"all of its output is in {log}"
+    code, hint = "E404", f"the full output is in {log}"
     if re.search(r"cannot find .*-l(c|pthread)\b|cannot find .*lib(c|pthread)\.a", text):
         code, hint = "E406", "install the static C library (Debian: libc6-dev, Fedora: glibc-static, Alpine: musl-dev)"
-    message = f"{place}: {compiler} could not build the kernel `{kernel}`"
+    message = f"{place}: {compiler} failed to build the kernel `{kernel}`"
     return BuildFailed(Diagnostic(code, message, hint=hint, notes=tuple((line, None) for line in shown)))
 
 
 def no_compiler(host: str, arch: str, package: str) -> Diagnostic:
     """Neither there nor here."""
     hint = (
-        f"install gcc and the C library's headers on {host} (Debian: gcc libc6-dev, Fedora: gcc glibc-static), "
-        f"or a compiler for {arch} on this machine (Debian: {package}, on an {arch} machine gcc libc6-dev)"
+        f"install gcc and the C library headers on {host} (Debian: gcc libc6-dev, Fedora: gcc glibc-static), "
+        f"or a compiler for {arch} on this machine (Debian: {package}, or gcc libc6-dev on an {arch} machine)"
     )
-    return Diagnostic("E403", f"{host}: no C compiler for {arch}, neither there nor here", hint=hint)
+    return Diagnostic("E403", f"{host}: no C compiler for {arch} on the host or on this machine", hint=hint)
 
 
 NAMES = ("gcc", "cc", "clang")

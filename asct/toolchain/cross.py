@@ -30,7 +30,7 @@ def build(tree: KernelSources, compiler: Compiler, log: Path) -> tuple[Path, str
         sha256 = _verified(kept)
         if sha256 is None:
             return kept, _built(tree, compiler, kept, log)
-    _append(log, f"cached here: {kept}\n")
+    _append(log, f"cached on this machine: {kept}\n")
     return kept, sha256
 
 
@@ -62,7 +62,7 @@ def _compile(tree: KernelSources, compiler: Compiler, folder: Path, log: Path) -
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise compile_error(tree.kernel, compiler.path, "here", "it took too long", log) from None
+        raise compile_error(tree.kernel, compiler.path, "here", "timed out", log) from None
     text = done.stdout + done.stderr
     _append(log, f"{text}[status {done.returncode}]\n")
     if done.returncode != 0:

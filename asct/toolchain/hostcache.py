@@ -82,8 +82,8 @@ def _sum(host: Host, path: str, taken: str) -> str:
 
 def unusable(host: str, kernel: str, path: str) -> Diagnostic:
     """The finding for a binary that did not get into the cache."""
-    hint = "check free space and rights of the cache folder, and that it is not mounted noexec"
-    return Diagnostic("E405", f"{host}: the kernel `{kernel}` cannot be kept at {path}", hint=hint)
+    hint = "check free space and permissions of the cache folder, and that it is not mounted noexec"
+    return Diagnostic("E405", f"{host}: the kernel `{kernel}` cannot be stored at {path}", hint=hint)
 
 
 def install(host: Host, built: str, path: str) -> bool:
@@ -145,4 +145,4 @@ def _taken(path: Path) -> str:
 
 
 def _ending(status: int | None) -> str:
-    return "it took too long" if status is None else f"it ended with status {status} and said nothing"
+    return "timed out" if status is None else f"exit status {status} without output"

@@ -88,7 +88,7 @@ def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: st
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:
-            _append(log, f"built meanwhile by a host that shares the cache: {target}\n")
+            _append(log, f"built by another host that shares the cache: {target}\n")
             return sha256, True
         return hostcache.build(host, tree, compiler, target, log), False
 
@@ -108,7 +108,7 @@ def _from_here(host: Host, tree: KernelSources, log: Path) -> _Found:
     with build_lock(target) as later:
         if not later or hostcache.verified(host, target) != sha256:
             hostcache.push(host, binary, target, sha256)
-            _append(log, f"pushed to the host: {target}\n")
+            _append(log, f"copied to the host: {target}\n")
     if hostcache.verified(host, target) != sha256:
         raise NotMeasured(hostcache.unusable(host.name, tree.kernel, target))
     return target, compiler, "here", False, sha256

@@ -67,7 +67,7 @@ def _own(kernel: str, arch: str | None) -> KernelSources:
 def load(folder: Path, kernel: str, arch: str | None) -> KernelSources:
     """Read the sources of `kernel` for `arch` below `folder` (kernels/); raises NotMeasured when there are none."""
     if arch not in ARCHES:
-        hint = f"kernels are written for {' and '.join(ARCHES)}"
+        hint = f"kernels support {' and '.join(ARCHES)}"
         raise NotMeasured(Diagnostic("E401", f"no kernels for the architecture `{arch or 'unknown'}`", hint=hint))
     own = folder / kernel
     if not (own / f"{kernel}.c").is_file():

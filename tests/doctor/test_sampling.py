@@ -46,7 +46,7 @@ def test_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "sh: awk: not found", "look 1\nlook 2\n"])
 def test_what_is_not_given_is_told(text: str) -> None:
     sample, (missed,) = read_activity(Speaking(text))  # type: ignore[arg-type]
-    assert sample is None and "no two looks" in missed.why
+    assert sample is None and "two samples" in missed.why
 
 
 def test_looks_without_cpus() -> None:

@@ -118,13 +118,13 @@ def disturbances(host: str, text: str = "") -> Disturbances:
         scripted=True, source="Linux, Documentation/admin-guide/pm/cpufreq.rst",
     )  # fmt: skip
     dirty = Disturbance(
-        name="dirty-pages", title="1G to be written back", seen="1G of the file cache are newer than the drives",
+        name="dirty-pages", title="1G to be written back", seen="1G of the file cache not yet written to the drives",
         effect="the kernel writes them to the drives while these are measured: latency is higher",
         touches=["storage"], sure="certain", why="they are written within some thirty seconds", fix=["sync"],
-        advice="there is nothing to undo" + text, source="Documentation/admin-guide/sysctl/vm.rst",
+        advice="nothing to undo" + text, source="Documentation/admin-guide/sysctl/vm.rst",
     )  # fmt: skip
     boost = Disturbance(
-        name="boost", title="boost on", seen="clocks above the nominal one may be used", effect="values differ",
+        name="boost", title="boost on", seen="the CPU may exceed its nominal clock", effect="values differ",
         touches=["memory", "storage"], sure="possible", why="a cool machine holds it", source="cpufreq.rst",
         fix=["echo 0 >/sys/devices/system/cpu/cpufreq/boost"], undo=["echo 1 >/sys/devices/system/cpu/cpufreq/boost"],
     )  # fmt: skip

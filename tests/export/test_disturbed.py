@@ -37,9 +37,9 @@ def test_a_finding_is_told_once_for_all_its_hosts(view: Viewer) -> None:
         ("governor schedutil", "n[1:3]", "likely"),
         ("boost on", "n[1:3]", "possible"),
     ]
-    assert [label for label, _ in report.findings[0].rows] == ["Seen", "Effect", "Touches", "Certain", "Source"]
+    assert [label for label, _ in report.findings[0].rows] == ["Observed", "Effect", "Affects", "Certain", "Source"]
     [way] = report.findings[0].ways
-    assert (way.fix, way.undo, way.advice) == ("sync", "", "there is nothing to undo")
+    assert (way.fix, way.undo, way.advice) == ("sync", "", "nothing to undo")
     for name in ("html", "markdown", "stdout"):
         assert str(render(view(hosts=("n1", "n2", "n3")), name)).count(report.findings[0].effect[:30]) == 1
 
@@ -54,7 +54,7 @@ def test_what_differs_between_hosts_stands_with_their_names(view: Viewer) -> Non
     [card, *rest] = findings_of(replace(opened, disturbances=found)).cards
     assert (card.title, card.hosts, card.sure) == ("1G to be written back, 2G to be written back", "n[1:3]", "certain")
     labels = dict(card.rows)
-    assert labels["Seen on n2"] == "2G" and labels["Likely on n2"] == "later" and "Seen on n1, n3" in labels
+    assert labels["Observed on n2"] == "2G" and labels["Likely on n2"] == "later" and "Observed on n1, n3" in labels
     assert [(way.hosts, way.fix) for way in card.ways] == [("n1, n3", "sync"), ("n2", "sync -f")]
     assert [item.hosts for item in rest] == ["n1, n3"] * 2
 
