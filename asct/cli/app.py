@@ -74,8 +74,14 @@ def root(ctx: click.Context) -> None:
     Start with `asct init`, which writes a plan for this machine, and run it with `asct apply plan.yaml`. Environment
     variables named ASCT_<COMMAND>_<OPTION> set options, e.g. ASCT_APPLY_RESULTS.
 
-    Exit codes: 0 everything was measured and every expectation met, 1 an expectation failed, 2 wrong usage or invalid
-    plan, 3 something was not measured, 4 refused for safety, 70 a bug in asct.
+    \b
+    Exit codes:
+      0   everything was measured and every expectation was met
+      1   an expectation failed
+      2   wrong usage, an invalid plan, or a selection that matches nothing
+      3   something was not measured
+      4   refused for safety, or a host is locked
+      70  a bug in asct
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

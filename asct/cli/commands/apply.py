@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 @click.option("--approve", metavar="HASH", help="Run the plan only if `asct plan` showed this hash for it.")
 @click.option("--label", metavar="L", help="Label of the run.")
 @CI
-@shared_options
 @plan_options
+@shared_options
 def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, **given: Any) -> int:
     """Run plans: measure, judge the results against the expectations, and write the reports.
 

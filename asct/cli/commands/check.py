@@ -20,8 +20,8 @@ from asct.errors import PlanError
     "--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
     help="Output format.",
 )  # fmt: skip
-@shared_options
 @plan_options
+@shared_options
 def command(options: GlobalOptions, plans: tuple[str, ...], form: str, selection: PlanSelection) -> int:
     """Validate plans and print every error. Contacts no host."""
     options.json = options.json or form == "json"

@@ -15,7 +15,9 @@ _SHELLS = ("bash", "zsh", "fish")
 def command(options: GlobalOptions, shell: str) -> None:
     """Print the completion script for a shell.
 
-    For bash: `asct completion bash > ~/.local/share/bash-completion/completions/asct`
+    \b
+    For bash:
+      asct completion bash > ~/.local/share/bash-completion/completions/asct
     """
     from click.shell_completion import get_completion_class
 

@@ -23,7 +23,7 @@ _ITEMS = ("* ", "- ", "1. ")
 def command(options: GlobalOptions, name: str) -> None:
     """Explain a benchmark, metric, setting, flag or error code.
 
-    Prefix a metric or setting with its benchmark to choose one: `storage-fio.iodepth`.
+    A metric or setting can be prefixed with its benchmark, e.g. `sfio.iodepth`.
     """
     title, body = _explanation(name)
     if options.json:

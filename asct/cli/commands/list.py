@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """List benchmarks, kernels, report formats or transports.
 
-    `asct list settings BENCHMARK` and `asct list metrics BENCHMARK` list what one benchmark takes and measures.
+    `asct list settings BENCHMARK` and `asct list metrics BENCHMARK` list those of one benchmark.
     """
     listing = _listing(what, benchmark)
     if output_dir is not None:

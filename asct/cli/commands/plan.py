@@ -28,8 +28,8 @@ _MOST_VALUES = 8
 @click.option("--reuse", type=Duration(), metavar="AGE", help="Show how many points `apply --reuse AGE` could reuse.")
 @results_option()
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the plan, frozen, to FILE for `apply`.")
-@shared_options
 @plan_options
+@shared_options
 def command(
     options: GlobalOptions,
     plan: str,

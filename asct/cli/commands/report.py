@@ -11,7 +11,7 @@ from asct.cli.options import GlobalOptions, results_option, shared_options
 
 
 @click.command("report", short_help="Render the reports of runs again.")
-@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="[RUN...]")
 @click.option(
     "-f", "--format", "names", multiple=True, metavar="FORMAT",
     help="Report format; can be repeated. `asct list formats` shows all.",

@@ -15,8 +15,10 @@ _KINDS = ("plan", "record", "run", "facts", "disturbances", "telemetry", "cmn", 
 def command(options: GlobalOptions, kind: str) -> None:
     """Print the JSON Schema of plans (for editors) or of a document in the results tree.
 
-    To use it in an editor: `asct schema plan > plan.schema.json`, and the line
-    `# yaml-language-server: $schema=plan.schema.json` in the plan.
+    For completion in an editor, run `asct schema plan > plan.schema.json` and begin the plan with this line:
+
+    \b
+      # yaml-language-server: $schema=plan.schema.json
     """
     import json
 
