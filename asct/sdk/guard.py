@@ -59,7 +59,7 @@ class Target:
         """The line of the targets file. Raises ValueError for a path or serial that cannot stand in one."""
         for text in (self.path, self.serial):
             if not text.isprintable():
-                raise ValueError(f"{text!r} has a character that cannot stand in a name of a target")
+                raise ValueError(f"{text!r} contains a character that is not permitted in the name of a target")
         fields = (self.access, str(int(self.overwrite)), str(int(self.dirty)), self.serial or _NO_SERIAL, self.path)
         return "\t".join(fields)
 

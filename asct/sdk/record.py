@@ -14,11 +14,12 @@ REUSED: Final = "reused"
 NOISY_HOST: Final = "noisy-host"
 INVALID_HOST: Final = "invalid-host"
 COMMON_FLAGS: Final[Mapping[str, str]] = {
-    REUSED: "an earlier run measured it on the same host under the same conditions (`--reuse`); its status.json says "
-    "which and when",
-    NOISY_HOST: "the host did other things meanwhile, and `strict` is set; the telemetry.json of the repeat says what",
-    INVALID_HOST: "the host was held back meanwhile (heat, a CPU quota, a CPU or clock that went, a drive that warns): "
-    "the telemetry.json of the repeat says what",
+    REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
+    "names the run and its time",
+    NOISY_HOST: "other activity on the host disturbed the repeat, and `strict` is set; see telemetry.json of the "
+    "repeat",
+    INVALID_HOST: "the host was limited during the repeat (thermal throttling, a CPU quota, a CPU or clock that "
+    "changed, a drive warning): see telemetry.json of the repeat",
 }
 """Flags that values of any benchmark may have, and what each means."""
 

@@ -44,9 +44,9 @@ def read_kernel(output: Output) -> KernelRun:
         raise ValueError(f"the kernel {name} {_how_it_ended(output, end)}{_last_words(output)}")
     meta = objects[0]
     if meta.get("t") != "meta":
-        raise ValueError(f"the kernel {name} did not begin with a `meta` line")
+        raise ValueError(f"the output of the kernel {name} does not begin with a `meta` line")
     if meta.get("abi", ABI) != ABI:
-        raise ValueError(f"the kernel {name} writes format {meta['abi']}, this asct reads {ABI}")
+        raise ValueError(f"the kernel {name} writes format {meta['abi']}, but this asct reads {ABI}")
     return KernelRun(meta, tuple(item for item in objects if item.get("t") == "sample"), end, tuple(objects))
 
 
@@ -107,7 +107,7 @@ def _objects(output: Output, name: str) -> list[dict[str, Any]]:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
@@ -124,14 +124,14 @@ def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:
     if output.status:
         return f"failed with exit status {output.status}{meaning}"
     if end is None:
-        return "ended without its `end` line: its output is cut off"
-    return "says itself that it failed"
+        return "ended without its `end` line: its output is truncated"
+    return "reported that it failed"
 
 
 def _last_words(output: Output) -> str:
     lines = [line.strip() for line in output.stderr.splitlines() if line.strip()]
     tail = " / ".join(lines[-_STDERR_LINES:])[-_STDERR_CHARS:]
-    return f": {tail}" if tail else ", and said nothing on stderr"
+    return f": {tail}" if tail else ", without a message on stderr"
 
 
 def _short(text: str) -> str:

@@ -318,7 +318,7 @@ def test_without_nodes_all_cpus_are_in_node_0() -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"method": "mutex"}, "unknown"), ({"cpu_a": None}, "cpu_a"), ({"cycle_fs": "x"}, "cycle_fs")],
+    [({"method": "mutex"}, "unexpected"), ({"cpu_a": None}, "cpu_a"), ({"cycle_fs": "x"}, "cycle_fs")],
 )
 def test_odd_samples_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -366,11 +366,11 @@ def test_flags_are_explained() -> None:
 @pytest.mark.parametrize(
     ("samples", "told"),
     [
-        ([], "measured no level"),
-        ([sample("warm", 0)], "no known phase"),
+        ([], "measured no load level"),
+        ([sample("warm", 0)], "unknown phase"),
         ([sample("level", 0, windows=0)], "no windows"),
-        ([sample("level", 0, bandwidth_bps=[])], "lists no windows in `bandwidth_bps`"),
-        ([sample("level", 0, latency_ps="x")], "lists no windows in `latency_ps`"),
+        ([sample("level", 0, bandwidth_bps=[])], "has no windows in `bandwidth_bps`"),
+        ([sample("level", 0, latency_ps="x")], "has no windows in `latency_ps`"),
         ([sample("level", None)], "no number `delay`"),
     ],
 )

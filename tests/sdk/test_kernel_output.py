@@ -43,7 +43,7 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
     ("broken", "message"),
     [
         (output(META, SAMPLE), r"chase ended without its `end` line"),
-        (output(META, SAMPLE, status=-9), r"chase was killed by SIGKILL, and said nothing"),
+        (output(META, SAMPLE, status=-9), r"chase was killed by SIGKILL, without a message"),
         (output(META, END, status=-99), r"killed by signal 99"),
         (
             output(META, status=3, stderr="no such node: 7\n"),
@@ -51,15 +51,15 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
         ),
         (output(META, status=2, stderr="--x: unknown\n"), r"exit status 2 \(wrong usage\): --x: unknown"),
         (output(META, END, status=4), r"exit status 4 \(a self-check failed\)"),
-        (output(META, {"t": "end", "ok": False}), r"says itself that it failed"),
+        (output(META, {"t": "end", "ok": False}), r"reported that it failed"),
         (output(tail=""), r"without its `end` line"),
         (output(META, "{broken", END), r"line 2 of the output of the kernel chase is not a JSON object"),
         (output(META, "[1]", END), r"line 2 .* not a JSON object"),
         (output("[" * 100_000, END), r"line 1 .* not a JSON object"),
         (output(META, '{"t":"sample","ns":[NaN]}', END), r"line 2 .* not a JSON object"),
         (output(META, '{"t":"sample","ns":-Infinity}', END), r"line 2 .* not a JSON object"),
-        (output(SAMPLE, END), r"did not begin with a `meta` line"),
-        (output(META | {"abi": 2}, END), r"writes format 2, this asct reads 1"),
+        (output(SAMPLE, END), r"does not begin with a `meta` line"),
+        (output(META | {"abi": 2}, END), r"writes format 2, but this asct reads 1"),
     ],
 )
 def test_refusals_name_the_cause(broken: Output, message: str) -> None:

@@ -74,7 +74,7 @@ def test_a_refusal_is_told_with_check_path_and_reason() -> None:
         (output(*WHOLE[:5], status=-9), "guard was killed by SIGKILL"),
         (output(META, status=3, stderr="guard: no pipe to be had\n"), r"status 3 .*no pipe to be had"),
         (output(META, {"t": "end", "ok": False, "error": "other", "path": "x"}, status=4), "exit status 4"),
-        (output(META, {"t": "end", "ok": False}), "says itself that it failed"),
+        (output(META, {"t": "end", "ok": False}), "reported that it failed"),
         (output(), "without its `end` line"),
         (output(META, {"t": "check", "path": PATH}, END), "not what it writes: 'ok'"),
         (output(META, CHECK | {"ok": 1}, END), "`ok` of a check is 1"),
@@ -119,5 +119,5 @@ def test_orders_become_arguments() -> None:
 
 @pytest.mark.parametrize("path", ["/dev/a\tb", "/dev/a\nb", "/dev/\x1b[2J"])
 def test_names_that_would_break_a_line_are_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="cannot stand in a name"):
+    with pytest.raises(ValueError, match="not permitted in the name"):
         Target(path, "read").line()

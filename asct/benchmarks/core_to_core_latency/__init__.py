@@ -43,7 +43,7 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
     name = "core-to-core-latency"
     title = "Core-to-core latency"
     version = "1"
-    summary = "Latency of a cache line from one CPU to another, for every two CPUs and memory node"
+    summary = "Transfer time of a cache line between every two CPUs, for each memory node"
     aliases = ("c2c", "c2c-latency", "ccl")
     keywords = ("memory", "latency", "long-runtime")
     default = True
@@ -52,34 +52,52 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
     highlights = (
         Highlight("one_way", "Token, one way, median pair", {"method": "token", "data": "local"}),
         Highlight("one_way", "Compare-and-swap, one way, median pair", {"method": "cas", "data": "local"}),
-        Highlight("latency", "Chain, a line, median pair", {"method": "chain", "data": "local"}),
+        Highlight("latency", "Chain, per line, median pair", {"method": "chain", "data": "local"}),
     )
     metrics = (
         Metric("latency", "s", "lower", "chain: time of one line that CPU A reads after CPU B wrote it", _ANYWHERE),
         Metric("one_way", "s", "lower", "token, cas: half a round trip of a message", _ANYWHERE),
-        Metric("round_trip", "s", "lower", "token, cas: a message there and one back", {**_METHOD, **_NODES}),
+        Metric("round_trip", "s", "lower", "token, cas: a message and its reply", {**_METHOD, **_NODES}),
         Metric("latency_cycles", "cycles", "lower", "latency in core cycles, with cycle_base", _ANYWHERE),
         Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles, with cycle_base", _ANYWHERE),
-        Metric("interference", "1", "lower", "Time of pairs among others over their time alone", _RUN, False),
-        Metric("missing", "1", "lower", "Pairs without a value: no batch of theirs was left alone", _RUN, False),
-        Metric("address_spread", "1", "neither", "Slowest over fastest place in memory, of a pair", _RUN, False),
+        Metric(
+            "interference",
+            "1",
+            "lower",
+            "Latency of pairs measured concurrently relative to pairs measured alone",
+            _RUN,
+            False,
+        ),
+        Metric(
+            "missing", "1", "lower", "Number of pairs without a value, because every batch was disturbed", _RUN, False
+        ),
+        Metric(
+            "address_spread",
+            "1",
+            "neither",
+            "Ratio of the slowest to the fastest memory address of a pair",
+            _RUN,
+            False,
+        ),
         Metric("core_clock", "Hz", "neither", "Clock of the cores while measuring", {"memory_node": None}),
-        Metric("page_size", "B", "neither", "Size of the pages that were used", {"memory_node": None}, False),
-        Metric("core", "1", "neither", "The first CPU of the core that a CPU belongs to", _CPU, False),
-        Metric("cluster", "1", "neither", "The first CPU that shares the last-level cache", _CPU, False),
-        Metric("hist_bins", "1", "neither", "Bars of the histogram, as set", comparable=False),
-        Metric("heatmap_vmax", "s", "neither", "Where the colours of the heat map end, as set", comparable=False),
+        Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
+        Metric("core", "1", "neither", "First CPU of the core to which a CPU belongs", _CPU, False),
+        Metric("cluster", "1", "neither", "First CPU that shares the last-level cache", _CPU, False),
+        Metric("hist_bins", "1", "neither", "Number of bars in the histogram, as set", comparable=False),
+        Metric(
+            "heatmap_vmax", "s", "neither", "Upper end of the color scale of the heat map, as set", comparable=False
+        ),
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
         """CPUs that make no pair, and methods or CPUs named twice."""
         if params.cpus and params.all_cpus:
-            yield "all_cpus", "`cpus` names the CPUs; leave one of the two out"
+            yield "all_cpus", "`cpus` already selects the CPUs; remove one of the two"
         if len(params.cpus) == 1:
-            yield "cpus", f"two CPUs are needed for a pair; there is CPU {params.cpus[0]} alone"
+            yield "cpus", f"a pair requires two CPUs; only CPU {params.cpus[0]} is usable"
         for setting, values in (("cpus", params.cpus), ("methods", params.methods)):
             if len(set(values)) < len(values):
-                yield setting, f"one is named twice: {', '.join(map(str, values))}"
+                yield setting, f"a number appears twice: {', '.join(map(str, values))}"
 
     def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
         """The kernel, two CPUs, lines for the pairs, and the time of all rounds for each memory node."""

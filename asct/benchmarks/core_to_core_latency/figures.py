@@ -16,9 +16,9 @@ from asct.statistics.robust import median
 _FEWEST: Final = 3
 """CPUs: two have one value, which needs no figure."""
 _SAYS: Final = {
-    "token": "One way of a message that one CPU stores and the other polls for (half a round trip).",
-    "cas": "One way of a message by compare-and-swap (half a round trip).",
-    CHAIN: "Time of one line that CPU A reads after CPU B wrote it, each load waiting for the one before.",
+    "token": "One-way latency of a message that one CPU stores and the other polls for (half a round trip).",
+    "cas": "One-way latency of a message by compare-and-swap (half a round trip).",
+    CHAIN: "Time for CPU A to read one line that CPU B wrote, each load waiting for the previous one.",
 }
 
 
@@ -63,7 +63,7 @@ def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix
 
 def _lines_text(point: StoredPairs) -> str:
     blocks = "nodes, and groups of CPUs that share a last-level cache" if point.order.cluster else "nodes"
-    return f"CPUs are in the order of the topology; lines part {blocks}."
+    return f"CPUs are in topology order; lines separate {blocks}."
 
 
 def _ceiling(point: StoredPairs) -> float | None:
@@ -89,7 +89,7 @@ def _histogram(point: StoredPairs, data: str, suffix: str) -> Bars:
     return Bars(
         slug=f"histogram-{data}{suffix}",
         title=_title("Pairs of CPUs by latency", point, data),
-        caption="How many pairs lie in each range; chain counts both directions.",
+        caption="Number of pairs in each range; chain counts both directions.",
         x=Axis(f"Latency ({point.unit})", "", "category"),
         y=Axis("Pairs", "1"),
         series=tuple(series),

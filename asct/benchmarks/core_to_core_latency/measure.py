@@ -95,7 +95,7 @@ def _cell(
     the same for all samples of a run."""
     method = sample.get("method")
     if method not in METRICS:
-        raise ValueError(f"the kernel pingpong measured something unknown: {method!r}")
+        raise ValueError(f"unexpected sample from the kernel pingpong: {method!r}")
     if sample.get("median_ps") is None:
         return None
     value = number(sample, "median_ps") * PS
@@ -156,7 +156,7 @@ def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], fac
     order = order_of(runs.values(), facts)
     sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
     if not any(session.cells for session in sessions):
-        raise ValueError("no pair of CPUs was left alone long enough to be measured: repeat on an idle machine")
+        raise ValueError("other activity disturbed every pair of CPUs: repeat on an idle machine")
     found = _summaries(both_ways(cell for one in sessions for cell in one.cells), "")
     if params.cycle_base:
         found += _summaries(both_ways(cell for one in sessions for cell in one.cycles), "_cycles")

@@ -15,11 +15,11 @@ MISSING: Final = "noisy-missing"
 
 FLAGS: Final = {
     **NOISE_FLAGS,
-    "noisy": "the 95 % interval is wider than 5 %; of several pairs: that of more than half of them",
-    INTERFERENCE: "pairs measured at the same time disturbed one another: alone they were more than 10 % faster; "
+    "noisy": "the 95 % interval is wider than 5 % of the median; of an aggregate: that of more than half of its pairs",
+    INTERFERENCE: "pairs measured at the same time disturbed each other: alone they were more than 10 % faster; "
     "set `parallel: false`",
     SIBLINGS: "the two CPUs are threads of one core",
-    MISSING: "between some CPUs no batch was left alone, so they have no value; repeat on an idle machine",
+    MISSING: "some pairs have no value because every batch was disturbed; repeat on an idle machine",
     **PAGE_FLAGS,
 }
 """Flags of values."""

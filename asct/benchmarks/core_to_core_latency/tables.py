@@ -240,7 +240,7 @@ def _asymmetry(points: Sequence[StoredPairs], swept: tuple[Column, ...], data: s
         Column("forth", f"A reads B's ({unit})", scale, 2),
         Column("back", f"B reads A's ({unit})", scale, 2),
         Column("difference", f"Difference ({unit})", scale, 2),
-        Column("share", "Difference (%)", digits=1, help="Of the smaller one"),
+        Column("share", "Difference (%)", digits=1, help="Relative to the smaller one"),
     )
     rows: list[Row] = []
     for point in points:
@@ -289,12 +289,12 @@ def _where(data: str) -> str:
 def _noted(table: Table, records: Sequence[Record]) -> Table:
     """The first table that people read says what the checks found and what the methods are, and has all flags."""
     notes = [
-        "token and cas are one way (half a round trip); chain is the time of one line that CPU A reads after CPU B "
-        "wrote it. They are three different quantities.",
+        "token and cas are one-way latencies (half a round trip); chain is the time for CPU A to read one line "
+        "that CPU B wrote. These are three different quantities.",
     ]
     ratios = [record.value for record in records if record.metric == "interference"]
     if ratios:
         notes.append(
-            f"Pairs measured alone again: with others beside them they took {median(ratios):.2f} times as long."
+            f"Pairs measured again alone: concurrently with other pairs, they took {median(ratios):.2f} times as long."
         )
     return replace(table, notes=tuple(notes), flags=flags_of(records))

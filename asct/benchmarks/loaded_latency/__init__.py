@@ -32,7 +32,7 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
     name = "loaded-latency"
     title = "Loaded memory latency"
     version = "1"
-    summary = "Memory latency and bandwidth while other CPUs load the memory, level by level; knee and peak"
+    summary = "Memory latency and bandwidth at rising load from other CPUs; knee and peak"
     aliases = ("ll",)
     keywords = ("memory", "latency", "uses-huge-pages", "long-runtime")
     default = False
@@ -41,38 +41,44 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
     flags = FLAGS
     highlights = (
         Highlight("idle_latency", "Latency without load"),
-        Highlight("latency_at_80", "Latency at 80 % of the peak"),
+        Highlight("latency_at_80", "Latency at 80 % of peak bandwidth"),
         Highlight("knee_bandwidth", "Bandwidth at the knee"),
         Highlight("peak_bandwidth", "Peak bandwidth"),
     )
     metrics = (
-        Metric("latency", "s", "lower", "Time of one dependent load under load", _AT),
+        Metric("latency", "s", "lower", "Latency of one dependent load under load", _AT),
         Metric("latency_cycles", "cycles", "lower", "The same in core cycles", _AT),
         Metric("bandwidth", "B/s", "higher", "Bytes that the load threads load and store", _AT),
-        Metric("bus_bandwidth", "B/s", "higher", "The same and lines read for ownership before a store", _AT),
+        Metric("bus_bandwidth", "B/s", "higher", "The same plus lines read for ownership before a store", _AT),
         Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes of the load threads per core cycle", _AT),
-        Metric("share_of_theoretical", "%", "higher", "Bytes on the bus as a share of the theoretical peak", _AT),
+        Metric("share_of_theoretical", "%", "higher", "Bytes on the bus relative to the theoretical peak", _AT),
         Metric("workload_time", "s", "lower", "Time of the command under load", _AT),
         Metric("idle_workload_time", "s", "lower", "Time of the command with the load threads parked"),
-        Metric("nops", "1", "neither", "NOPs that the search for a bandwidth ended with", _TARGET, comparable=False),
-        Metric("idle_latency", "s", "lower", "Time of one dependent load with the load threads parked"),
+        Metric("nops", "1", "neither", "Number of NOPs found for a target bandwidth", _TARGET, comparable=False),
+        Metric("idle_latency", "s", "lower", "Latency of one dependent load with the load threads parked"),
         Metric("idle_latency_cycles", "cycles", "lower", "The same in core cycles"),
-        Metric("peak_bandwidth", "B/s", "higher", "Most bytes on the bus of any level"),
-        Metric("knee_bandwidth", "B/s", "higher", "Bytes on the bus where bandwidth over latency is greatest"),
-        Metric("knee_latency", "s", "lower", "Latency where bandwidth over latency is greatest"),
-        Metric("latency_at_80", "s", "lower", "Latency at 80 % of the peak bandwidth, between levels"),
-        Metric("bandwidth_at_115", "B/s", "higher", "Bandwidth at which the latency is 115 % of the idle one"),
-        Metric("theoretical_bandwidth", "B/s", "neither", "Peak of all memory channels together", comparable=False),
-        Metric("threads", "1", "neither", "Load threads, one a CPU", comparable=False),
+        Metric("peak_bandwidth", "B/s", "higher", "Highest bus bandwidth of any level"),
+        Metric("knee_bandwidth", "B/s", "higher", "Bus bandwidth at the knee (highest bandwidth / latency)"),
+        Metric("knee_latency", "s", "lower", "Latency at the knee (highest bandwidth / latency)"),
+        Metric("latency_at_80", "s", "lower", "Latency at 80 % of peak bandwidth, interpolated between levels"),
+        Metric("bandwidth_at_115", "B/s", "higher", "Bandwidth at which the latency is 115 % of the idle latency"),
+        Metric(
+            "theoretical_bandwidth",
+            "B/s",
+            "neither",
+            "Theoretical peak of all memory channels together",
+            comparable=False,
+        ),
+        Metric("threads", "1", "neither", "Number of load threads, one per CPU", comparable=False),
         Metric("data_size", "B", "neither", "Working set whose latency was measured", comparable=False),
-        Metric("load_size", "B", "neither", "Memory that each load thread walked", comparable=False),
+        Metric("load_size", "B", "neither", "Working set of each load thread", comparable=False),
         *CIRCUMSTANCES,
     )
 
     def check(self, params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
         """Nothing to measure, a CPU for both, and a command that cannot be one."""
         if not params.injected_nops and not params.target_bandwidth:
-            yield "injected_nops", "no level of load: give a number of NOPs, or a target_bandwidth"
+            yield "injected_nops", "no load levels: set injected_nops or target_bandwidth"
         yield from _check_cpus(params)
         yield from _check_workload(params)
 
@@ -117,26 +123,29 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
 
 def _check_cpus(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.latency_cpu_id is not None and params.latency_cpu_id in params.load_cpus:
-        yield "load_cpus", f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id) and cannot make load as well"
+        yield (
+            "load_cpus",
+            (f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id) and cannot generate load as well"),
+        )
     both = sorted(set(params.load_cpus) & set(params.bw_cpu_blocklist))
     if both:
         yield "load_cpus", f"CPU {both[0]} is in bw_cpu_blocklist as well"
     if len(set(params.load_cpus)) < len(params.load_cpus):
-        yield "load_cpus", "a CPU is named twice"
+        yield "load_cpus", "a CPU appears twice"
 
 
 def _check_workload(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.workload_cmd is None:
         return
     if params.phase == "bandwidth":
-        yield "workload_cmd", "phase bandwidth runs nothing beside the load: leave one of the two out"
+        yield "workload_cmd", "phase bandwidth runs only the load: remove one of the two"
     try:
         words = params.workload()
     except ValueError as error:
         yield "workload_cmd", f"not a command: {str(error).lower()}"
         return
     if not words or "\0" in params.workload_cmd:
-        yield "workload_cmd", "not a command: it has no words, or a NUL in them"
+        yield "workload_cmd", "not a command: it is empty or contains a NUL byte"
 
 
 BENCHMARK = LoadedLatency()

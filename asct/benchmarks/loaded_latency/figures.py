@@ -24,9 +24,9 @@ def load_curve(records: Sequence[Record]) -> Line | None:
         slug="loaded-latency",
         title="Latency under load",
         caption=(
-            "Time of one dependent load while other CPUs load the memory, over what they move on the memory bus: one "
-            "mark for each number of injected NOPs, medians with 95 % intervals. The knee is where bandwidth over "
-            "latency is greatest."
+            "Latency of one dependent load over the bandwidth of the other CPUs on the memory bus: one mark for "
+            "each number of injected NOPs, medians with 95 % intervals. The knee is where bandwidth / latency is "
+            "highest."
         ),
         x=Axis("Bandwidth", "B/s"),
         y=Axis("Latency", "cycles" if shown.suffix else "s"),

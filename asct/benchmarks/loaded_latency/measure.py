@@ -24,19 +24,19 @@ GAPS: Final = "noisy-missing"
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **PAGE_FLAGS,
-    SET_FLAG: "a load thread walks less than twice its share of the caches, so a part of its traffic never reached "
-    "memory: free memory, or set a larger `load_size`",
-    "switched": "more than a quarter of the windows were dropped since a thread lost its CPU",
-    SMALL_CHAIN: "the chain is shorter than twice the last cache, so that some of its loads hit it",
-    NOT_REACHED: "the load threads do not reach this bandwidth: the nearest level was measured instead",
-    NO_LOAD: "in every window a thread had lost its CPU to other programs: no value under the load that was asked for",
-    GAPS: "levels of load without a value were left out of the curve: measure again on an idle machine",
-    "no-knee": "more load kept buying bandwidth in proportion: the memory was not saturated, so there is no knee",
-    "no-latency-at-80": "no level lies below 80 % of the peak: add larger numbers of NOPs",
-    "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle one",
+    SET_FLAG: "a load thread walks less than twice its share of the caches, so part of its traffic never reached "
+    "memory: free some memory, or set a larger `load_size`",
+    "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
+    SMALL_CHAIN: "the chain is shorter than twice the last-level cache, so some of its loads hit the cache",
+    NOT_REACHED: "the load threads cannot reach this bandwidth: the nearest level was measured instead",
+    NO_LOAD: "other processes preempted a thread in every window, so the requested load was never present",
+    GAPS: "load levels without a value are missing from the curve: measure again on an idle machine",
+    "no-knee": "bandwidth grew in proportion to the load: the memory was not saturated, so there is no knee",
+    "no-latency-at-80": "no level is below 80 % of the peak: add larger numbers of NOPs",
+    "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle latency",
     "coarse-levels": "the next level below or above this value is more than a quarter of the peak bandwidth away",
-    "above-theoretical": "more than the theoretical peak: the modules are not as the firmware or the setting says, or "
-    "the caches served a part",
+    "above-theoretical": "the bandwidth exceeds the theoretical peak: the DIMM data or the setting is wrong, or "
+    "the caches served part of the traffic",
 }
 """Every flag of this benchmark."""
 
@@ -68,14 +68,14 @@ class LoadLevel:
 def levels_of(run: KernelRun) -> list[LoadLevel]:
     """Every sample as a level; raises ValueError when there is none, or for one that is not a sample of this kernel."""
     if not run.samples:
-        raise ValueError("the kernel load measured no level")
+        raise ValueError("the kernel load measured no load level")
     return [_level(sample, run) for sample in run.samples]
 
 
 def _level(sample: Mapping[str, Any], run: KernelRun) -> LoadLevel:
     phase = sample.get("phase")
     if phase not in ("idle", "level", "target"):
-        raise ValueError(f"a sample of the kernel load has no known phase: {phase!r}")
+        raise ValueError(f"a sample of the kernel load has an unknown phase: {phase!r}")
     windows = int(number(sample, "windows"))
     if windows < 1:
         raise ValueError(f"the sample of phase {phase} with {sample.get('delay')} NOPs has no windows")
@@ -120,7 +120,7 @@ def _bandwidth(sample: Mapping[str, Any], windows: int) -> Stats:
 def _listed(sample: Mapping[str, Any], key: str) -> Sequence[float]:
     values = sample.get(key)
     if not isinstance(values, list) or not values:
-        raise ValueError(f"the sample of phase {sample.get('phase')} lists no windows in `{key}`")
+        raise ValueError(f"the sample of phase {sample.get('phase')} has no windows in `{key}`")
     return [float(value) for value in values]
 
 
@@ -301,7 +301,7 @@ def _circumstances(
     arenas = [meta.get("chain_arena"), *(meta.get("load_arenas") or ())]
     pages = [arena for arena in arenas if isinstance(arena, Mapping)]
     if not pages:
-        raise ValueError("the kernel load does not say which memory it used")
+        raise ValueError("the kernel load did not report which memory it used")
     flags = tuple(dict.fromkeys(flag for arena in pages for flag in page_flags(arena)))
     found.append(Measurement("page_size", min(number(arena, "page_bytes") for arena in pages), flags=flags))
     options = meta["options"]

@@ -21,9 +21,9 @@ from asct.sdk.rows import (
 )
 
 COUNTING: Final = (
-    "Bandwidth is that of all load threads together on the memory bus: what they load and store, and the lines that a "
-    "normal store reads first (assumed; some cores avoid it). Useful BW leaves those out. The chain's own loads are in "
-    "neither."
+    "Bandwidth is the bus bandwidth of all load threads together: their loads and stores, and the lines that a "
+    "normal store reads first (assumed; some cores avoid this). Useful BW excludes those lines. Neither includes "
+    "the loads of the chain."
 )
 
 
@@ -95,7 +95,7 @@ def _targets(records: Sequence[Record], shown: TableUnits) -> Table:
     columns = (
         *swept,
         Column("target", "Target BW [GB/s]", 1e9, help="Useful bytes of all load threads together"),
-        Column("nops", "Injected NOPs", digits=0, help="That the search ended with"),
+        Column("nops", "Injected NOPs", digits=0, help="Result of the search"),
         *_columns(shown),
     )
     flags = flags_of(record for record in records if "target_bandwidth" in record.coords)
@@ -110,7 +110,10 @@ def _columns(shown: TableUnits) -> tuple[Column, ...]:
         Column("share", "% of Peak Theoretical BW"),
         Column("workload", "Workload [s]", digits=3, help="Time of the command under this load"),
         Column(
-            "interval", f"95 % interval [{shown.unit}]", format="text", help="Of the latency; of repeats their span"
+            "interval",
+            f"95 % interval [{shown.unit}]",
+            format="text",
+            help="Interval of the latency; with repeats: their range",
         ),
         Column("flags", "Flags", format="text"),
     )
@@ -148,13 +151,15 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
             rows.append({**swept_cells(mine, swept), **values, "flags": ", ".join(flags)})
     columns = (
         *swept,
-        shown.seconds("idle_latency", "Idle latency", "With the load threads parked"),
-        shown.bandwidth("peak_bandwidth", "Peak BW", "Of the level with the most, on the memory bus"),
-        shown.bandwidth("knee_bandwidth", "Knee BW", "Where bandwidth over latency is greatest"),
+        shown.seconds("idle_latency", "Idle latency", "Latency with the load threads parked"),
+        shown.bandwidth("peak_bandwidth", "Peak BW", "Highest bus bandwidth of any level"),
+        shown.bandwidth("knee_bandwidth", "Knee BW", "Where bandwidth / latency is highest"),
         shown.seconds("knee_latency", "Latency at the knee"),
-        shown.seconds("latency_at_80", "Latency at 80 % of peak", "On the line between the levels beside it"),
-        shown.bandwidth("bandwidth_at_115", "BW at 115 % of idle latency", "Beyond it the latency stays above"),
+        shown.seconds("latency_at_80", "Latency at 80 % of peak", "Interpolated between the adjacent levels"),
+        shown.bandwidth(
+            "bandwidth_at_115", "BW at 115 % of idle latency", "The latency stays above beyond this bandwidth"
+        ),
         Column("flags", "Flags", format="text"),
     )
     flags = flags_of(record for record in records if record.metric in names)
-    return Table("summary", "Loaded latency as a whole", columns, tuple(rows), flags=flags)
+    return Table("summary", "Summary of the loaded latency curve", columns, tuple(rows), flags=flags)
