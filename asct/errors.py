@@ -2,16 +2,16 @@
 
     AsctError                    70
     ├── UsageError                2  a wrong option, or a selection that matches nothing
-    ├── PlanError                 2  a plan that does not hold; all findings at once
-    ├── NotMeasured               3  a host unfit or unreachable, a job that failed
+    ├── PlanError                 2  an invalid plan; all errors at once
+    ├── NotMeasured               3  an unfit or unreachable host, or a failed job
     │   └── HostError             3  the transport failed; `.host` names the host
     │       ├── ConnectError         no connection, refused key, wrong credentials
     │       ├── HostLost             the connection broke while in use
     │       └── HostTimeout          no answer in time
     ├── StoreError                3  a results tree that cannot be written or read
-    │   └── NoSuchRun             2  no run, or more than one, answers to a name
-    ├── SafetyError               4  no consent, or a lock is held
-    │   └── HostLocked             4  another run measures on that host
+    │   └── NoSuchRun             2  no run, or more than one, matches a name
+    ├── SafetyError               4  no consent, or a host is locked
+    │   └── HostLocked             4  another run has locked the host
     └── Interrupted         130/143  SIGINT or SIGTERM, after cleaning up
 
 A failing measurement is not an exception: it is an outcome in the results tree.
@@ -26,7 +26,7 @@ from asct.diagnostics.model import Diagnostic
 
 
 class AsctError(Exception):
-    """Base of all; `diagnostics` holds at least one finding."""
+    """Base class; `diagnostics` contains at least one."""
 
     exit_code: ClassVar[int] = 70
 
@@ -36,7 +36,7 @@ class AsctError(Exception):
 
     @classmethod
     def of(cls, diagnostics: Iterable[Diagnostic]) -> AsctError:
-        """The same from any iterable."""
+        """An error from any iterable of diagnostics."""
         return cls(*diagnostics)
 
 
@@ -47,13 +47,13 @@ class UsageError(AsctError):
 
 
 class PlanError(AsctError):
-    """A plan that does not hold."""
+    """An invalid plan."""
 
     exit_code = 2
 
 
 class NotMeasured(AsctError):
-    """Something that was asked for could not be measured."""
+    """Something in the plan could not be measured."""
 
     exit_code = 3
 
@@ -85,7 +85,7 @@ class StoreError(AsctError):
 
 
 class NoSuchRun(StoreError):
-    """No run, or more than one, answers to a name that was given."""
+    """No run, or more than one, matches a given name."""
 
     exit_code = 2
 
@@ -97,7 +97,7 @@ class SafetyError(AsctError):
 
 
 class HostLocked(SafetyError):
-    """Another run measures on that host; `host` is its name in the plan, `owner` what the holder says of itself."""
+    """Another run has locked the host; `host` is its name in the plan, `owner` describes the other run."""
 
     def __init__(self, host: str, owner: str, *diagnostics: Diagnostic) -> None:
         self.host = host

@@ -8,10 +8,12 @@ from pathlib import Path
 
 @cache
 def folder(name: str) -> Path:
-    """The folder `name`; raises FileNotFoundError naming both places that were looked at."""
+    """The folder `name`; raises FileNotFoundError, which names both candidates."""
     package = Path(__file__).resolve().parent
-    places = (package / "_data" / name, package.parent / name)
-    for place in places:
-        if place.is_dir():
-            return place
-    raise FileNotFoundError(f"{name}: neither {places[0]} nor {places[1]} exists; the installation is incomplete")
+    candidates = (package / "_data" / name, package.parent / name)
+    for path in candidates:
+        if path.is_dir():
+            return path
+    raise FileNotFoundError(
+        f"{name}: neither {candidates[0]} nor {candidates[1]} exists; asct is not fully installed"
+    )

@@ -194,7 +194,7 @@ def _reason(error: Exception) -> str:
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
-    """The noted steps of a repeat are of another measurement, so that it cannot go on behind them."""
-    message = f"{job_id} {point_id} on {host}: begins again with its first step: {why}"
-    hint = "what was measured before lies beside it (.try1); the program on the host, or asct, is not the one of before"
+    """The finished steps of a repeat are of another measurement, so the repeat cannot resume after them."""
+    message = f"{job_id} {point_id} on {host}: starts over at the first step: {why}"
+    hint = "the program or asct has changed since; earlier results are kept in a folder that ends in .try1"
     return Diagnostic("E622", message, hint=hint, severity="warning")

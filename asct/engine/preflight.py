@@ -305,6 +305,6 @@ def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagno
     return Diagnostic(
         "E432",
         f"host {found.host}: {count} measurement: {names}{more}",
-        hint="`asct doctor` tells what each does to the results, with its fix and undo",
+        hint="`asct doctor` explains each effect and how to fix or undo it",
         severity="warning" if any(item.sure == "certain" for item in told) else "note",
     )

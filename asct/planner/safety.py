@@ -96,7 +96,7 @@ def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fi
     for place, item in consents.items():
         if whole and place not in used:
             message = f"no job writes to {item.device} on {item.host}, which `safety.destroys` names"
-            findings.warn("E253", message, item.span, "take it out: consent that nothing needs waits for an accident")
+            findings.warn("E253", message, item.span, "remove it: no job uses this consent")
 
 
 def _refuse(write: _Write, plan: Plan, findings: Findings) -> None:

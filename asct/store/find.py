@@ -60,7 +60,7 @@ def _is_folder(place: Path) -> bool:
 
 
 def open_run(results: Path, name: str = "latest") -> StoredRun:
-    """The run that `name` means: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a label.
+    """The run that `name` selects: a path, `latest`, `<plan>/latest`, `<plan>/<id>`, an id or its start, or a label.
 
     Raises NoSuchRun (E505 for none, E506 for several) and what `read_run` raises.
     """
@@ -72,9 +72,9 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
     if name == "latest" or name.endswith("/latest"):
         return _latest(results, name.removesuffix("latest").rstrip("/"))
     runs = list_runs(results)
-    matches = [item for item in runs if _answers(item, name)]
+    matches = [item for item in runs if _matches(item, name)]
     if not matches and _is_folder(as_path):
-        raise NoSuchRun(Diagnostic("E505", f"{as_path}: is not the folder of a run: it has no run.json"))
+        raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json"))
     return read_run(_only(matches, name, results).layout.root)
 
 
@@ -83,11 +83,11 @@ def _latest(results: Path, plan: str) -> StoredRun:
     whole = [item for item in runs if item.run is not None]
     if not whole:
         where = results / plan if plan else results
-        raise _none(f"{where}: holds no run", runs)
+        raise _none(f"{where} contains no run", runs)
     return read_run(whole[-1].layout.root)
 
 
-def _answers(item: ListedRun, name: str) -> bool:
+def _matches(item: ListedRun, name: str) -> bool:
     root = item.layout.root
     if name in (root.name, f"{root.parent.name}/{root.name}"):
         return True
@@ -102,15 +102,15 @@ def _only(matches: list[ListedRun], name: str, results: Path) -> ListedRun:
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        raise _none(f"no run below {results} answers to `{name}`", [])
+        raise _none(f"no run in {results}/ matches `{name}`", [])
     candidates = ", ".join(f"{item.layout.root.parent.name}/{item.layout.root.name}" for item in matches[:5])
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
-    message = f"`{name}` means several runs: {candidates}{more}"
-    raise NoSuchRun(Diagnostic("E506", message, hint="give the whole id or the path"))
+    message = f"`{name}` matches several runs: {candidates}{more}"
+    raise NoSuchRun(Diagnostic("E506", message, hint="give the complete id or the path"))
 
 
 def _none(message: str, damaged: list[ListedRun]) -> StoreError:
-    hint = "`asct results list` shows the runs; `--results DIR` says where they are"
+    hint = "`asct results list` lists the runs; `--results DIR` selects another results tree"
     findings = tuple(finding for item in damaged for finding in item.findings)
     kind = StoreError if damaged else NoSuchRun
     return kind(Diagnostic("E505", message, hint=hint), *findings)

@@ -128,7 +128,7 @@ def _safe(name: str) -> str:
     try:
         return safe_name(name)
     except ValueError as error:
-        raise store_error("E510", str(error), "the tree was changed by other hands") from error
+        raise store_error("E510", str(error), "the tree was modified outside asct") from error
 
 
 def repeat_folders(layout: RunLayout) -> Iterator[Path]:

@@ -73,7 +73,7 @@ UNITS_NOTE: Final = "MB = 1,000,000 bytes"
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Those that have rows."""
+    """All non-empty tables."""
     fast = any("fast" in record.flags for record in records)
     form = " (fast: short form)" if fast else ""
     tables = (

@@ -78,7 +78,7 @@ class KernelOutput:
         return made
 
     def crosspoints(self) -> list[PrintedNode]:
-        """Those below the root."""
+        """The crosspoints below the root node."""
         root = self.root
         return [node for node in self.below(root) if node.code == XP and not node.skipped] if root else []
 
