@@ -154,34 +154,49 @@ class _Index:
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
-"""Parts that benchmarks share: index.json has each once, and a benchmark their positions."""
+"""Parts that benchmarks share: index.json has each once under a key, and a benchmark its keys."""
 
 
 @cache
 def _index() -> _Index:
     document = json.loads(INDEX.read_text(encoding="utf-8"))
-    parts: dict[str, list[Any]] = {key: [kind(**item) for item in document[key]] for key, kind in _PARTS.items()}
+    parts: dict[str, dict[str, Any]] = {
+        part: {key: kind(**item) for key, item in document[part].items()} for part, kind in _PARTS.items()
+    }
     found = {}
-    for entry in document["benchmarks"]:
-        own = {key: [parts[key][place] for place in entry[key]] for key in _PARTS}
-        found[entry["name"]] = BenchmarkInfo(**{**entry, **own})
-    return _Index([parts["flags"][place] for place in document["common_flags"]], found)
+    for name, entry in document["benchmarks"].items():
+        own = {part: [parts[part][key] for key in entry[part]] for part in _PARTS}
+        found[name] = BenchmarkInfo(**{**entry, **own})
+    return _Index([parts["flags"][key] for key in document["common_flags"]], found)
 
 
 def index_text() -> str:
     """The content that index.json should have, a part or benchmark to a line."""
     from asct.sdk.record import COMMON_FLAGS
 
-    entries = [asdict(describe(item)) for item in Registry().all()]
-    common = [asdict(item) for item in _flags(COMMON_FLAGS)]
-    parts = {key: list({_line(part): part for entry in entries for part in entry[key]}) for key in _PARTS}
-    parts["flags"] = list(dict.fromkeys([*map(_line, common), *parts["flags"]]))
-    for entry in entries:
-        entry.update({key: [parts[key].index(_line(part)) for part in entry[key]] for key in _PARTS})
-    parts["common_flags"] = [str(place) for place in range(len(common))]
-    parts["benchmarks"] = list(map(_line, entries))
-    blocks = (f'"{key}": [\n' + ",\n".join(lines) + "\n]" for key, lines in parts.items())
-    return "{\n" + ",\n".join(blocks) + "\n}\n"
+    parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
+    common = [_shared(parts["flags"], asdict(item), "") for item in _flags(COMMON_FLAGS)]
+    benchmarks = {}
+    for benchmark in Registry().all():
+        entry = asdict(describe(benchmark))
+        for part in _PARTS:
+            entry[part] = [_shared(parts[part], item, benchmark.name) for item in entry[part]]
+        benchmarks[benchmark.name] = entry
+    blocks = (
+        f"{_line(name)}: {{\n" + ",\n".join(f"{_line(key)}: {_line(item)}" for key, item in items.items()) + "\n}"
+        for name, items in {**parts, "benchmarks": benchmarks}.items()
+    )
+    return f'{{\n"common_flags": {_line(common)},\n' + ",\n".join(blocks) + "\n}\n"
+
+
+def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
+    """The key of an item among the shared parts, where it is added if it is new: its name, if that is still free."""
+    name = str(item["name"])
+    for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
+        if parts.setdefault(key, item) == item:
+            return key
+    parts[f"{name} of {owner}"] = item
+    return f"{name} of {owner}"
 
 
 def _line(value: Any) -> str:

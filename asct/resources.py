@@ -14,6 +14,4 @@ def folder(name: str) -> Path:
     for path in candidates:
         if path.is_dir():
             return path
-    raise FileNotFoundError(
-        f"{name}: neither {candidates[0]} nor {candidates[1]} exists; asct is not fully installed"
-    )
+    raise FileNotFoundError(f"{name}: neither {candidates[0]} nor {candidates[1]} exists; asct is not fully installed")

@@ -50,13 +50,9 @@ def inside(root: Path, relative: str) -> Path:
     """The path `relative` names below `root`; raises StoreError (E510) when it would leave it, through links too."""
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
-        raise store_error(
-            "E510", f"`{relative}` is outside the run's folder", "the tree was modified outside asct"
-        )
+        raise store_error("E510", f"`{relative}` is outside the run's folder", "the tree was modified outside asct")
     if any(len(os.fsencode(part)) > _LONGEST_NAME for part in candidate.parts) or len(relative) > _LONGEST_PATH:
-        raise store_error(
-            "E510", f"`{relative[:40]}...` is too long for a path", "the tree was modified outside asct"
-        )
+        raise store_error("E510", f"`{relative[:40]}...` is too long for a path", "the tree was modified outside asct")
     real, real_root = os.path.realpath(candidate), os.path.realpath(root)
     if real != real_root and not real.startswith(f"{real_root}/"):
         raise store_error("E510", f"`{relative}` is outside the run's folder through a link", "remove the link")

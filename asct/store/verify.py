@@ -116,9 +116,7 @@ def _raw(stored: StoredRun, records: list[dict[str, Any]]) -> Iterator[Diagnosti
 def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
     """The folder `raw` of a document, which has this file."""
     if Path(raw).is_absolute():
-        yield Diagnostic(
-            "E510", f"`{raw}` is outside the run's folder", hint="the tree was modified outside asct"
-        )
+        yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint="the tree was modified outside asct")
         return
     try:
         folder = stored.inside(stored.layout.root / raw)
