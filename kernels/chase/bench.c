@@ -7,7 +7,7 @@ static void prepare(struct bench *bench, uint64_t bytes)
 {
     struct extent extent = chain_extent(bench->chain, bytes);
     if (!chain_resize(bench->chain, extent) || !chain_check(bench->chain))
-        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not one cycle through all of them", (unsigned long long)extent.lines);
+        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not a single cycle through all of them", (unsigned long long)extent.lines);
     bench->verified_lines += extent.lines;
     if (extent.cell > 1)
         chain_flush(bench->chain, bytes, bench->flush_bytes);
@@ -33,5 +33,5 @@ void bench_size(struct bench *bench, uint64_t bytes, bool refined, struct record
 void bench_finish(struct bench *bench)
 {
     if (!chain_resize(bench->chain, (struct extent){1, bench->chain->cell}))
-        fail(EXIT_SELF_CHECK, "the chain was changed while it was measured");
+        fail(EXIT_SELF_CHECK, "the chain was modified while it was measured");
 }

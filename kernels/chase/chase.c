@@ -1,4 +1,4 @@
-/* chase: load-to-use latency over the size of the working set. README.md says how and why. */
+/* chase: measures load-to-use latency over the working set. README.md says how and why. */
 #include "chase/sweep.h"
 
 #include "cpu.h"
@@ -22,37 +22,37 @@ static struct asked {
 } asked;
 
 static struct opt table[] = {
-    {"min-size", "bytes", "0", "smallest working set; 0 for two lines",
+    {"min-size", "bytes", "0", "smallest working set; 0: two lines",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.min_size, false},
     {"max-size", "bytes", "1073741824", "largest working set", OPT_INTEGER, 32, SIZE_MAX_BYTES, NULL, &asked.max_size, false},
-    {"sizes", "bytes", "", "these working sets instead of a grid, a,b,c",
+    {"sizes", "bytes", "", "working sets to measure instead of the grid, a,b,c",
      OPT_INTEGERS, 32, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
-    {"points-per-octave", "", "4", "sizes of the coarse grid in each doubling",
+    {"points-per-octave", "", "4", "sizes of the coarse grid per doubling",
      OPT_INTEGER, 1, 64, NULL, &asked.points_per_octave, false},
-    {"refine-to", "percent", "2", "bisect a jump until its sizes differ by no more; 0 to leave out",
+    {"refine-to", "percent", "2", "bisect a jump until its sizes differ by at most this much; 0: no refinement",
      OPT_INTEGER, 0, 100, NULL, &asked.refine_to, false},
-    {"refine-jump", "percent", "10", "difference of latency that makes neighbours a jump",
+    {"refine-jump", "percent", "10", "difference in latency between neighbours that counts as a jump",
      OPT_INTEGER, 1, 1000, NULL, &asked.refine_jump, false},
-    {"refine-max", "points", "48", "most sizes added by refining", OPT_INTEGER, 0, 1024, NULL, &asked.refine_max, false},
-    {"refine-cap-ms", "ms", "4000", "most time spent on refining", OPT_INTEGER, 0, 3600000, NULL, &asked.refine_cap_ms, false},
-    {"stride", "bytes", "0", "from line to line, a multiple of 16; 0 for a cache line",
+    {"refine-max", "points", "48", "maximum number of sizes added by refinement", OPT_INTEGER, 0, 1024, NULL, &asked.refine_max, false},
+    {"refine-cap-ms", "ms", "4000", "time limit for refinement", OPT_INTEGER, 0, 3600000, NULL, &asked.refine_cap_ms, false},
+    {"stride", "bytes", "0", "distance between lines, a multiple of 16; 0: one cache line",
      OPT_INTEGER, 0, 1 << 20, NULL, &asked.stride, false},
-    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"cpu", "", "-1", "bind to this CPU; -1 for the one it starts on",
+    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"cpu", "", "-1", "CPU to bind to; -1: the one that the kernel starts on",
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.cpu, false},
-    {"node", "", "-1", "bind the memory to this NUMA node; -1 to leave it",
+    {"node", "", "-1", "NUMA node to bind the memory to; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
-    {"target-interval", "permille", "5", "stop a size when the 95 % interval is this narrow",
+    {"target-interval", "permille", "5", "stop measuring a size when the 95 % interval is this narrow",
      OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
-    {"time-cap-ms", "ms", "100", "most time for a size", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
-    {"patience-ms", "ms", "2000", "most time for second looks at near caches that a neighbour disturbed",
+    {"time-cap-ms", "ms", "100", "time limit for one size", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
+    {"patience-ms", "ms", "2000", "time limit for repeating sizes in near caches that a sibling thread disturbed",
      OPT_INTEGER, 0, 600000, NULL, &asked.patience_ms, false},
-    {"seed", "", "1", "of the chain's order", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
-    {"llc-bytes", "bytes", "0", "last-level cache; 0 to ask the system",
+    {"seed", "", "1", "seed of the order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"llc-bytes", "bytes", "0", "size of the last-level cache; 0: read from the system",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.llc_bytes, false},
 };
 
-static const struct opts opts = {"chase", "1.0", "load-to-use latency over the size of the working set", table,
+static const struct opts opts = {"chase", "1.0", "measures load-to-use latency over the working set", table,
                                  sizeof table / sizeof *table};
 
 /* Fills in what depends on other options and refuses what does not go together; the largest size. */
@@ -104,7 +104,7 @@ static void report_end(const struct sweep *sweep, const struct sweep_result *res
 {
     int64_t drift = timer_drift_ppm(timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
-        fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
+        fail(EXIT_SELF_CHECK, "the rate of the time stamp counter changed by %lld ppm during the measurement", (long long)drift);
     struct out out = out_begin("end");
     out_bool(&out, "ok", true);
     out_integer(&out, "samples", (int64_t)result->samples);

@@ -185,9 +185,9 @@ void measure(const struct chain *chain, const struct timer *timer, const struct 
     measured->loads = batch_turns(timer, &at) * LOOP_LOADS_PER_TURN;
     uint64_t fastest = collect(measured, timer, effort, &at);
     if (measured->count == 0)
-        fail(EXIT_ENVIRONMENT, "this cpu is too busy: each of %llu batches was interrupted", (unsigned long long)measured->dropped);
+        fail(EXIT_ENVIRONMENT, "this CPU is too busy: all %llu batches were interrupted", (unsigned long long)measured->dropped);
     if (!chain_holds(chain, at))
-        fail(EXIT_SELF_CHECK, "the walk over %llu lines ended outside of them", (unsigned long long)chain->lines);
+        fail(EXIT_SELF_CHECK, "following the chain of %llu lines led outside of it", (unsigned long long)chain->lines);
     measured->fastest_ns = (double)fastest * timer->ns_per_tick / (double)measured->loads;
     drop_jumps(measured, timer);
     measured->load_ns = load_stats(measured, measured->count, timer);

@@ -14,8 +14,8 @@ static struct asked {
 
 static struct opt table[] = {
     {"base", "", "-1", "physical address of the registers, PERIPHBASE", OPT_INTEGER, -1, INT64_MAX, NULL, &asked.base, false},
-    {"size", "bytes", "0", "how many bytes of them there are; 0: all of the file", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.size, false},
-    {"root", "bytes", "0", "where in them the configuration node stands", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.root, false},
+    {"size", "bytes", "0", "size of the registers; 0: the whole file", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.size, false},
+    {"root", "bytes", "0", "offset of the configuration node", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.root, false},
     {"from", "", "", "file with an image of the registers, instead of --base", OPT_TEXT, 0, 0, NULL, &asked.from, false},
     {"registers", "", "", "PART/TYPE:OFFSET,...;... in hexadecimal: what to read of nodes of a type", OPT_TEXT, 0, 0, NULL,
      &asked.registers, false},
@@ -27,7 +27,7 @@ static const struct opts opts = {"cmn", "1.0", "reads the configuration register
 static void map(void)
 {
     if ((asked.base >= 0) == (*asked.from != '\0'))
-        fail(EXIT_USAGE, "--base ADDRESS or --from FILE: one of both");
+        fail(EXIT_USAGE, "specify either --base ADDRESS or --from FILE");
     if (*asked.from) {
         region_map_file(asked.from, (uint64_t)asked.size);
         return;
@@ -35,7 +35,7 @@ static void map(void)
     if (asked.size == 0)
         fail(EXIT_USAGE, "--size is missing");
     if (asked.base % sysconf(_SC_PAGESIZE) != 0 || asked.base > INT64_MAX - asked.size)
-        fail(EXIT_USAGE, "--base: %lld cannot be mapped, it is not that of a page", (long long)asked.base);
+        fail(EXIT_USAGE, "--base: %lld cannot be mapped: the address is not page-aligned", (long long)asked.base);
     region_map((uint64_t)asked.base, (uint64_t)asked.size);
 }
 

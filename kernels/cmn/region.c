@@ -28,8 +28,8 @@ static const char *why(void)
 {
     if (errno != EPERM)
         return strerror(errno);
-    return "the kernel keeps these registers to itself (CONFIG_IO_STRICT_DEVMEM, or it is locked down): unload the driver that has "
-           "them (modprobe -r arm_cmn), or boot with iomem=relaxed and without lockdown; the map in debugfs tells the topology too";
+    return "the Linux kernel denies access to these registers (CONFIG_IO_STRICT_DEVMEM or lockdown): unload the driver that uses "
+           "them (modprobe -r arm_cmn), or boot with iomem=relaxed and without lockdown; the map in debugfs shows the topology as well";
 }
 
 static void map(int file, uint64_t base, uint64_t size, const char *name)
@@ -62,7 +62,7 @@ void region_map_file(const char *path, uint64_t size)
     if (file < 0 || fstat(file, &found) != 0)
         fail(EXIT_ENVIRONMENT, "%s cannot be read: %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode) || found.st_size == 0)
-        fail(EXIT_ENVIRONMENT, "%s is no image of registers: it is empty, or not a file", path);
+        fail(EXIT_ENVIRONMENT, "%s is not a register image: it is empty, or not a file", path);
     bool whole = size == 0 || (uint64_t)found.st_size < size;
     map(file, 0, whole ? (uint64_t)found.st_size : size, path);
 }

@@ -141,7 +141,7 @@ static void print_mesh(uint64_t root)
         !region_read(root + INFO_GLOBAL, 8, &global))
         fail(EXIT_ENVIRONMENT, "no configuration node at offset 0x%" PRIx64 ": it cannot be read", root);
     if ((info & 0xffff) != TYPE_ROOT)
-        fail(EXIT_ENVIRONMENT, "no configuration node at offset 0x%" PRIx64 ", but 0x%" PRIx64 ": no mesh is there",
+        fail(EXIT_ENVIRONMENT, "no configuration node at offset 0x%" PRIx64 ", but 0x%" PRIx64 ": there is no mesh at this address",
              root, info);
     tree.part = (uint32_t)((id >> 32 & 0xf) << 8 | (id & 0xff));
     tree.isolation = (global & ISOLATION) != 0;

@@ -15,18 +15,22 @@ static struct opt_list cpus;
 static int64_t window_us, size, batch, looking;
 
 static struct opt table[] = {
-    {"events", "", "", "file of lines TYPE ON CONFIG CONFIG1 CONFIG2, as perf_event_open(2) takes them", OPT_TEXT, 0, 0, NULL, &path, false},
-    {"cpus", "", "", "CPUs to load, one after the other", OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &cpus, false},
-    {"window-us", "us", "10000", "how long to load a CPU, and then to leave it idle, for each batch of events", OPT_INTEGER, 100, 10000000,
+    {"events", "", "", "file of lines TYPE ON CONFIG CONFIG1 CONFIG2, as perf_event_open(2) takes them",
+     OPT_TEXT, 0, 0, NULL, &path, false},
+    {"cpus", "", "", "CPUs to load, one after another", OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &cpus, false},
+    {"window-us", "us", "10000", "how long to load a CPU, and then to leave it idle, per batch of events",
+     OPT_INTEGER, 100, 10000000,
      NULL, &window_us, false},
-    {"size", "B", "67108864", "bytes that are read over and over: more than the caches hold", OPT_INTEGER, 1 << 16, (int64_t)1 << 34, NULL,
+    {"size", "B", "67108864", "bytes that are read repeatedly; must exceed the caches",
+     OPT_INTEGER, 1 << 16, (int64_t)1 << 34, NULL,
      &size, false},
-    {"batch", "", "4", "events that are counted at the same time", OPT_INTEGER, 1, EVENTS_MAX, NULL, &batch, false},
-    {"look", "", "0", "1: print what only root may read of a mesh instead (/proc/iomem, the maps of the driver)", OPT_INTEGER, 0, 1, NULL,
+    {"batch", "", "4", "events counted at the same time", OPT_INTEGER, 1, EVENTS_MAX, NULL, &batch, false},
+    {"look", "", "0", "1: only print the mesh data that root alone can read (/proc/iomem, the maps of the driver)",
+     OPT_INTEGER, 0, 1, NULL,
      &looking, false},
 };
 
-static const struct opts opts = {"cmnwatch", "1.0", "counts events of a mesh while one CPU after the other is loaded", table,
+static const struct opts opts = {"cmnwatch", "1.0", "counts mesh events while one CPU after another is loaded", table,
                                  sizeof table / sizeof *table};
 
 static struct events events;
@@ -75,7 +79,7 @@ static void detect(void)
 {
     events_load(&events, path);
     if (cpus.count == 0)
-        fail(EXIT_USAGE, "--cpus names none");
+        fail(EXIT_USAGE, "--cpus lists none");
     events_try(&events);
     struct range range = range_map((size_t)size);
     out_ready();
@@ -94,7 +98,7 @@ int main(int argc, char **argv)
     out_open();
     opts_parse(&opts, argc, argv);
     if (looking && *path)
-        fail(EXIT_USAGE, "--look and --events exclude one another");
+        fail(EXIT_USAGE, "--look and --events are mutually exclusive");
     struct out meta = opts_begin_meta(&opts, CPU_ARCH);
     opts_echo(&opts, &meta);
     out_end();

@@ -42,7 +42,7 @@ void events_load(struct events *events, const char *path)
     }
     fclose(file);
     if (events->count == 0)
-        fail(EXIT_USAGE, "--events: %s names none", path);
+        fail(EXIT_USAGE, "--events: %s lists none", path);
 }
 
 static void open_one(struct event *event)
@@ -62,7 +62,7 @@ static void open_one(struct event *event)
 __attribute__((noreturn)) static void refuse(int error)
 {
     if (error == EACCES || error == EPERM)
-        fail(EXIT_ENVIRONMENT, "this account may not count events of the whole system: run it as root, or set kernel.perf_event_paranoid to 0 or below");
+        fail(EXIT_ENVIRONMENT, "this account cannot count events of the whole system: run it as root, or set kernel.perf_event_paranoid to 0 or below");
     fail(EXIT_ENVIRONMENT, "no event can be opened: %s", strerror(error));
 }
 

@@ -46,11 +46,11 @@ void backing_check(const struct target *target)
     dev_t disk = blockdev_disk(target->device);
     const struct backing *own = &target->backing;
     if (own->inode == 0) {
-        check(target, "multipath", UNKNOWN, "the kernel does not tell what file it is made of");
+        check(target, "multipath", UNKNOWN, "the Linux kernel does not report its backing file");
         return;
     }
     if (own->drive) {
-        check(target, "multipath", UNSAFE, "it is made of the block device %s, which can be used beside it: name that one",
+        check(target, "multipath", UNSAFE, "it is backed by the block device %s, which can be used at the same time: name that device instead",
               blockdev_name(own->drive, name));
         return;
     }
@@ -64,10 +64,10 @@ void backing_check(const struct target *target)
         enum verdict verdict = compare(name, own);
         if (verdict != SAFE) {
             check(target, "multipath", verdict, verdict == UNSAFE ? "%s is made of the same file: detach it (losetup -d)"
-                  : "what %s is made of cannot be seen", name);
+                  : "the backing file of %s is not visible", name);
             return;
         }
     }
     check(target, "multipath", all.partial ? UNKNOWN : SAFE, all.partial ? "more block devices than can be compared"
-          : "no other loop device is made of its file");
+          : "no other loop device uses its file");
 }

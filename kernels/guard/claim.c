@@ -41,7 +41,7 @@ static void check_file_size(const struct target *target)
     struct statvfs space;
     uint64_t placed = (uint64_t)target->found.st_blocks * 512, missing = target->bytes > placed ? target->bytes - placed : 0;
     if (statvfs(target->real, &space) != 0)
-        check(target, "size", UNKNOWN, "the room of its file system is unknown: %s", strerror(errno));
+        check(target, "size", UNKNOWN, "the free space of its file system is unknown: %s", strerror(errno));
     else if (target->write && missing > (uint64_t)space.f_bavail * space.f_frsize)
         check(target, "size", UNSAFE, "%" PRIu64 " bytes are not on the disk yet and only %" PRIu64 " are free", missing,
               (uint64_t)space.f_bavail * space.f_frsize);
@@ -54,12 +54,12 @@ static void check_read_only(const struct target *target)
     char ro[8];
     if (!target->block) {
         bool may = access(target->real, W_OK) == 0;
-        check(target, "read-only", may ? SAFE : UNSAFE, "%s", may ? "it may be written" : strerror(errno));
+        check(target, "read-only", may ? SAFE : UNSAFE, "%s", may ? "it is writable" : strerror(errno));
         return;
     }
     sysfile_text(ro, sizeof ro, "/sys/dev/block/%u:%u/ro", major(target->device), minor(target->device));
     if (strcmp(ro, "0") == 0)
-        check(target, "read-only", SAFE, "it may be written");
+        check(target, "read-only", SAFE, "it is writable");
     else if (strcmp(ro, "1") == 0)
         check(target, "read-only", UNSAFE, "the device is read-only (its own switch, or blockdev --setro)");
     else
@@ -145,7 +145,7 @@ static int moved_up(int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_HANDLE + TARGETS_MAX);
     if (moved < 0)
-        fail(EXIT_ENVIRONMENT, "a handle cannot be had: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "cannot obtain a handle: %s", strerror(errno));
     close(fd);
     return moved;
 }
@@ -160,7 +160,7 @@ void claim(struct target *target)
     }
     target->handle = moved_up(fd);
     if (target->write && lock(target, target->handle))
-        check(target, "exclusive", SAFE, "claimed and locked until the end");
+        check(target, "exclusive", SAFE, "claimed and locked until the program ends");
 }
 
 void claim_try(const struct target *target)
@@ -169,5 +169,5 @@ void claim_try(const struct target *target)
     if (fd < 0)
         return;
     close(fd);
-    check(target, "exclusive", SAFE, "it could be claimed");
+    check(target, "exclusive", SAFE, "it can be claimed");
 }

@@ -41,21 +41,21 @@ static int64_t find_data(const struct target *target, int fd, uint64_t seed)
 static void check_data(const struct target *target, int fd, const char *signature, bool ends_zero, uint64_t seed)
 {
     if (signature) {
-        check(target, "data", SAFE, "of a known kind: %s", signature);
+        check(target, "data", SAFE, "known content: %s", signature);
         return;
     }
     if (target->overwrite || target->dirty) {
-        check(target, "data", SAFE, target->overwrite ? "whatever is there may be overwritten" : "what is there is this job's own");
+        check(target, "data", SAFE, target->overwrite ? "the content may be overwritten" : "the content was written by this job");
         return;
     }
     int64_t place = ends_zero ? find_data(target, fd, seed) : 0;
     if (place == -2)
         check(target, "data", UNKNOWN, "it cannot be read: %s", strerror(errno));
     else if (place >= 0)
-        check(target, "data", UNSAFE, "there is data of an unknown kind, at %s%" PRId64 ": `overwrite: true` says that it may go",
+        check(target, "data", UNSAFE, "it contains unknown data, at %s%" PRId64 ": set `overwrite: true` to allow overwriting it",
               place ? "byte " : "one of its ends, byte ", place);
     else
-        check(target, "data", SAFE, "zeros at both ends and wherever else it was looked");
+        check(target, "data", SAFE, "zeros at both ends and at all other offsets that were checked");
 }
 
 static void check_signature(const struct target *target, const char *found)

@@ -71,9 +71,9 @@ void use_check_open(const struct target *target)
         seen = look(target);
     }
     if (*seen.who)
-        check(target, "open-elsewhere", UNSAFE, "process %s has it open: end that first", seen.who);
+        check(target, "open-elsewhere", UNSAFE, "process %s has it open: end that process first", seen.who);
     else if (seen.unread)
-        check(target, "open-elsewhere", UNKNOWN, "what %d other processes have open may not be seen: only root can", seen.unread);
+        check(target, "open-elsewhere", UNKNOWN, "the open files of %d other processes are not visible to this account, only to root", seen.unread);
     else
         check(target, "open-elsewhere", SAFE, "no other process has it open");
 }

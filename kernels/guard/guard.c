@@ -23,24 +23,28 @@ static struct asked {
 } asked;
 
 static struct opt table[] = {
-    {"targets", "", "", "file that names the targets, one a line: access, overwrite, dirty, serial, path between tabs",
+    {"targets", "", "", "file that lists the targets, one per line: access, overwrite, dirty, serial, path, separated by tabs",
      OPT_TEXT, 0, 0, NULL, &asked.targets, false},
-    {"scan", "", "0", "1: look at every block device of this machine and run nothing", OPT_INTEGER, 0, 1, NULL, &asked.scan, false},
-    {"stdout", "", "program.stdout", "file that takes the program's standard output", OPT_TEXT, 0, 0, NULL, &asked.stdout_file, false},
+    {"scan", "", "0", "1: inspect every block device of this machine and run nothing", OPT_INTEGER, 0, 1, NULL, &asked.scan, false},
+    {"stdout", "", "program.stdout", "file for the standard output of the program",
+     OPT_TEXT, 0, 0, NULL, &asked.stdout_file, false},
     {"whole-drive", "", "0", "1: the program changes more of a drive than the target (format, sanitize)",
      OPT_INTEGER, 0, 1, NULL, &asked.whole_drive, false},
-    {"sample-ms", "ms", "100", "from one sample to the next", OPT_INTEGER, 10, 60000, NULL, &asked.orders.sample_ms, false},
-    {"stop-ppm", "ppm", "0", "stop the program once the interval of the rate is this narrow; 0: never",
+    {"sample-ms", "ms", "100", "time between samples", OPT_INTEGER, 10, 60000, NULL, &asked.orders.sample_ms, false},
+    {"stop-ppm", "ppm", "0", "stop the program when the interval of the rate is this narrow; 0: never",
      OPT_INTEGER, 0, 1000000, NULL, &asked.orders.stop_ppm, false},
-    {"stop-min-ms", "ms", "3000", "not before so long after the first request", OPT_INTEGER, 0, 86400000, NULL, &asked.orders.stop_min_ms,
+    {"stop-min-ms", "ms", "3000", "do not stop it earlier than this after the first request",
+     OPT_INTEGER, 0, 86400000, NULL, &asked.orders.stop_min_ms,
      false},
-    {"stop-min-ios", "", "0", "nor before so many requests", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.stop_min_ios, false},
-    {"max-write-bytes", "bytes", "0", "stop the program once so much was written to the targets; 0: any",
+    {"stop-min-ios", "", "0", "do not stop it before this many requests",
+     OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.stop_min_ios, false},
+    {"max-write-bytes", "bytes", "0", "stop the program when this much was written to the targets; 0: no limit",
      OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.max_write_bytes, false},
-    {"seed", "", "1", "of the places between its ends where a target is looked at", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"seed", "", "1", "seed of the offsets at which the content of a target is checked",
+     OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
 };
 
-static const struct opts opts = {"guard", "1.0", "checks the targets of a program, holds them, and watches it run", table,
+static const struct opts opts = {"guard", "1.0", "checks the targets of a program, holds them, and records counters while it runs", table,
                                  sizeof table / sizeof *table};
 
 static void print_meta(void)
@@ -82,7 +86,7 @@ static void require_counters(const struct target *targets, size_t count)
     int64_t counters[COUNTERS];
     for (size_t i = 0; asked.orders.max_write_bytes > 0 && i < count; i++)
         if (targets[i].write && (targets[i].counted.count == 0 || !counters_read(&targets[i].counted, counters)))
-            fail(EXIT_ENVIRONMENT, "--max-write-bytes: what is written to %s cannot be watched: no drive is known below it",
+            fail(EXIT_ENVIRONMENT, "--max-write-bytes: writes to %s cannot be counted: the drive below it is unknown",
                  targets[i].path);
 }
 
@@ -133,7 +137,7 @@ static char **split(int *argc, char **argv)
         if (strcmp(argv[i], "--") == 0) {
             *argc = i;
             if (!argv[i + 1])
-                fail(EXIT_USAGE, "no program after --");
+                fail(EXIT_USAGE, "no program follows --");
             return argv + i + 1;
         }
     return NULL;
@@ -146,7 +150,7 @@ int main(int argc, char **argv)
     out_open();
     opts_parse(&opts, argc, argv);
     if ((*asked.targets != '\0') == (asked.scan == 1))
-        fail(EXIT_USAGE, "--targets FILE or --scan 1: one of both");
+        fail(EXIT_USAGE, "specify either --targets FILE or --scan 1");
     if (asked.scan && program_arguments)
         fail(EXIT_USAGE, "--scan runs no program");
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

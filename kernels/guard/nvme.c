@@ -97,7 +97,7 @@ void nvme_check_namespaces(const struct target *target, bool whole_drive)
     if (whole_drive && partition)
         check(target, "namespaces", UNSAFE, "the program changes the whole drive, and the target is a partition of it");
     else if (!is_nvme(disk))
-        check(target, "namespaces", SAFE, "a device of this kind has none");
+        check(target, "namespaces", SAFE, "devices of this kind have none");
     else if (!*names)
         check(target, "namespaces", SAFE, "the only one of its drive");
     else
@@ -117,7 +117,7 @@ void nvme_check_reserved(const struct target *target)
     }
     int fd = open_disk(disk), namespace = fd >= 0 ? ioctl(fd, NVME_IOCTL_ID) : -1;
     if (namespace <= 0 || !identify(fd, 1, 0, answer)) {
-        check(target, "reserved", UNKNOWN, "the drive does not tell who it is: %s", strerror(errno));
+        check(target, "reserved", UNKNOWN, "the drive does not identify itself: %s", strerror(errno));
     } else if (!(answer[520] & RESERVATIONS_SUPPORTED)) {
         check(target, "reserved", SAFE, "unsupported: the drive has no reservations");
     } else {

@@ -30,11 +30,11 @@ static void make_pipe(int ends[2])
 {
     int made[2];
     if (pipe2(made, O_CLOEXEC) != 0)
-        fail(EXIT_ENVIRONMENT, "no pipe to be had: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "cannot create a pipe: %s", strerror(errno));
     for (int i = 0; i < 2; i++) {
         ends[i] = fcntl(made[i], F_DUPFD_CLOEXEC, FIRST_HANDLE + TARGETS_MAX);
         if (ends[i] < 0)
-            fail(EXIT_ENVIRONMENT, "no pipe to be had: %s", strerror(errno));
+            fail(EXIT_ENVIRONMENT, "cannot create a pipe: %s", strerror(errno));
         close(made[i]);
     }
 }
@@ -43,7 +43,7 @@ static pid_t make_process(void)
 {
     pid_t pid = fork();
     if (pid < 0)
-        fail(EXIT_ENVIRONMENT, "no process to be had: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "cannot create a process: %s", strerror(errno));
     return pid;
 }
 
@@ -140,7 +140,7 @@ void program_begin(struct program *program)
 {
     int why = 0;
     if (write(program->go, "", 1) != 1)
-        fail(EXIT_ENVIRONMENT, "the program's process is gone: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "the process of the program is gone: %s", strerror(errno));
     if (read(program->failed, &why, sizeof why) == sizeof why)
         fail(EXIT_ENVIRONMENT, "the program cannot be run: %s", strerror(why));
     close(program->go);

@@ -23,7 +23,7 @@ static void check_keys(const struct target *target, int fd)
     struct sg_io_hdr header = {.interface_id = 'S', .dxfer_direction = SG_DXFER_FROM_DEV, .cmd_len = sizeof command, .cmdp = command,
                                .mx_sb_len = sizeof sense, .sbp = sense, .dxfer_len = sizeof answer, .dxferp = answer, .timeout = TIMEOUT_MS};
     if (ioctl(fd, SG_IO, &header) != 0) {
-        check(target, "reserved", UNKNOWN, "the drive cannot be asked: %s", strerror(errno));
+        check(target, "reserved", UNKNOWN, "the drive cannot be queried: %s", strerror(errno));
         return;
     }
     int key = (sense[0] & 0x7f) >= 0x72 ? sense[1] & 0xf : sense[2] & 0xf; /* descriptor or fixed format */
@@ -31,7 +31,7 @@ static void check_keys(const struct target *target, int fd)
     if (header.sb_len_wr > 0 && key == ILLEGAL_REQUEST)
         check(target, "reserved", SAFE, "unsupported: the drive has no reservations");
     else if (header.status != 0 || header.host_status != 0 || header.driver_status != 0)
-        check(target, "reserved", UNKNOWN, "the drive does not tell (status %d, sense key %d)", header.status, key);
+        check(target, "reserved", UNKNOWN, "the drive does not report them (status %d, sense key %d)", header.status, key);
     else if (keys > 0)
         check(target, "reserved", UNSAFE, "%u hosts have registered for it: another host uses it", keys);
     else
@@ -44,12 +44,12 @@ void scsi_check_reserved(const struct target *target)
     dev_t disk = blockdev_disk(target->device);
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u/device/scsi_level", major(disk), minor(disk));
     if (access(path, F_OK) != 0) {
-        check(target, "reserved", SAFE, "unsupported: a device of this kind has no reservations");
+        check(target, "reserved", SAFE, "unsupported: devices of this kind have no reservations");
         return;
     }
     int fd = target_open(target, O_RDONLY | O_NONBLOCK);
     if (fd < 0) {
-        check(target, "reserved", UNKNOWN, "the drive cannot be asked: %s", strerror(errno));
+        check(target, "reserved", UNKNOWN, "the drive cannot be queried: %s", strerror(errno));
         return;
     }
     check_keys(target, fd);

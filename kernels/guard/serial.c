@@ -97,7 +97,7 @@ void serial_check_paths(const struct target *target)
         return;
     }
     if (!*serial_worldwide(disk, own)) {
-        check(target, "multipath", SAFE, "a device of this kind has one path");
+        check(target, "multipath", SAFE, "devices of this kind have one path");
         return;
     }
     if (all.count == 0)
@@ -116,5 +116,5 @@ void serial_check_paths(const struct target *target)
     else if (controllers > 1)
         check(target, "multipath", SAFE, "%d controllers, which the kernel joins in this one device", controllers);
     else
-        check(target, "multipath", SAFE, "no other device is the same drive (%s)", own);
+        check(target, "multipath", SAFE, "no other device has the same identity (%s)", own);
 }

@@ -154,7 +154,7 @@ static bool take_file(struct target *target)
     mounts_add_devices(target->device, &target->counted);
     check(target, "identity", SAFE, "%s", target->real);
     if (special)
-        check(target, "kind", UNSAFE, "a file where the system keeps its devices and settings: a mistyped name of a device?");
+        check(target, "kind", UNSAFE, "a file in a system folder for devices or settings: is the device name mistyped?");
     else
         check(target, "kind", SAFE, "a regular file");
     return !special;

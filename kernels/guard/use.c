@@ -53,7 +53,7 @@ static void check_mounted(const struct target *target)
             }
     }
     if (mounts->known)
-        check(target, "mounted", SAFE, "nothing on it is mounted");
+        check(target, "mounted", SAFE, "nothing is mounted on it");
     else
         check(target, "mounted", UNKNOWN, "/proc/self/mountinfo cannot be read whole");
 }
@@ -74,7 +74,7 @@ static void check_system(const struct target *target)
         for (size_t k = 0; k < carriers.count; k++)
             stack_add_below(carriers.devices[k], true, &below);
         if (devset_meet(&below, &own)) {
-            check(target, "system", UNSAFE, "it is the disk of %s: choose another one", system_places[i][0] == '.'
+            check(target, "system", UNSAFE, "it is the disk of %s: select another one", system_places[i][0] == '.'
                   ? "the work folder" : i + 1 == sizeof system_places / sizeof *system_places ? "this program" : system_places[i]);
             return;
         }
@@ -99,16 +99,16 @@ static void check_swap(const struct target *target)
         if (sscanf(line, "%4095s", path) != 1 || stat(path, &found) != 0) {
             unknown = true;
         } else if (file_stands_on(&found, target, &below)) {
-            check(target, "swap", UNSAFE, "the system swaps to %s: swapoff it", path);
+            check(target, "swap", UNSAFE, "it is used as swap space (%s): run swapoff first", path);
             fclose(file);
             return;
         }
     }
     fclose(file);
     if (unknown || !heading)
-        check(target, "swap", UNKNOWN, "a line of /proc/swaps is not understood: %s", heading ? path : "the first");
+        check(target, "swap", UNKNOWN, "cannot parse a line of /proc/swaps: %s", heading ? path : "the first");
     else
-        check(target, "swap", SAFE, "the system does not swap to it");
+        check(target, "swap", SAFE, "it is not used as swap space");
 }
 
 /* Any block device that stands upon it: LVM, dm, md, a loop device over it or over a file on it. */
@@ -130,7 +130,7 @@ static void check_holders(const struct target *target)
         return;
     }
     check(target, "holders", all.partial || all.count == 0 ? UNKNOWN : SAFE, all.partial || all.count == 0
-          ? "the block devices cannot all be listed in /sys/class/block" : "no other device stands upon it");
+          ? "not all block devices in /sys/class/block could be listed" : "no other device is built on it");
 }
 
 /* Whether a line of /proc/mdstat (`md0 : active raid1 sdb1[1] sda1[0]`) names a device of the family as a member. */
@@ -158,13 +158,13 @@ static void check_raid(const struct target *target)
     }
     while (fgets(line, sizeof line, file)) {
         if (sscanf(line, "md%60[^ ] : ", array) == 1 && is_member(line, target)) {
-            check(target, "raid", UNSAFE, "it is a member of the array md%s: mdadm --stop it", array);
+            check(target, "raid", UNSAFE, "it is a member of the array md%s: run mdadm --stop first", array);
             fclose(file);
             return;
         }
     }
     fclose(file);
-    check(target, "raid", SAFE, "no member of an md array");
+    check(target, "raid", SAFE, "not a member of an md array");
 }
 
 void use_check(const struct target *target)

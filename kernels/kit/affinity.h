@@ -21,7 +21,7 @@ __attribute__((noreturn)) static inline void affinity_refuse(int64_t cpu, int us
     if (strcmp(online, "0") == 0)
         fail(EXIT_ENVIRONMENT, "cpu %lld is offline", (long long)cpu);
     if (*present && !sysfile_lists(present, cpu))
-        fail(EXIT_ENVIRONMENT, "cpu %lld does not exist (there are %s)", (long long)cpu, present);
+        fail(EXIT_ENVIRONMENT, "cpu %lld does not exist (present: %s)", (long long)cpu, present);
     fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus)", (long long)cpu, usable);
 }
 
@@ -39,7 +39,7 @@ static inline int affinity_bind(int64_t cpu)
     CPU_ZERO_S(size, set);
     CPU_SET_S((size_t)cpu, size, set);
     if (sched_setaffinity(0, size, set) != 0)
-        fail(EXIT_ENVIRONMENT, "cpu %lld cannot be bound to: %s", (long long)cpu, strerror(errno));
+        fail(EXIT_ENVIRONMENT, "cannot bind to cpu %lld: %s", (long long)cpu, strerror(errno));
     CPU_FREE(set);
     return (int)cpu;
 }

@@ -55,15 +55,15 @@ static inline bool arena_grow_pool(struct arena *arena, int64_t missing, bool al
     int64_t page = arena->page_bytes, available = arena_available(arena->pool_node);
     int refusal = hugepool_refusal(page, arena->pool_node);
     if (refusal != 0) {
-        snprintf(why, size, "only root may add to it: %s", strerror(refusal));
+        snprintf(why, size, "only root can add pages to it: %s", strerror(refusal));
     } else if (available >= 0 && missing > available / page * 7 / 8) {
-        snprintf(why, size, "adding them would leave less than an eighth of the %lld bytes that are free", (long long)available);
+        snprintf(why, size, "adding them would leave less than an eighth of the %lld bytes of free memory", (long long)available);
     } else {
         int64_t patience = alternative ? ARENA_AUTO_PATIENCE_MS : ARENA_PATIENCE_MS;
         struct hugepool_reply reply = hugepool_change(page, arena->pool_node, missing, patience);
         arena->pool_before = reply.before;
         arena->pool_added = reply.changed;
-        snprintf(why, size, "the system found no room for more within %lld ms", (long long)patience);
+        snprintf(why, size, "the system could not allocate more within %lld ms", (long long)patience);
     }
     return arena->pool_added > 0;
 }
@@ -238,7 +238,7 @@ static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t no
             arena_note_lost(&arena, why);
     }
     if (!arena.start)
-        fail(EXIT_ENVIRONMENT, "pages cannot be had: %s%s", arena.lost, any ? "" : "; --pages auto takes the kind that can");
+        fail(EXIT_ENVIRONMENT, "pages are not available: %s%s", arena.lost, any ? "" : "; --pages auto uses those that are");
     if (node >= 0)
         node_check(arena.start, arena.bytes, node);
     return arena;

@@ -98,10 +98,10 @@ __attribute__((noreturn)) static inline void asroot_run(char **argv)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     size_t count = asroot_make(argv[2], made);
     if (pipe2(ends, O_CLOEXEC) != 0)
-        fail(EXIT_ENVIRONMENT, "--sudo: no pipe to be had: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "--sudo: cannot create a pipe: %s", strerror(errno));
     pid_t child = fork();
     if (child < 0)
-        fail(EXIT_ENVIRONMENT, "--sudo: no process to be had: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "--sudo: cannot create a process: %s", strerror(errno));
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
         asroot_become(argv, ends[0]);

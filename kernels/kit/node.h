@@ -29,7 +29,7 @@ static inline void node_require(int64_t node)
     char path[64];
     snprintf(path, sizeof path, "/sys/devices/system/node/node%d", (int)node);
     if (node >= 0 && access("/sys/devices/system/node", F_OK) == 0 && access(path, F_OK) != 0)
-        node_refuse(node, "there is no such node");
+        node_refuse(node, "the node does not exist");
 }
 
 /* Binds a range that was not touched yet to `node`; ends the program with 3 if the machine cannot. */
@@ -48,7 +48,7 @@ static inline void node_check(char *start, size_t bytes, int64_t node)
         int found = -1;
         char *address = start + bytes / 16 * i;
         if (syscall(SYS_get_mempolicy, &found, NULL, 0ul, address, MPOL_F_NODE | MPOL_F_ADDR) == 0 && found != node)
-            fail(EXIT_ENVIRONMENT, "memory bound to node %lld lies on node %d", (long long)node, found);
+            fail(EXIT_ENVIRONMENT, "memory bound to node %lld was allocated on node %d", (long long)node, found);
     }
 }
 

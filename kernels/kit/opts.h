@@ -76,7 +76,7 @@ static inline bool opts_word_is(const char *word, const char *name)
 
 __attribute__((noreturn)) static inline void opts_no_choice(const struct opt *opt, const char *text, size_t length)
 {
-    fail(EXIT_USAGE, "--%s: %.*s is none of: %s", opt->name, (int)length, text, opt->choices);
+    fail(EXIT_USAGE, "--%s: %.*s is not one of: %s", opt->name, (int)length, text, opt->choices);
 }
 
 /* `a,b,c`, each one of the choices; an empty text is an empty list. */
@@ -145,8 +145,8 @@ __attribute__((noreturn)) static inline void opts_unknown(const struct opts *opt
         snprintf(names + used, sizeof names - used, " --%s", opts->table[i].name);
     }
     if (close)
-        fail(EXIT_USAGE, "unknown option %s, did you mean --%s? valid:%s", word, close, names);
-    fail(EXIT_USAGE, "unknown option %s, valid:%s", word, names);
+        fail(EXIT_USAGE, "unknown option %s, did you mean --%s? Valid options:%s", word, close, names);
+    fail(EXIT_USAGE, "unknown option %s; valid options:%s", word, names);
 }
 
 static inline struct opt *opts_find(const struct opts *opts, const char *word)
@@ -179,7 +179,7 @@ static inline void opts_parse(const struct opts *opts, int argc, char **argv)
         if (!opt)
             opts_unknown(opts, argv[i]);
         if (opt->given)
-            fail(EXIT_USAGE, "--%s is given twice", opt->name);
+            fail(EXIT_USAGE, "--%s is specified twice", opt->name);
         if (i + 1 == argc)
             fail(EXIT_USAGE, "--%s needs a value", opt->name);
         opts_take(opt, argv[i + 1]);

@@ -45,7 +45,7 @@ static inline bool arena_has_thp(char *why, size_t size)
 {
     char text[64];
     sysfile_text(text, sizeof text, "/sys/kernel/mm/transparent_hugepage/enabled");
-    snprintf(why, size, "transparent huge pages are %s", *text ? "switched off" : "not built into this system");
+    snprintf(why, size, "transparent huge pages are %s", *text ? "disabled" : "not supported by this system");
     return *text && !strstr(text, "[never]");
 }
 

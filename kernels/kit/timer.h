@@ -59,7 +59,7 @@ static inline double timer_rate(const struct timer *timer)
     uint64_t ticks = 0, ns = 0;
     timer_both(&ticks, &ns);
     if (ticks <= timer->ticks_0)
-        fail(EXIT_SELF_CHECK, "the counter of the processor does not advance");
+        fail(EXIT_SELF_CHECK, "the time stamp counter of the CPU does not advance");
     return (double)(ns - timer->ns_0) / (double)(ticks - timer->ticks_0);
 }
 

@@ -34,7 +34,7 @@ static inline enum vector_isa width_pick(const char *word)
             best = isa;
     }
     if (best < 0)
-        fail(EXIT_ENVIRONMENT, "loads and stores of width %s are not to be had here; there are:%s", word, offered);
+        fail(EXIT_ENVIRONMENT, "this CPU does not support loads and stores of width %s; supported:%s", word, offered);
     return (enum vector_isa)best;
 }
 

@@ -15,36 +15,39 @@
 struct asked asked;
 
 static struct opt table[] = {
-    {"latency-cpu", "", "-1", "CPU of the chain or the workload; -1 for the one it starts on",
+    {"latency-cpu", "", "-1", "CPU of the chain or the workload; -1: the one that the kernel starts on",
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.latency_cpu, false},
-    {"latency-node", "", "-1", "NUMA node of the chain; -1 to leave it",
+    {"latency-node", "", "-1", "NUMA node of the chain; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.latency_node, false},
-    {"cpus", "", "", "CPUs of the load threads; empty for all others it may use",
+    {"cpus", "", "", "CPUs of the load threads; empty: all other usable CPUs",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
-    {"nodes", "", "", "NUMA nodes of their memory, one for all or one each; -1 or empty for the CPU's own",
+    {"nodes", "", "", "NUMA nodes of their memory, one for all or one each; -1 or empty: the node of the CPU",
      OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
-    {"size", "bytes", "0", "the chain's working set; 0 for four last-level caches",
+    {"size", "bytes", "0", "working set of the chain; 0: four times the last-level cache",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.size, false},
-    {"load-size", "bytes", "0", "memory of each load thread; 0 for twice its last-level cache",
+    {"load-size", "bytes", "0", "working set of each load thread; 0: twice its last-level cache",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.load_size, false},
     {"delays", "nops", "3000,900,500,180,100,80,70,50,40,30,20,10,0", "NOPs after each step, one level each",
      OPT_INTEGERS, 0, CREW_DELAY_MAX, NULL, &asked.delays, false},
-    {"targets", "bytes/s", "", "bandwidths of all load threads together to find the delay for",
+    {"targets", "bytes/s", "", "bandwidths of all load threads together for which to find the delay",
      OPT_INTEGERS, 1, INT64_MAX, NULL, &asked.targets, false},
-    {"traffic", "", "all-reads", "what the load threads do", OPT_CHOICE, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
-    {"width", "", "auto", "bytes of a load or store; auto is the widest", OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
-    {"touch", "bytes", "64", "of each array in a step: 64, 128 or 256", OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
-    {"probe", "", "chain", "what is measured beside the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
-    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"level-ms", "ms", "80", "most time for a level", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
-    {"target-interval", "permille", "30", "stop a level when the 95 % interval is this narrow",
+    {"traffic", "", "all-reads", "kind of traffic of the load threads", OPT_CHOICE, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
+    {"width", "", "auto", "bytes of one load or store; auto is the widest that the CPU supports",
+     OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
+    {"touch", "bytes", "64", "bytes of each array that a step accesses: 64, 128 or 256",
+     OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
+    {"probe", "", "chain", "what is measured under the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
+    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"level-ms", "ms", "80", "time limit for one level", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
+    {"target-interval", "permille", "30", "stop measuring a level when the 95 % interval is this narrow",
      OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
-    {"seed", "", "1", "of the chain's order", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
-    {"llc-bytes", "bytes", "0", "last-level cache; 0 to ask the system",
+    {"seed", "", "1", "seed of the order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"llc-bytes", "bytes", "0", "size of the last-level cache; 0: read from the system",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.llc_bytes, false},
 };
 
-const struct opts asked_opts = {"load", "1.0", "latency and bandwidth of memory under load; -- and a command for --probe workload",
+const struct opts asked_opts = {"load", "1.0",
+                                "measures latency and bandwidth of memory under load; the command for --probe workload follows --",
                                  table, sizeof table / sizeof *table};
 
 /* Splits off what follows `--`: the workload's command, which ends with NULL as argv does; or NULL. */
@@ -69,13 +72,13 @@ char **asked_parse(int argc, char **argv)
     opts_parse(&asked_opts, argc, argv);
     enum probe probe = asked_probe();
     if (probe == PROBE_WORKLOAD && (!command || !*command))
-        fail(EXIT_USAGE, "--probe workload needs a command behind --");
+        fail(EXIT_USAGE, "--probe workload needs a command after --");
     if (probe != PROBE_WORKLOAD && command)
-        fail(EXIT_USAGE, "a command behind -- needs --probe workload");
+        fail(EXIT_USAGE, "a command after -- needs --probe workload");
     if (asked.touch != 64 && asked.touch != 128 && asked.touch != 256)
-        fail(EXIT_USAGE, "--touch: %lld is none of: 64 128 256", (long long)asked.touch);
+        fail(EXIT_USAGE, "--touch: %lld is not one of: 64 128 256", (long long)asked.touch);
     if (asked.delays.count == 0 && asked.targets.count == 0)
-        fail(EXIT_USAGE, "--delays: no level is asked for, and no --targets");
+        fail(EXIT_USAGE, "--delays: no level is given, and no --targets");
     return command;
 }
 

@@ -30,7 +30,7 @@ static void require_distinct(const struct opt_list *load)
 {
     for (size_t i = 0; i < load->count; i++)
         if (listed(load->values, i, load->values[i]))
-            fail(EXIT_USAGE, "--cpus: cpu %lld is given twice", (long long)load->values[i]);
+            fail(EXIT_USAGE, "--cpus: cpu %lld is specified twice", (long long)load->values[i]);
 }
 
 static void require_usable(const int64_t *mask, size_t count, int64_t cpu)
@@ -70,7 +70,7 @@ void cpus_settle(struct cpus *cpus, bool probe, int64_t latency, const struct op
         require_usable(mask, count, load->values[i]);
     cpus->latency = !probe ? -1 : latency >= 0 ? latency : free_cpu(mask, count, load);
     if (probe && listed(load->values, load->count, cpus->latency))
-        fail(EXIT_USAGE, "--cpus: cpu %lld is the latency cpu, it cannot make load as well", (long long)cpus->latency);
+        fail(EXIT_USAGE, "--cpus: cpu %lld is the latency cpu and cannot run a load thread as well", (long long)cpus->latency);
     if (cpus->latency >= 0)
         require_usable(mask, count, cpus->latency);
     cpus->count = 0;
@@ -80,8 +80,8 @@ void cpus_settle(struct cpus *cpus, bool probe, int64_t latency, const struct op
             cpus->load[cpus->count++] = cpu;
     }
     if (cpus->count == 0 || (probe && cpus->latency < 0))
-        fail(EXIT_ENVIRONMENT, "loaded latency needs two cpus, one for the latency and one for the load, and the affinity mask of "
-             "this process leaves %zu; --probe none measures the bandwidth alone", count);
+        fail(EXIT_ENVIRONMENT, "loaded latency needs two cpus, one for the latency and one for the load, but the affinity mask of "
+             "this process allows %zu; --probe none measures the bandwidth only", count);
     settle_nodes(cpus, nodes);
 }
 

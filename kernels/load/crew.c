@@ -40,7 +40,7 @@ static void await(const struct crew *crew, size_t index, uint64_t limit_ns)
             continue;
         sched_yield();
         if (limit_ns > 0 && timer_monotonic_ns() > limit_ns)
-            fail(EXIT_ENVIRONMENT, "the load thread on cpu %lld does not run: another program holds that cpu",
+            fail(EXIT_ENVIRONMENT, "the load thread on cpu %lld does not run: another program occupies that cpu",
                  (long long)crew->plan.cpus[index]);
     }
 }
@@ -79,7 +79,7 @@ struct crew_count crew_read(struct crew *crew)
         struct walker *walker = &crew->walkers[i];
         uint64_t steps = atomic_load_explicit(&walker->steps, memory_order_relaxed);
         if (steps < walker->seen)
-            fail(EXIT_SELF_CHECK, "the count of steps on cpu %lld runs backwards", (long long)crew->plan.cpus[i]);
+            fail(EXIT_SELF_CHECK, "the count of steps on cpu %lld decreased", (long long)crew->plan.cpus[i]);
         count.stalled = count.stalled || (running && steps == walker->seen);
         count.steps += steps;
         count.lost += atomic_load_explicit(&walker->lost, memory_order_relaxed);
@@ -107,10 +107,10 @@ static void check(const struct crew *crew, size_t index)
     uint64_t told = atomic_load(&walker->steps) * crew->plan.touch;
     long long cpu = crew->plan.cpus[index];
     if (told != walked)
-        fail(EXIT_SELF_CHECK, "the thread on cpu %lld told of %llu bytes an array and walked %llu", cpu, (unsigned long long)told,
+        fail(EXIT_SELF_CHECK, "the thread on cpu %lld reported %llu bytes per array but processed %llu", cpu, (unsigned long long)told,
              (unsigned long long)walked);
     if (walker->wrong > 0)
-        fail(EXIT_SELF_CHECK, "%llu doubles in the memory of the thread on cpu %lld are not what %s makes of it",
+        fail(EXIT_SELF_CHECK, "%llu doubles in the memory of the thread on cpu %lld differ from the result of %s",
              (unsigned long long)walker->wrong, cpu, crew->plan.traffic->word);
 }
 

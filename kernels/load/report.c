@@ -84,7 +84,7 @@ void report_end(const struct run *run, const struct noise *noise, uint64_t verif
 {
     int64_t drift = timer_drift_ppm(run->timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
-        fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
+        fail(EXIT_SELF_CHECK, "the rate of the time stamp counter changed by %lld ppm during the measurement", (long long)drift);
     struct out out = out_begin("end");
     out_bool(&out, "ok", true);
     out_integer(&out, "samples", (int64_t)run->levels.samples);

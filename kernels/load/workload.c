@@ -125,7 +125,7 @@ bool workload_ended(struct workload *workload, uint64_t *taken_ns)
     if (waitpid(workload->keeper, NULL, WNOHANG) == 0)
         return false;
     if (read(workload->told, &ending, sizeof ending) != sizeof ending)
-        fail(EXIT_ENVIRONMENT, "the workload %s is lost: the process that waited for it was killed", workload->command[0]);
+        fail(EXIT_ENVIRONMENT, "the workload %s was lost: the process that waited for it was killed", workload->command[0]);
     close(workload->told);
     if (ending.error)
         fail(EXIT_ENVIRONMENT, "the workload %s cannot be started: %s", workload->command[0], strerror(ending.error));

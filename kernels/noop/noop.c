@@ -6,7 +6,7 @@
 static int64_t samples, seed;
 
 static struct opt table[] = {
-    {"samples", "", "1", "sample lines to print", OPT_INTEGER, 0, 1000000, NULL, &samples, false},
+    {"samples", "", "1", "number of sample lines to print", OPT_INTEGER, 0, 1000000, NULL, &samples, false},
     {"seed", "", "1", "echoed", OPT_INTEGER, 0, INT64_MAX, NULL, &seed, false},
 };
 

@@ -16,7 +16,7 @@ static void take_all(struct opt_list *cpus, const cpu_set_t *mask, size_t size)
         if (!may_use(mask, size, cpu))
             continue;
         if (cpus->count == OPTS_LIST_MAX)
-            fail(EXIT_ENVIRONMENT, "more than %d CPUs: name some with --cpus", OPTS_LIST_MAX);
+            fail(EXIT_ENVIRONMENT, "more than %d CPUs: select some with --cpus", OPTS_LIST_MAX);
         cpus->values[cpus->count++] = cpu;
     }
 }
@@ -33,7 +33,7 @@ static void check_once(const struct opt_list *cpus)
     for (size_t i = 0; i < cpus->count; i++)
         for (size_t k = 0; k < i; k++)
             if (cpus->values[i] == cpus->values[k])
-                fail(EXIT_USAGE, "--cpus: %lld is named twice", (long long)cpus->values[i]);
+                fail(EXIT_USAGE, "--cpus: %lld is listed twice", (long long)cpus->values[i]);
 }
 
 /* The first CPU of the core; a CPU that the system knows nothing about has a core for itself. */
@@ -81,7 +81,7 @@ void cpus_settle(struct opt_list *cpus, struct opt_list *groups, bool usable)
     if (usable)
         check_usable(cpus, mask, size);
     if (cpus->count < 2)
-        fail(EXIT_ENVIRONMENT, "this needs two CPUs: there is cpu %lld alone", (long long)cpus->values[0]);
+        fail(EXIT_ENVIRONMENT, "two CPUs are needed, but only cpu %lld is available", (long long)cpus->values[0]);
     for (size_t i = groups->count; i < cpus->count; i++)
         groups->values[groups->count++] = core_of(cpus->values[i]);
     CPU_FREE(mask);

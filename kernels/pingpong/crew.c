@@ -70,7 +70,7 @@ __attribute__((noreturn)) static void fail_by(const struct seat *seat)
     long long cpu = seat->cpu;
     if (seat->player.fault)
         fail(EXIT_SELF_CHECK, "cpu %lld with cpu %lld: %s", cpu, (long long)seat->partner->cpu, seat->player.fault);
-    fail(EXIT_ENVIRONMENT, "cpu %lld was taken away while it was measured: its thread is on cpu %lld now", cpu,
+    fail(EXIT_ENVIRONMENT, "cpu %lld went offline during the measurement: its thread is on cpu %lld now", cpu,
          (long long)seat->found_on);
 }
 
@@ -83,8 +83,8 @@ __attribute__((noreturn)) static void fail_by_time(const struct crew *crew)
         seat++;
     if (!seat->partner)
         fail(EXIT_ENVIRONMENT, "the thread on cpu %lld did not start within %llu ms", (long long)seat->cpu, ms);
-    fail(EXIT_ENVIRONMENT, "cpu %lld and cpu %lld are not done after %llu ms (%zu threads are not): was a CPU taken away, or does a "
-         "task of higher priority keep one busy?", (long long)seat->cpu, (long long)seat->partner->cpu,
+    fail(EXIT_ENVIRONMENT, "cpu %lld and cpu %lld did not finish within %llu ms (%zu threads did not): did a CPU go offline, or does a "
+         "task of higher priority occupy one?", (long long)seat->cpu, (long long)seat->partner->cpu,
          ms, crew->playing);
 }
 

@@ -26,50 +26,50 @@ static struct asked {
 } asked;
 
 static struct opt table[] = {
-    {"cpus", "", "", "CPUs of the pairs, a,b,c; none for all that may be used",
+    {"cpus", "", "", "CPUs of the pairs, a,b,c; empty: all usable CPUs",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
-    {"groups", "", "", "number of the core of each CPU; none to ask the system",
+    {"groups", "", "", "core number of each CPU; empty: read from the system",
      OPT_INTEGERS, 0, INT64_MAX, NULL, &asked.groups, false},
-    {"node", "", "-1", "bind the memory to this NUMA node; -1 to leave it",
+    {"node", "", "-1", "NUMA node to bind the memory to; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
-    {"methods", "", "token,cas,chain", "what to measure", OPT_CHOICES, 0, 0, "token cas chain", &asked.methods, false},
-    {"turns", "", "100", "round trips of a batch", OPT_INTEGER, 1, 1000000, NULL, &asked.turns, false},
-    {"batches", "", "4096", "most batches kept of a method", OPT_INTEGER, 8, 65536, NULL, &asked.batches, false},
-    {"addresses", "", "16", "places in memory that token and cas use in turn",
+    {"methods", "", "token,cas,chain", "methods to measure", OPT_CHOICES, 0, 0, "token cas chain", &asked.methods, false},
+    {"turns", "", "100", "round trips per batch", OPT_INTEGER, 1, 1000000, NULL, &asked.turns, false},
+    {"batches", "", "4096", "maximum number of batches stored per method", OPT_INTEGER, 8, 65536, NULL, &asked.batches, false},
+    {"addresses", "", "16", "memory addresses that token and cas use in turn",
      OPT_INTEGER, 1, SLOT_ADDRESSES_MAX, NULL, &asked.addresses, false},
-    {"chain-bytes", "bytes", "65536", "lines of the chain, rounded down to a power of two",
+    {"chain-bytes", "bytes", "65536", "bytes of the lines of the chain, rounded down to a power of two",
      OPT_INTEGER, 4096, 1 << 24, NULL, &asked.chain_bytes, false},
-    {"parallel", "", "1", "1: rounds of pairs that share no core; 0: one pair at a time",
+    {"parallel", "", "1", "1: measure pairs without a common core at the same time; 0: one pair at a time",
      OPT_INTEGER, 0, 1, NULL, &asked.parallel, false},
-    {"check-pairs", "", "4", "pairs to measure again without the others of their round",
+    {"check-pairs", "", "4", "number of pairs to measure again alone",
      OPT_INTEGER, 0, 65536, NULL, &asked.check_pairs, false},
-    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"target-interval", "permille", "50", "stop a method when the 95 % interval is this narrow",
+    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"target-interval", "permille", "50", "stop measuring a method when the 95 % interval is this narrow",
      OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
-    {"time-cap-ms", "ms", "40", "most time for a method of a pair", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
-    {"patience-ms", "ms", "10000", "beyond any plan, until a pair that does not answer ends the program",
+    {"time-cap-ms", "ms", "40", "time limit for one method of a pair", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
+    {"patience-ms", "ms", "10000", "time after which a pair that does not respond ends the program",
      OPT_INTEGER, 100, 3600000, NULL, &asked.patience_ms, false},
-    {"seed", "", "1", "of places, orders and checks", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
-    {"list-batches", "", "1", "0: no single batches in the samples, for thousands of pairs",
+    {"seed", "", "1", "seed of addresses, orders and checks", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"list-batches", "", "1", "0: samples without single batches, for thousands of pairs",
      OPT_INTEGER, 0, 1, NULL, &asked.list_batches, false},
     {"list-schedule", "", "0", "1: print the rounds and measure nothing", OPT_INTEGER, 0, 1, NULL, &asked.list_schedule, false},
 };
 
-static const struct opts opts = {"pingpong", "1.0", "latency of a cache line from one CPU to another", table,
+static const struct opts opts = {"pingpong", "1.0", "measures the latency of a cache line from one CPU to another", table,
                                  sizeof table / sizeof *table};
 
 /* The methods in their order, each once. */
 static void settle_methods(struct rules *rules)
 {
     if (asked.methods.count == 0)
-        fail(EXIT_USAGE, "--methods: none is named; there are: token cas chain");
+        fail(EXIT_USAGE, "--methods: none is given; available: token cas chain");
     for (size_t i = 0; i < asked.methods.count; i++) {
         enum method method = METHOD_TOKEN;
         while (!opts_word_is(asked.methods.values[i], record_method_name(method)))
             method++;
         for (size_t k = 0; k < rules->method_count; k++)
             if (rules->methods[k] == method)
-                fail(EXIT_USAGE, "--methods: %s is named twice", record_method_name(method));
+                fail(EXIT_USAGE, "--methods: %s is listed twice", record_method_name(method));
         rules->methods[rules->method_count++] = method;
     }
 }
@@ -175,7 +175,7 @@ static void report_end(const struct rounds *rounds, const struct timer *timer, s
 {
     int64_t drift = timer_drift_ppm(timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
-        fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
+        fail(EXIT_SELF_CHECK, "the rate of the time stamp counter changed by %lld ppm during the measurement", (long long)drift);
     struct out out = out_begin("end");
     out_bool(&out, "ok", true);
     out_integer(&out, "samples", (int64_t)rounds->samples);

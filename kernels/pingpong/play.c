@@ -10,7 +10,7 @@
 #define LINE_LONG_NS 1000 /* to walk and write a line takes less */
 #define CYCLE_PROBES 7
 
-static const char *const out_of_order = "a message came out of order";
+static const char *const out_of_order = "a message arrived out of order";
 
 struct loops {
     exchange_loop *lead, *follow;
@@ -140,7 +140,7 @@ static void walk_ring(struct player *player, uint64_t turn)
         series_add(&player->series, timer_net(rules->timer, before, cpu_ticks()), 0);
     }
     if (!ring_is_whole(&rules->ring, start, turn, walk))
-        player->fault = "a walk did not see every line as it was written";
+        player->fault = "a read of the chain did not see every line as written";
     player->lines += rules->ring.lines;
 }
 

@@ -78,7 +78,7 @@ static void take_windows(struct bench *bench, struct sample *sample, uint64_t mo
         take_window(bench->crew, sample);
     while (!finished(sample, bench, most, timer_monotonic_ns() - started));
     if (sample->count == 0)
-        fail(EXIT_ENVIRONMENT, "these cpus are too busy: each of %zu windows was interrupted; run when they are idle or name others",
+        fail(EXIT_ENVIRONMENT, "these CPUs are too busy: all %zu windows were interrupted; repeat when they are idle, or select others",
              sample->dropped);
 }
 

@@ -59,7 +59,7 @@ static void require_memory(const struct crew *crew)
     available += (small > 0 ? small << 21 : 0) + (large > 0 ? large << 30 : 0);
     if (needed > available)
         fail(EXIT_ENVIRONMENT,
-             "not enough memory: %zu threads need %lld bytes together, %lld are free; smaller --sizes or fewer --cpus need less",
+             "not enough memory: %zu threads need %lld bytes together, %lld are free; use smaller --sizes or fewer --cpus",
              crew->team.count, (long long)needed, (long long)available);
 }
 

@@ -16,27 +16,27 @@ static struct asked {
 } asked;
 
 static struct opt table[] = {
-    {"cpus", "", "", "a thread on each of these CPUs; none: one on the CPU that this starts on",
+    {"cpus", "", "", "CPUs, one thread each; empty: the one that the kernel starts on",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
     {"nodes", "", "-1", "NUMA node of the memory, one for all or one for each CPU; -1 for that of the CPU",
      OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
-    {"sizes", "bytes", "32768,1048576,16777216,536870912", "working sets of a thread, all arrays together",
+    {"sizes", "bytes", "32768,1048576,16777216,536870912", "working sets per thread, all arrays together",
      OPT_INTEGERS, 64, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
-    {"traffic", "", "all-reads,write,copy,triad", "what is done with the memory",
+    {"traffic", "", "all-reads,write,copy,triad", "kinds of traffic",
      OPT_CHOICES, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
-    {"width", "", "auto", "bytes of a load or store; auto is the widest that the CPU has",
+    {"width", "", "auto", "bytes of one load or store; auto is the widest that the CPU supports",
      OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
-    {"variants", "", "best", "loops to measure in full: the best after a look at each, all, or the plain one alone",
+    {"variants", "", "best", "loops to measure completely: the best after short trials, all, or the plain one only",
      OPT_CHOICE, 0, 0, "best all plain", &asked.variants, false},
-    {"pages", "", "auto", "page kind; auto is the largest that is to be had", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
+    {"pages", "", "auto", "page size; auto is the largest available", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"window-us", "us", "100", "length of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
-    {"target-interval", "permille", "30", "stop when the 95 % interval of the median is this narrow",
+    {"target-interval", "permille", "30", "stop measuring when the 95 % interval of the median is this narrow",
      OPT_INTEGER, 1, 1000, NULL, &asked.target_interval, false},
-    {"time-cap-ms", "ms", "50", "most time for a size and traffic", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
-    {"seed", "", "1", "of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
+    {"time-cap-ms", "ms", "50", "time limit for one size and traffic", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
+    {"seed", "", "1", "seed of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
 };
 
-static const struct opts opts = {"stream", "1.0", "bandwidth of caches and memory by kind of traffic", table,
+static const struct opts opts = {"stream", "1.0", "measures the bandwidth of caches and memory by kind of traffic", table,
                                  sizeof table / sizeof *table};
 
 static enum vector_isa isa;
@@ -48,11 +48,11 @@ static void settle_cpus(void)
     for (size_t i = 0; i < asked.cpus.count; i++)
         for (size_t k = 0; k < i; k++)
             if (asked.cpus.values[i] == asked.cpus.values[k])
-                fail(EXIT_USAGE, "--cpus: %lld is named twice", (long long)asked.cpus.values[i]);
+                fail(EXIT_USAGE, "--cpus: %lld is listed twice", (long long)asked.cpus.values[i]);
     if (asked.cpus.count == 0)
         asked.cpus.values[asked.cpus.count++] = affinity_bind(-1);
     if (asked.nodes.count != 1 && asked.nodes.count != asked.cpus.count)
-        fail(EXIT_USAGE, "--nodes: %zu nodes for %zu CPUs; name one, or one for each CPU", asked.nodes.count, asked.cpus.count);
+        fail(EXIT_USAGE, "--nodes: %zu nodes for %zu CPUs; give one, or one for each CPU", asked.nodes.count, asked.cpus.count);
     for (size_t i = 0; i < asked.cpus.count; i++) {
         nodes[i] = asked.nodes.values[asked.nodes.count == 1 ? 0 : i];
         node_require(nodes[i]);
@@ -113,7 +113,7 @@ static void report_end(const struct bench *bench, bool restored)
     const struct timer *timer = &bench->crew->timer;
     int64_t drift = timer_drift_ppm(timer);
     if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
-        fail(EXIT_SELF_CHECK, "the counter's rate changed by %lld ppm while it was used as clock", (long long)drift);
+        fail(EXIT_SELF_CHECK, "the rate of the time stamp counter changed by %lld ppm during the measurement", (long long)drift);
     struct out out = out_begin("end");
     out_bool(&out, "ok", true);
     out_integer(&out, "samples", (int64_t)bench->samples);

@@ -108,7 +108,7 @@ void walker_window(struct walker *walker, const struct work *work, const struct 
 
 __attribute__((noreturn)) static void refuse(const struct work *work, const char *what, uint64_t at)
 {
-    fail(EXIT_SELF_CHECK, "traffic %s, loop %s: %s at byte %llu of arrays of %llu bytes is not what it must be", work->traffic->word,
+    fail(EXIT_SELF_CHECK, "traffic %s, loop %s: %s at byte %llu of arrays of %llu bytes has the wrong value", work->traffic->word,
          work->loop.variant, what, (unsigned long long)at, (unsigned long long)work->layout.array_bytes);
 }
 

@@ -57,7 +57,7 @@ void walker_window(struct walker *walker, const struct work *work, const struct 
 /* Right before a window: counts context switches, and times dependent adds. */
 void walker_ready(struct walker *walker);
 
-/* Checks all that was passed over and puts it in order; ends the program with 4 if it is not what it must be. */
+/* Checks all that was passed over and puts it in order; ends the program with 4 if it has the wrong value. */
 void walker_check(struct walker *walker, const struct work *work);
 
 #endif

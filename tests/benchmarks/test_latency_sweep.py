@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from asct.benchmarks.latency_sweep import BENCHMARK
-from asct.benchmarks.latency_sweep.measure import FLAGS, NOTES, WAY_OUT
+from asct.benchmarks.latency_sweep.measure import FLAGS, NO_LEVELS_HINT, NOTES
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
 from asct.sdk.figure import Line
@@ -163,7 +163,7 @@ def test_a_range_that_was_cut_short_is_told() -> None:
     ):
         found = BENCHMARK.parse(settled, outputs, where)
         (table,) = BENCHMARK.tables(records_of(BENCHMARK, found))
-        assert any(note.startswith("Too little memory is free") for note in table.notes) is told
+        assert any(note.startswith("Too little free memory") for note in table.notes) is told
 
 
 @pytest.mark.parametrize("case", ["default", "base-pages"])
@@ -220,8 +220,8 @@ def test_no_levels_are_said_and_nothing_is_exported() -> None:
         assert BENCHMARK.export(found) == {}
         (table,) = BENCHMARK.tables(records_of(BENCHMARK, found))
         assert table.rows == ()
-        assert table.notes[0] == WAY_OUT
-        assert "data_size" in WAY_OUT
+        assert table.notes[0] == NO_LEVELS_HINT
+        assert "data_size" in NO_LEVELS_HINT
         assert table.notes[1].lower().startswith(NOTES[cause][:20])
         assert len(BENCHMARK.figures(records_of(BENCHMARK, found))) == 1
 

@@ -202,10 +202,10 @@ def test_the_image_is_left_as_it_is(cmn: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ([], "one of both"),
-        (["--base", "4096", "--from", "x"], "one of both"),
+        ([], "specify either"),
+        (["--base", "4096", "--from", "x"], "specify either"),
         (["--base", "4096"], "--size is missing"),
-        (["--base", "4097", "--size", "4096"], "not that of a page"),
+        (["--base", "4097", "--size", "4096"], "not page-aligned"),
         (["--base", str(2**63 - 4096), "--size", "8192"], "cannot be mapped"),
         (["--from", "x", "--registers", "434"], "--registers"),
         (["--from", "x", "--registers", "434/5"], "--registers"),
@@ -235,9 +235,9 @@ def test_files_that_are_no_images_are_refused(cmn: Path, tmp_path: Path) -> None
     for name, why in (
         ("none", "No such file"),
         ("empty", "is empty"),
-        (".", "is no image"),
-        ("pipe", "is no image"),
-        ("zeros", "no mesh is there"),
+        (".", "is not a register image"),
+        ("pipe", "is not a register image"),
+        ("zeros", "there is no mesh at this address"),
         ("short", "cannot be read"),
     ):
         ran = run(cmn, "--from", str(tmp_path / name))

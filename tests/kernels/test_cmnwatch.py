@@ -122,11 +122,11 @@ def test_wrong_events_end_with_2(case: str, watch: Path, tmp_path: Path) -> None
 
 def test_wrong_use_ends_with_2(watch: Path, tmp_path: Path) -> None:
     place = events(tmp_path, CPU_CLOCK)
-    assert "--cpus names none" in run(watch, "--events", place).stderr
+    assert "--cpus lists none" in run(watch, "--events", place).stderr
     both = run(watch, "--events", place, "--look", "1")
-    assert both.status == 2 and "--look and --events exclude one another" in both.stderr
+    assert both.status == 2 and "--look and --events are mutually exclusive" in both.stderr
     (tmp_path / "events").write_text("")
-    assert "names none" in run(watch, "--events", place, "--cpus", "0").stderr
+    assert "lists none" in run(watch, "--events", place, "--cpus", "0").stderr
 
 
 @root

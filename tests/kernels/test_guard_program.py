@@ -203,7 +203,7 @@ def test_a_volume_that_cannot_be_watched_is_refused(guard: Guard) -> None:
     shared.write_bytes(bytes(4096))
     try:
         ran = guard.run([Target(str(shared), "write")], "touch", "started", max_write_bytes=4096)
-        assert ran.output.status == 3 and "cannot be watched" in ran.output.stderr
+        assert ran.output.status == 3 and "cannot be counted" in ran.output.stderr
         assert not (guard.folder / "started").exists()
         assert guard.run([Target(str(shared), "write")], "true").watch.samples[0].devices == (None,)
     finally:
@@ -235,10 +235,10 @@ def test_a_drive_below_two_targets_counts_once(guard: Guard, target: Target, tmp
 
 def test_orders_that_make_no_sense_end_with_2(guard: Guard) -> None:
     for arguments, words in (
-        ([], "one of both"),
+        ([], "specify either"),
         (["--scan", "1", "--", "true"], "--scan runs no program"),
         (["--targets", "/nowhere"], "/nowhere cannot be read"),
-        (["--targets", "/dev/null", "--"], "no program after --"),
+        (["--targets", "/dev/null", "--"], "no program follows --"),
     ):
         done = subprocess.run([guard.program, *arguments], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (2, "") or "cannot be read" in words

@@ -219,5 +219,5 @@ def test_without_root_pages_that_are_missing_are_refused(chase: Path, tmp_path: 
     for kind, size in wanted.items():
         ran = aside(chase, tmp_path, "--pages", kind, "--sizes", str(size))
         assert ran.status == 3 and not ran.lines
-        assert f"pages cannot be had: {kind}: " in ran.stderr
+        assert f"pages are not available: {kind}: " in ran.stderr
         assert "only root may add to it" in ran.stderr and ran.stderr.endswith("--pages auto takes the kind that can\n")

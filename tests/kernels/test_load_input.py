@@ -19,24 +19,24 @@ def load(built: Builds) -> Path:
 
 WRONG_USE = {
     "unknown": (["--delay", "1"], "unknown option --delay, did you mean --delays?"),
-    "traffic": (["--traffic", "4:1"], "--traffic: 4:1 is none of: all-reads 3:1"),
+    "traffic": (["--traffic", "4:1"], "--traffic: 4:1 is not one of: all-reads 3:1"),
     "delay": (["--delays", "0,100001"], "--delays: 100001 is not in 0 .. 100000"),
-    "no level": (["--delays", ""], "--delays: no level is asked for, and no --targets"),
-    "touch": (["--touch", "96"], "--touch: 96 is none of: 64 128 256"),
+    "no level": (["--delays", ""], "--delays: no level is given, and no --targets"),
+    "touch": (["--touch", "96"], "--touch: 96 is not one of: 64 128 256"),
     "one line": (["--size", "64"], "--size: 64 bytes are fewer than two lines of 64"),
     "less than a page": (
         ["--load-size", "8192", "--traffic", "triad"],
         "--load-size: 8192 bytes are fewer than a page of 4096 for each of 3 arrays",
     ),
-    "a cpu twice": (["--cpus", f"{ONE},{ONE}"], f"--cpus: cpu {ONE} is given twice"),
+    "a cpu twice": (["--cpus", f"{ONE},{ONE}"], f"--cpus: cpu {ONE} is specified twice"),
     "both at once": (
         ["--cpus", ONE, "--latency-cpu", ONE],
-        f"--cpus: cpu {ONE} is the latency cpu, it cannot make load as well",
+        f"--cpus: cpu {ONE} is the latency cpu and cannot run a load thread as well",
     ),
     "nodes": (["--cpus", ONE, "--nodes", "0,0"], "--nodes: 2 nodes for 1 load cpus; one for all, or one for each"),
-    "no command": (["--probe", "workload"], "--probe workload needs a command behind --"),
-    "an empty command": (["--probe", "workload", "--"], "--probe workload needs a command behind --"),
-    "a command for nothing": (["--", "true"], "a command behind -- needs --probe workload"),
+    "no command": (["--probe", "workload"], "--probe workload needs a command after --"),
+    "an empty command": (["--probe", "workload", "--"], "--probe workload needs a command after --"),
+    "a command for nothing": (["--", "true"], "a command after -- needs --probe workload"),
     "a target of nothing": (["--targets", "0"], "--targets: 0 is not in 1 .."),
 }
 

@@ -15,17 +15,17 @@ pytestmark = pytest.mark.kernels
 CGROUP_MEMORY = Path("/sys/fs/cgroup/memory")
 WRONG_USE = {
     "unknown": (["--strid", "64"], "unknown option --strid, did you mean --stride?"),
-    "unknown, nothing like it": (["--zzzzzz", "64"], "unknown option --zzzzzz, valid: --min-size"),
+    "unknown, nothing like it": (["--zzzzzz", "64"], "unknown option --zzzzzz; valid options: --min-size"),
     "no option at all": (["foo"], "unknown option foo"),
     "no value": (["--seed"], "--seed needs a value"),
-    "twice": (["--seed", "1", "--seed", "2"], "--seed is given twice"),
+    "twice": (["--seed", "1", "--seed", "2"], "--seed is specified twice"),
     "not a number": (["--seed", "1x"], "--seed: not an integer: 1x"),
     "empty number": (["--seed", ""], "--seed: not an integer"),
     "beyond 64 bits": (["--seed", "99999999999999999999"], "--seed: not an integer"),
     "out of range": (["--points-per-octave", "0"], "--points-per-octave: 0 is not in 1 .. 64"),
     "bad list": (["--sizes", "128,abc"], "--sizes: not an integer: abc"),
     "list with a gap": (["--sizes", "128,,256"], "--sizes: not an integer"),
-    "bad choice": (["--pages", "3m"], "--pages: 3m is none of: auto 4k thp 2m 1g"),
+    "bad choice": (["--pages", "3m"], "--pages: 3m is not one of: auto 4k thp 2m 1g"),
     "one line": (["--sizes", "64"], "--sizes: 64 bytes are fewer than two lines of 64"),
     "one line of the grid": (
         ["--min-size", "128", "--stride", "256"],
@@ -59,7 +59,7 @@ def test_more_pages_than_a_pool_can_have_end_with_3_and_name_both_counts(
     needed = (1 << 45) // page_bytes
     ran = run(chase, "--pages", pages, "--sizes", str(1 << 45))
     assert ran.status == 3
-    assert f"chase: pages cannot be had: {pages}: " in ran.stderr
+    assert f"chase: pages are not available: {pages}: " in ran.stderr
     assert f" free, {needed} needed, and " in ran.stderr or "has no pages of" in ran.stderr
 
 
@@ -72,7 +72,7 @@ def test_more_memory_than_there_is_ends_with_3_and_names_need_and_rest(chase: Pa
 def test_a_cpu_that_does_not_exist_ends_with_3(chase: Path) -> None:
     ran = run(chase, "--cpu", "8191")
     assert (ran.status, ran.lines) == (3, [])
-    assert ran.stderr.startswith("chase: cpu 8191 does not exist (there are 0")
+    assert ran.stderr.startswith("chase: cpu 8191 does not exist (present: 0")
 
 
 def test_a_cpu_outside_of_the_mask_ends_with_3(chase: Path) -> None:

@@ -88,8 +88,8 @@ def test_a_thread_that_never_answers_ends_the_run_with_3(pingpong: Path) -> None
         os.waitpid(thread, WALL)  # it was killed with the others
 
     cap, code, stderr = harmed(pingpong, stand_still, "--methods", "token", "--patience-ms", "200")
-    waited = f"not done after {8 * cap + 200} ms (2 threads are not): was a CPU taken"
-    assert code == 3 and f"cpu {CPUS[0]} and cpu {CPUS[1]} are {waited}" in stderr
+    waited = f"did not finish within {8 * cap + 200} ms (2 threads did not): did a CPU go offline"
+    assert code == 3 and f"cpu {CPUS[0]} and cpu {CPUS[1]} {waited}" in stderr
 
 
 def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
         os.sched_setaffinity(thread_on(process, second), {first})
 
     _, code, stderr = harmed(pingpong, move, "--methods", "cas")
-    message = f"cpu {second} was taken away while it was measured: its thread is on cpu {first} now"
+    message = f"cpu {second} went offline during the measurement: its thread is on cpu {first} now"
     assert (code, stderr) == (3, f"pingpong: {message}\n")
 
 
@@ -131,7 +131,7 @@ def test_a_word_that_was_overwritten_fails_the_self_check(pingpong: Path) -> Non
             while process.poll() is None:
                 os.pwrite(memory, b"\x55" * 8192, words)
         code, stderr = ended(process)
-    assert code == 4 and stderr.endswith(": a message came out of order\n")
+    assert code == 4 and stderr.endswith(": a message arrived out of order\n")
 
 
 def test_a_line_that_was_overwritten_fails_the_self_check(pingpong: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_line_that_was_overwritten_fails_the_self_check(pingpong: Path) -> Non
                     if any(lines[at : at + 8]):
                         os.pwrite(memory, b"\x55" * 8, ring + at + 8)
         code, stderr = ended(process)
-    assert code == 4 and stderr.endswith(": a walk did not see every line as it was written\n")
+    assert code == 4 and stderr.endswith(": a read of the chain did not see every line as written\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -12,14 +12,14 @@ from tests.kernels.pingpong import BOTH, CPUS, QUICK, pretending
 pytestmark = pytest.mark.kernels
 
 WRONG_USE = {
-    "a CPU twice": (["--cpus", "1,0,1"], "--cpus: 1 is named twice"),
+    "a CPU twice": (["--cpus", "1,0,1"], "--cpus: 1 is listed twice"),
     "negative CPU": (["--cpus", "-1,0"], "--cpus: -1 is not in 0 .. 8191"),
     "no list": (["--cpus", "0-3"], "--cpus: not an integer: 0-3"),
     "groups that do not fit": (["--cpus", "0,1", "--groups", "0,0,1"], "--groups: 3 numbers for 2 CPUs of --cpus"),
     "groups of unnamed CPUs": (["--groups", "0,1"], "--groups: 2 numbers for 0 CPUs of --cpus"),
-    "unknown method": (["--methods", "token,swap"], "--methods: swap is none of: token cas chain"),
-    "a method twice": (["--methods", "cas,cas"], "--methods: cas is named twice"),
-    "no method": (["--methods", ""], "--methods: none is named; there are: token cas chain"),
+    "unknown method": (["--methods", "token,swap"], "--methods: swap is not one of: token cas chain"),
+    "a method twice": (["--methods", "cas,cas"], "--methods: cas is listed twice"),
+    "no method": (["--methods", ""], "--methods: none is given; available: token cas chain"),
     "no turn": (["--turns", "0"], "--turns: 0 is not in 1 .. 1000000"),
     "no address": (["--addresses", "0"], "--addresses: 0 is not in 1 .. 64"),
     "tiny chain": (["--chain-bytes", "64"], "--chain-bytes: 64 is not in 4096 .. 16777216"),
@@ -46,7 +46,7 @@ def rest(stderr: str, message: str) -> str:
 
 def test_one_cpu_ends_with_3(pingpong: Path) -> None:
     cpu = str(CPUS[0])
-    message = f"pingpong: this needs two CPUs: there is cpu {cpu} alone\n"
+    message = f"pingpong: two CPUs are needed, but only cpu {cpu} is available\n"
     for command in ([str(pingpong), "--cpus", cpu], ["taskset", "-c", cpu, str(pingpong)]):
         ran = run(command, *QUICK)
         assert (ran.status, ran.lines, ran.stderr) == (3, [], message)
@@ -56,7 +56,7 @@ def test_a_cpu_that_is_not_there_ends_with_3(pingpong: Path) -> None:
     ran = run(pingpong, "--cpus", f"{CPUS[0]},8191")
     assert ran.status == 3 and ran.lines == []
     present = Path("/sys/devices/system/cpu/present").read_text().strip()
-    assert ran.stderr == f"pingpong: cpu 8191 does not exist (there are {present})\n"
+    assert ran.stderr == f"pingpong: cpu 8191 does not exist (present: {present})\n"
 
 
 def test_a_cpu_outside_of_the_mask_ends_with_3(pingpong: Path) -> None:
@@ -73,12 +73,12 @@ def test_a_node_that_is_not_there_ends_with_3(pingpong: Path) -> None:
 
 def test_a_page_kind_that_is_not_to_be_had_ends_with_3(pingpong: Path) -> None:
     ran = run(["setpriv", "--reuid", "65534", "--clear-groups", str(pingpong)], "--cpus", BOTH, "--pages", "1g", *QUICK)
-    assert ran.status == 3 and ran.stderr.startswith("pingpong: pages cannot be had: 1g: ")
+    assert ran.status == 3 and ran.stderr.startswith("pingpong: pages are not available: 1g: ")
 
 
 def test_more_cpus_than_a_list_holds_are_refused(tmp_path: Path) -> None:
     ran = run(pretending(1025, tmp_path), *QUICK)
-    assert (ran.status, ran.stderr) == (3, "pingpong: more than 1024 CPUs: name some with --cpus\n")
+    assert (ran.status, ran.stderr) == (3, "pingpong: more than 1024 CPUs: select some with --cpus\n")
 
 
 def test_a_mask_is_respected_whatever_the_order(pingpong: Path) -> None:

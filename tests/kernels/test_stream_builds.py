@@ -85,7 +85,7 @@ def test_a_loop_that_does_not_do_what_it_should_ends_with_4(fault: str, tmp_path
         arguments = ("--traffic", traffic, "--sizes", "300000", "--width", "16", "--variants", "all", *QUICK)
         ran = run(program, *arguments)
         assert ran.status == 4, (traffic, ran.stderr)
-        assert f"traffic {traffic}, loop " in ran.stderr and "is not what it must be" in ran.stderr
+        assert f"traffic {traffic}, loop " in ran.stderr and "has the wrong value" in ran.stderr
         assert not ran.of("end")
 
 

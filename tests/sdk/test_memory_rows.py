@@ -88,7 +88,7 @@ def test_the_matrix_is_ordered_by_number_and_has_holes_where_nothing_was_measure
     assert [(row["run_node"], row["node0"], row["node8"]) for row in table.rows] == [
         ("Node 0", 105e-9, None), ("Node 8", 200e-9, None),
     ]  # fmt: skip
-    assert [note.split(":")[0] for note in table.notes] == ["node 0 to memory of node 8 was left out"]
+    assert [note.split(":")[0] for note in table.notes] == ["node 0 to memory of node 8"]
     spread = pair_table(records, LOOK)
     assert [row["interval"] for row in spread.rows] == ["100.0 .. 110.0 (2 repeats)", None]
 

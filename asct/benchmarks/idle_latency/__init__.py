@@ -42,7 +42,9 @@ _RATIO: Final = MatrixStyle("ratio", "Latency relative to local memory", "ratio"
 _DISTANCE: Final = MatrixStyle(
     "distance", "Distances as the system reports them", "distance", 1.0, "tenths", 0, "neither"
 )
-_CAPTION: Final = "Time of one dependent load in random order: rows run, columns hold the memory. Nothing else runs."
+_CAPTION: Final = (
+    "Time of one dependent load in random order, from the CPU node (row) to the memory node (column), without load."
+)
 
 
 def matrix_tables(records: Sequence[Record]) -> tuple[Table, ...]:
@@ -74,7 +76,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
     name = "idle-latency"
     title = "Idle memory latency"
     version = "1"
-    summary = "Latency of local and remote memory from every node, with nothing else running"
+    summary = "Latency of local and remote memory from every NUMA node, without load"
     aliases = ("il",)
     keywords = ("memory", "latency", "uses-huge-pages")
     default = True
@@ -83,12 +85,12 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
     flags = FLAGS | LEFT_OUT_FLAGS
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", PAIR),
-        Metric("latency_cycles", "cycles", "lower", "The same in cycles of the core that loads", PAIR),
-        Metric("ratio", "1", "lower", "Latency over that of the local memory of the node that runs", PAIR),
+        Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", PAIR),
+        Metric("ratio", "1", "lower", "Latency relative to the local memory of the CPU node", PAIR),
         Metric("distance", "1", "neither", "Distance of the nodes as the system reports it; 10 is local", PAIR, False),
-        Metric("data_size", "B", "neither", "Working set that was walked", PAIR, comparable=False),
-        Metric("core_clock", "Hz", "neither", "Clock of the cores while measuring, from dependent additions"),
-        Metric("page_size", "B", "neither", "Size of the pages that were used", PAIR, comparable=False),
+        Metric("data_size", "B", "neither", "Working set", PAIR, comparable=False),
+        Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
+        Metric("page_size", "B", "neither", "Page size of the memory", PAIR, comparable=False),
         LEFT_OUT,
     )
 
@@ -119,7 +121,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         optimum = chain_size(context) if params.data_size is None else params.data_size
         found = sizes(params, context.facts, optimum)
         if not found:
-            raise ValueError(f"no node has {needed_bytes(optimum)} B of free memory: set a smaller `data_size`")
+            raise ValueError(f"no NUMA node has {needed_bytes(optimum)} B of free memory; set a smaller `data_size`")
         root = from_pools(params.pages)
         return [
             Step(pair.name, Kernel("chase"), arguments(params, pair, size), as_root=root)

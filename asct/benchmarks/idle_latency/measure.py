@@ -100,8 +100,9 @@ FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **PAGE_FLAGS,
     "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
-    "small-working-set": "less than twice the last cache was walked, so that some of the loads hit it",
-    "smaller-memory": "the node has less free memory than latency-sweep suggests to walk: as much as fits was walked",
+    "small-working-set": "the working set is smaller than twice the last-level cache, so some loads hit the cache",
+    "smaller-memory": "the node has less free memory than the working set that latency-sweep suggests; the largest "
+    "that fits was used",
 }
 """Every flag of a pair, and its meaning."""
 

@@ -68,22 +68,35 @@ class LatencySweep(Benchmark[LatencySweepParams]):
     results = _results()
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", {"size": None, "level": LEVELS}),
-        Metric("latency_cycles", "cycles", "lower", "The same in core cycles", {"size": None, "level": LEVELS}),
+        Metric(
+            "latency_cycles",
+            "cycles",
+            "lower",
+            "Time of one dependent load in core cycles",
+            {"size": None, "level": LEVELS},
+        ),
         Metric("lower_bound", "B", "neither", "Smallest working set of the level", _AT_LEVEL, comparable=False),
         Metric("upper_bound", "B", "neither", "Largest working set of the level", _AT_LEVEL, comparable=False),
         Metric("optimum_size", "B", "neither", "Working set well inside the level", _AT_LEVEL, comparable=False),
-        Metric("levels", "1", "neither", "How many levels were found", comparable=False),
-        Metric("core_clock", "Hz", "neither", "Clock of the core while measuring, from dependent additions"),
-        Metric("page_size", "B", "neither", "Size of the pages that were used", comparable=False),
-        Metric("cache_size", "B", "neither", "Data caches as the host reports them", {"level": None}, comparable=False),
+        Metric("levels", "1", "neither", "Number of levels found", comparable=False),
+        Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
+        Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
+        Metric(
+            "cache_size",
+            "B",
+            "neither",
+            "Size of each data cache as the host reports it",
+            {"level": None},
+            comparable=False,
+        ),
     )
 
     def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:
-        """Ranges that are empty, and sizes of less than two lines."""
+        """Empty ranges, and sizes of less than two lines."""
         least = shortest(params)
         if params.sizes:
             if min(params.sizes) < least:
-                yield "sizes", f"a chain needs two lines: no size below {least} B with this stride"
+                yield "sizes", f"a chain needs two lines: at least {least} B with this stride"
             if params.max_size is not None and max(params.sizes) > params.max_size:
                 yield "sizes", f"the largest size is above max_size ({params.max_size} B)"
             return
@@ -94,7 +107,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
             yield "min_size", f"a chain needs two lines: at least {least} B with this stride"
 
     def needs(self, params: LatencySweepParams, facts: HostFacts | None) -> Needs:
-        """The kernel, the largest size and what surrounds it, a few seconds."""
+        """The kernel, memory for the largest size, a few seconds."""
         return Needs(
             kernels=("chase",),
             memory_bytes=memory_bytes(params, facts),
@@ -103,7 +116,8 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         )
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """One process for all sizes, which refines steps of the curve; a second, short one for bounds still coarse."""
+        """One process for all sizes, which refines the steps of the curve; a second, short one for bounds that are
+        still coarse."""
         root = from_pools(params.pages)
         if not context.done:
             return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts), as_root=root),)
@@ -116,7 +130,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         return (Step("edges", Kernel("chase"), arguments, as_root=root),) if missing else ()
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The curve, the levels, the clock, the pages and the caches as reported."""
+        """The curve, the levels, core clock, page size, and the caches that the host reports."""
         if not outputs:
             raise ValueError("the kernel chase was not run")
         return measurements(params, [read_kernel(output) for output in outputs], facts)
@@ -132,7 +146,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
         return found
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """The levels; without any, an empty table that says why and what to do."""
+        """The levels; without any, an empty table with the reason and a hint."""
         return (level_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:

@@ -23,8 +23,8 @@ def latency_curve(records: Sequence[Record]) -> Line | None:
         slug="latency-curve",
         title="Latency over the working set",
         caption=(
-            "Time of one dependent load in random order. A flat stretch is a level; lines mark where a level ends and, "
-            "dotted, the caches that the host reports. Bars are 95 % intervals."
+            "Time of one dependent load in random order. A flat part is a level. Lines mark the end of a level; dotted "
+            "lines mark the caches that the host reports. Bars are 95 % intervals."
         ),
         x=Axis("Working set", "B", "log2"),
         y=Axis("Latency", "cycles" if cycles else "s", "log10"),

@@ -29,15 +29,15 @@ from asct.statistics.robust import median, shorth_median
 FLAGS: Final = {
     **NOISE_FLAGS,
     "noisy": (
-        "the 95 % interval did not reach target_interval within time_cap; of a level: its sizes scatter by more than "
+        "the 95 % interval did not reach target_interval within time_cap; for a level: its sizes scatter by more than "
         "5 %, or most of them have intervals wider than 5 %"
     ),
-    "few-lines": "8 lines or fewer: a core may forward or predict such loads; no level is made of them",
-    "outlier": "more than 15 % off the sizes around it; left out of the levels",
-    "disturbed": "slower than larger working sets, which memory never is: something else ran; left out of the levels",
+    "few-lines": "8 lines or fewer: a core may forward or predict such loads; excluded from the levels",
+    "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
+    "disturbed": "slower than larger working sets, so something else was running; excluded from the levels",
     "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
-    "few-sizes": "fewer than 6 sizes lie in the level, too few for an interval",
-    "coarse-bound": "the next size measured is more than 2.5 % beyond this bound",
+    "few-sizes": "the level has fewer than 6 sizes, too few for an interval",
+    "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
     **PAGE_FLAGS,
 }
 """Flags of values."""
@@ -46,23 +46,26 @@ NO_LEVELS: Final = "no-levels"
 
 NOTES: Final = {
     "flat-curve": "the latency is the same at all sizes (an emulator, or a range within one cache)",
-    "steady-rise": "the latency grows without steps (an emulator does so); raw values are in the figure",
-    "one-plateau": "only one stretch of sizes has a steady latency; a wider range may show more",
-    "too-many-plateaus": "there are more steps than a memory hierarchy has: disturbed, or TLB steps with 4K pages",
-    "few-sizes": "too few sizes were measured to tell levels",
-    "disturbed": "more than a quarter of the sizes were disturbed: repeat on an idle machine",
-    "scattered": "latencies scatter too much from size to size: repeat on an idle machine",
-    "shoulder": "between levels the latency pauses without a plateau; that is not counted as a level",
+    "steady-rise": "the latency grows without steps (typical of an emulator); the figure shows the raw values",
+    "one-plateau": "only one range of sizes has a steady latency; a wider sweep may show more",
+    "too-many-plateaus": "the curve has more steps than a memory hierarchy: disturbances, or TLB steps with 4K pages",
+    "few-sizes": "too few sizes were measured to find levels",
+    "disturbed": "more than a quarter of the sizes were disturbed: repeat on an idle host",
+    "scattered": "latencies scatter too much from size to size: repeat on an idle host",
+    "shoulder": "between levels the latency rises more slowly without forming a plateau; this does not count as a "
+    "level",
     "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
-    "smaller-memory": "too little memory is free for working sets up to 1 GiB: the largest is what fits",
-    "cache-without-plateau": "a cache that the host reports shows no plateau of its own: shared with others, or hidden",
+    "smaller-memory": "too little free memory for working sets up to 1 GiB: the sweep ends at the largest size that "
+    "fits",
+    "cache-without-plateau": "a cache that the host reports shows no plateau: it is shared with other programs, or "
+    "hidden by another level",
 }
-"""Causes and notes on the search for levels."""
+"""Reasons why no levels were found, and notes on the search for them."""
 
-WAY_OUT: Final = (
-    "No levels were found, so none is handed to other benchmarks: "
-    "set their `data_size`, and they no longer need latency-sweep."
+NO_LEVELS_HINT: Final = (
+    "No levels were found, so other benchmarks have no sizes to use: set their `data_size`, and they no longer need "
+    "latency-sweep."
 )
 
 

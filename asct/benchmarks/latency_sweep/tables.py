@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from asct.benchmarks.latency_sweep.measure import NO_LEVELS, NOTES, WAY_OUT
+from asct.benchmarks.latency_sweep.measure import NO_LEVELS, NO_LEVELS_HINT, NOTES
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar, doubtful
@@ -20,7 +20,7 @@ from asct.sdk.rows import (
 )
 
 NS = 1e-9
-_INTERVAL_HELP: Final = "Of the median over the sizes of the level: it spans the drift from size to size as well"
+_INTERVAL_HELP: Final = "Of the median over the sizes of the level; includes the drift from size to size"
 
 
 def level_table(records: Sequence[Record]) -> Table:
@@ -44,7 +44,7 @@ def level_table(records: Sequence[Record]) -> Table:
 
 def _columns(cycles: bool) -> tuple[Column, ...]:
     latency = Column("latency", "Latency [ns]", scale=NS, digits=2, help="Median over the sizes of the level")
-    in_cycles = Column("latency_cycles", "Latency [cycle]", digits=2, help="The same in cycles of the core")
+    in_cycles = Column("latency_cycles", "Latency [cycle]", digits=2, help="In core cycles")
     return (
         Column("level", "Level", format="text"),
         Column("lower_bound", "Lower bound", format="size", help="Smallest working set with the latency of this level"),
@@ -71,7 +71,7 @@ def _notes(records: Sequence[Record]) -> tuple[str, ...]:
     searches = dict.fromkeys(flag for r in records if r.metric == "levels" for flag in r.flags)
     notes = [f"{NOTES[word][0].upper()}{NOTES[word][1:]}." for word in searches if word in NOTES]
     if NO_LEVELS in searches:
-        notes.insert(0, WAY_OUT)
+        notes.insert(0, NO_LEVELS_HINT)
     curve = [r for r in records if r.metric == "latency" and "size" in r.coords]
     unsettled = sum(any(map(doubtful, r.flags)) for r in curve)
     if unsettled:

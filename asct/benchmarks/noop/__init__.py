@@ -1,4 +1,4 @@
-"""noop: the time that asct itself takes for one point. Runs a kernel that does nothing."""
+"""noop: the time that asct itself needs for one point. Runs a kernel that does nothing."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ _STEP = Step("noop", Kernel("noop"))
 class NoopParams(Params):
     """One number, so that any count of points can be swept."""
 
-    index: int = setting(0, "Number of the point; changes nothing but its identity", ge=0, le=1_000_000)
+    index: int = setting(0, "Number of the point; distinguishes points, without other effect", ge=0, le=1_000_000)
 
 
 class Noop(Benchmark[NoopParams]):
     """Starts a program that ends at once; what is left is the cost of the harness."""
 
     name = "noop"
-    title = "The harness itself"
+    title = "Harness overhead"
     version = "1"
-    summary = "Runs a kernel that does nothing, to measure what a point costs"
+    summary = "Runs a kernel that does nothing, to measure the cost of a point"
     hidden = True
     params_model = NoopParams
     flags: ClassVar[Mapping[str, str]] = {
-        "at-most": "nobody listened when the host ran it, and its shell's clock counts 10 ms: it took less"
+        "at-most": "asct was not connected when the host ran the point, and the clock of the shell has a resolution "
+        "of 10 ms: it took "
+        "less"
     }
-    metrics = (Metric("elapsed", "s", "lower", "From the start of the kernel to its end, as the transport saw it"),)
+    metrics = (Metric("elapsed", "s", "lower", "Time from start to end of the kernel, as measured by the transport"),)
 
     def needs(self, params: NoopParams, facts: HostFacts | None) -> Needs:
         """One kernel, no memory, a few milliseconds."""

@@ -23,13 +23,14 @@ from asct.sdk.rows import (
 )
 
 PAIR: Final[dict[str, tuple[str, ...] | None]] = {"run_node": None, "memory_node": None}
-"""The coordinates of a value of the matrix: two numbers of nodes, which may be sparse."""
+"""The coordinates of a value of the matrix. Node numbers may have gaps."""
 LEFT_OUT: Final = Metric(
-    "left_out", "B", "neither", "Memory that a pair of nodes that was left out would have needed", PAIR, False
+    "left_out", "B", "neither", "Memory that a skipped pair of nodes would have needed", PAIR, False
 )
 NO_FREE_MEMORY: Final = "no-free-memory"
 LEFT_OUT_FLAGS: Final = {
-    NO_FREE_MEMORY: "the node has too little free memory for this pair, which was left out; free some, or set a "
+    NO_FREE_MEMORY: "the pair was skipped because the memory node has too little free memory; free some memory, or "
+    "set a "
     "smaller `data_size`",
 }
 
@@ -53,13 +54,13 @@ def step_name(run: MemoryNode, memory: MemoryNode) -> str:
 
 
 def left_out(run: MemoryNode, memory: MemoryNode, needed_bytes: int) -> Measurement:
-    """Says that a pair was not measured, since the node of the memory has less free than `needed_bytes`."""
+    """The measurement that records a skipped pair: the memory node has less than `needed_bytes` of free memory."""
     pair: dict[str, Scalar] = {"run_node": run.id, "memory_node": memory.id}
     return Measurement(LEFT_OUT.name, float(needed_bytes), pair, flags=(NO_FREE_MEMORY,))
 
 
 def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """A row for each run node (and point), a column for each memory node; pairs left out are empty, with a note."""
+    """A row per CPU node (and point), a column per memory node; skipped pairs are empty, with a note."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     gone = [record for record in records if record.metric == LEFT_OUT.name]
@@ -80,7 +81,7 @@ def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
 
 
 def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
-    """The same values one pair a row, with their intervals, largest samples and flags."""
+    """The same values with one pair per row, with intervals, largest samples and flags."""
     swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     columns = (
@@ -88,7 +89,7 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
         Column("run_node", "Run node", format="text"),
         Column("memory_node", "Memory node", format="text"),
         Column("value", f"Median [{look.unit}]", look.scale, look.digits),
-        Column("interval", f"95 % interval [{look.unit}]", format="text", help="Of several repeats: their span"),
+        Column("interval", f"95 % interval [{look.unit}]", format="text", help="With repeats: their range"),
         Column("max", f"Max [{look.unit}]", look.scale, look.digits),
         Column("flags", "Flags", format="text"),
     )
@@ -104,7 +105,7 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
 
 
 def node_heatmaps(records: Sequence[Record], look: MatrixStyle, caption: str) -> tuple[Heatmap, ...]:
-    """One heat map for each point with more than one value."""
+    """A heat map for each point with more than one value."""
     values = [record for record in records if record.metric == look.metric]
     return tuple(
         _heatmap(mine, look, caption, number)
@@ -152,8 +153,7 @@ def _key(node: int) -> str:
 
 def _left_out(gone: Sequence[Record]) -> tuple[str, ...]:
     return tuple(
-        f"{pair} was left out: {LEFT_OUT_FLAGS[NO_FREE_MEMORY]}."
-        for pair in dict.fromkeys(_named(record) for record in gone)
+        f"{pair}: {LEFT_OUT_FLAGS[NO_FREE_MEMORY]}." for pair in dict.fromkeys(_named(record) for record in gone)
     )
 
 

@@ -1,4 +1,4 @@
-"""What memory benchmarks read of latency-sweep: sizes of data that lie well inside a level."""
+"""Working sets of memory benchmarks: large enough for the level they measure, small enough for the host."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.instruments.memory.settings import PageKind
-from asct.instruments.memory.topology import MemoryNode, all_nodes, usable_cpus
+from asct.instruments.memory.topology import UNBOUND, MemoryNode, all_nodes, usable_cpus
 from asct.sdk.benchmark import Context, Dependency
 from asct.sdk.facts import Cache, HostFacts
 from asct.sdk.needs import Privilege
 
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
-"""Fills `data_size` when it is left at auto."""
+"""Sets `data_size` if it is auto."""
 CACHES: Final = 2
-"""A chain of so many last caches at least is one in memory: of a shorter one a good part of the loads hit the cache."""
+"""Smallest chain in memory, in multiples of the last-level cache: many loads of a shorter one hit the cache."""
 
 
 def optimum_size(context: Context, level: str) -> int:
@@ -27,40 +27,44 @@ def optimum_size(context: Context, level: str) -> int:
 
 
 def chain_size(context: Context) -> int:
-    """Bytes of a chain whose latency is that of memory: the optimum size of DRAM, and no less than `CACHES` of the
-    caches that the host reports; raises LookupError as `optimum_size`."""
+    """Bytes of a chain in memory: the optimum size of DRAM, at least `CACHES` times the largest cache.
+
+    Raises LookupError like `optimum_size`.
+    """
     caches = [cache.size_bytes for cache in context.facts.data_caches()]
     return max(optimum_size(context, MEMORY_LEVEL), CACHES * max(caches, default=0))
 
 
 ALIGNMENT: Final = 1 << 16
 LINE: Final = 64
+# A pass must not find anything in the caches of what the previous pass left there. J. McCalpin's STREAM has the same
+# rule: each array at least four times the last-level caches.
 LARGE_ENOUGH: Final = 4
-"""Times the caches that a thread has for itself: of the last stretch that it walked nothing must be left when it comes
-round again. The rule of J. McCalpin's STREAM (each array at least four times the last-level caches)."""
+"""Smallest working set for memory, in multiples of a thread's share of the caches."""
 TOO_SMALL: Final = 2
-"""Below so many times the caches a part of the traffic stays in them, and the value is none of the memory."""
+"""Below this multiple of the caches, part of the traffic stays in them, and the value is not one of memory."""
 ASSUMED_CACHE: Final = 16 << 20
-"""Share of the caches of one CPU where the host does not tell."""
+"""Cache share of one CPU if the host does not report its caches."""
+# The rest is left for the Linux kernel, page tables and other programs.
 FREE_SHARE: Final = 0.85
-"""Of the free memory: the kernel keeps some of it, and so do page tables and other programs."""
+"""Share of the free memory that a benchmark uses."""
 SET_FLAG: Final = "invalid-working-set"
 SET_FLAGS: Final = {
-    SET_FLAG: "less than twice the caches was walked, so a part of the traffic never reached memory; free memory, or "
-    "set a larger `data_size`",
+    SET_FLAG: "the working set is less than twice the caches, so part of the traffic never reached memory; free some "
+    "memory, or set a larger `data_size`",
 }
 CACHE_LEVELS: Final = ("L1", "L2", "L3", "L4", "LLC")
 MEMORY_LEVEL: Final = "DRAM"
 _START_S: Final = 0.1
 _MAP_S_PER_GIB: Final = 0.6
 _TYPICAL_OPTIMUM: Final = 600 << 20
-"""Of memory, for estimates before latency-sweep has measured it: half of its largest working set."""
+"""Optimum size of DRAM for estimates, before latency-sweep has measured it: half of its largest working set."""
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
-    """Bytes a thread for each level that latency-sweep found, smallest first; empty when it found none.
+    """Bytes per thread for each level that latency-sweep found, smallest first; empty if it found none.
 
-    What one thread has of a level that several share is its part of the size that one thread alone would take.
+    Threads that share a level divide the size that one thread alone would use.
     """
     found: dict[str, int] = {}
     for level in (*CACHE_LEVELS, MEMORY_LEVEL):
@@ -71,7 +75,7 @@ def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict
 
 
 def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) -> int:
-    """Bytes a thread at a level whose optimum for a single thread is `optimum`."""
+    """Bytes per thread at a level whose optimum for a single thread is `optimum`."""
     if level == MEMORY_LEVEL:
         return local_sizes(facts, cpus, memory_size(facts, cpus, optimum))
     caches = facts.data_caches()
@@ -80,7 +84,7 @@ def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) 
 
 
 def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequence[int] | None = None) -> int:
-    """Memory that threads on `cpus` (all usable ones if not given) will take together; an estimate without facts."""
+    """Memory of all threads on `cpus` (default: all usable CPUs) together; an estimate without facts."""
     if facts is None:
         return data_size or _TYPICAL_OPTIMUM
     cpus = usable_cpus(facts) if cpus is None else cpus
@@ -89,19 +93,19 @@ def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequenc
 
 
 def mapping_seconds(demanded: int) -> float:
-    """Time to start a kernel and to map, fill and check so much memory."""
+    """Time to start a kernel and to map, fill and check its memory."""
     return _START_S + _MAP_S_PER_GIB * demanded / 2**30
 
 
 def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
-    """What root adds to a kind of pages that `kernel` maps."""
+    """What root is needed for when `kernel` maps a kind of pages."""
     wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB or 1 GiB pages"}.get(pages)
     lost = "; without it transparent pages are used" if pages == "auto" else ""
     return (Privilege(f"reserves {wanted} if the pool has too few free ones{lost}", kernel),) if wanted else ()
 
 
 def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
-    """Bytes of all caches that one thread has when a thread runs on each of `cpus`: those that are shared in parts."""
+    """Cache bytes per thread when a thread runs on each of `cpus`; threads divide the caches that they share."""
     caches = [cache for cache in facts.data_caches() if cache.size_bytes > 0]
     if not caches:
         return ASSUMED_CACHE
@@ -109,26 +113,26 @@ def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
 
 
 def sharers(cache: Cache, cpus: Sequence[int]) -> int:
-    """How many of the threads share one cache. The facts list the CPUs of one; the others are taken to be alike."""
+    """Number of threads that share one cache. The facts list the CPUs of one cache; the others are assumed alike."""
     listed = set(cache.shared_cpus)
     return max(1, len(listed & set(cpus)) or min(len(listed), len(cpus)))
 
 
 def memory_size(facts: HostFacts, cpus: Sequence[int], optimum: int) -> int:
-    """Bytes a thread to measure memory, not caches: its part of `optimum` (a size well inside memory for one thread),
-    or four times its caches if that is more."""
+    """Bytes per thread to measure memory: its part of `optimum` (a size well inside memory for one thread), at least
+    four times its share of the caches."""
     caches = facts.data_caches()
     together = sharers(caches[-1], cpus) if caches else max(1, len(cpus))
     return aligned(max(optimum // together, LARGE_ENOUGH * cache_share(facts, cpus)))
 
 
 def fitted(size: int, node: MemoryNode, threads: int) -> int:
-    """`size` for each of `threads`, or as much as the free memory of the node has for them."""
+    """`size` per thread, reduced to what fits into the free memory of the node."""
     return size if node.free_bytes is None else min(size, room(node, threads))
 
 
 def room(node: MemoryNode, threads: int) -> int:
-    """Bytes that each of `threads` can have on a node whose free memory is known."""
+    """Bytes available per thread on a node whose free memory is known."""
     return _part(node.free_bytes or 0, threads)
 
 
@@ -137,9 +141,9 @@ def _part(free_bytes: int, threads: int) -> int:
 
 
 def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
-    """`size` a thread, or what the fullest of the nodes of `cpus` has for each of its own: all walk the same.
+    """`size` per thread, reduced to what fits on the fullest node of `cpus`: all threads use the same size.
 
-    Threads of a node without memory take it from others, so all together must fit the host as well.
+    Threads on a node without memory use that of other nodes, so all of them together must also fit the host.
     """
     with_memory = [(node, on) for node, on in _occupied(facts, cpus) if node.memory]
     sizes = [fitted(size, node, len(on)) for node, on in with_memory]
@@ -150,19 +154,19 @@ def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
 
 
 def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:
-    """For each CPU the node to bind its memory to: its own, or UNBOUND where that has no memory or is not known."""
+    """The node to bind the memory of each CPU to: its own, or UNBOUND if that has no memory or is unknown."""
     nodes = {cpu: node.bind for node, on in _occupied(facts, cpus) if node.memory for cpu in on}
-    return tuple(nodes.get(cpu, -1) for cpu in cpus)
+    return tuple(nodes.get(cpu, UNBOUND) for cpu in cpus)
 
 
 def working_set_flags(facts: HostFacts, cpus: Sequence[int], size: int) -> tuple[str, ...]:
-    """What speaks against a value of memory that was measured with `size` bytes on each of `cpus`."""
+    """Flags of a memory value that was measured with `size` bytes on each of `cpus`."""
     known = bool(facts.data_caches())
     return (SET_FLAG,) if known and size < TOO_SMALL * cache_share(facts, cpus) else ()
 
 
 def aligned(size: int) -> int:
-    """Down to a multiple of 64 KiB, of which there is at least one."""
+    """Rounded down to a multiple of 64 KiB, at least 64 KiB."""
     return max(ALIGNMENT, size // ALIGNMENT * ALIGNMENT)
 
 

@@ -37,8 +37,8 @@ STREAM_FLAGS: Final[dict[str, str]] = {
 }
 """Every flag of a bandwidth that the kernel measured, and its meaning."""
 CIRCUMSTANCES: Final = (
-    Metric("core_clock", "Hz", "neither", "Clock of the cores while measuring, from dependent additions"),
-    Metric("page_size", "B", "neither", "Size of the pages that were used", comparable=False),
+    Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
+    Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
 )
 """What `circumstances` measures."""
 
@@ -49,7 +49,7 @@ WIDTH_PITFALL: Final = (
 
 
 class StreamParams(Params):
-    """What all benchmarks on the kernel stream have."""
+    """The settings of every benchmark on the kernel `stream`."""
 
     pages: PageKind = pages_setting()
     target_interval: Share = target_interval_setting(0.03, "a value")
@@ -58,7 +58,7 @@ class StreamParams(Params):
 
 
 class OneWidthParams(StreamParams):
-    """With one width of accesses for everything."""
+    """Settings with one access width for all values."""
 
     width: Width = setting(
         "auto",
@@ -68,7 +68,7 @@ class OneWidthParams(StreamParams):
 
 
 def capped_s(duration_s: float, iterations: int) -> float:
-    """The longest time of a value: `duration_s`, or that of so many windows if it is shorter."""
+    """Time limit of a value: `duration_s`, or the time of `iterations` windows if that is shorter."""
     return min(duration_s, iterations * WINDOW_S)
 
 
@@ -172,9 +172,23 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
     """The metrics that `bandwidths` measures, with the coordinates `coords`."""
     return (
         Metric("bandwidth", "B/s", "higher", "Bytes that the program loads and stores", dict(coords)),
-        Metric("bus_bandwidth", "B/s", "higher", "The same and lines read for ownership before a store", dict(coords)),
-        Metric("bandwidth_cycles", "B/cycle", "higher", "Useful bytes per core cycle, over all threads", dict(coords)),
-        Metric("bus_bandwidth_cycles", "B/cycle", "higher", "The same of bytes on the memory bus", dict(coords)),
+        Metric(
+            "bus_bandwidth",
+            "B/s",
+            "higher",
+            "Useful bytes and cache lines read for ownership before a store",
+            dict(coords),
+        ),
+        Metric(
+            "bandwidth_cycles", "B/cycle", "higher", "Useful bytes per core cycle, all threads together", dict(coords)
+        ),
+        Metric(
+            "bus_bandwidth_cycles",
+            "B/cycle",
+            "higher",
+            "Bytes on the memory bus per core cycle, all threads together",
+            dict(coords),
+        ),
     )
 
 

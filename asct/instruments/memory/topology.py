@@ -1,4 +1,5 @@
-"""NUMA nodes and CPUs of a host as the memory benchmarks use them: numbers may be sparse, nodes without CPUs exist."""
+"""NUMA nodes and CPUs of a host as the memory benchmarks use them. Node numbers may have gaps; nodes may have no
+CPUs."""
 
 from __future__ import annotations
 
@@ -7,12 +8,12 @@ from dataclasses import dataclass
 from asct.sdk.facts import HostFacts, Node
 
 UNBOUND = -1
-"""The node of memory that is bound to none: the host has no NUMA nodes to name."""
+"""Node number of memory that is not bound to a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryNode:
-    """One node: the usable CPUs of it, and whether memory can be had there. `bind` is what a kernel's --node takes."""
+    """One node: its usable CPUs, and whether it has memory. `bind` is the value of a kernel's --node."""
 
     id: int
     cpus: tuple[int, ...]
@@ -22,13 +23,13 @@ class MemoryNode:
 
 
 def usable_cpus(facts: HostFacts) -> tuple[int, ...]:
-    """CPUs that are online and in the affinity mask or cpuset of the account; empty when nothing is known."""
+    """CPUs that are online and in the affinity mask or cpuset of the account; empty if unknown."""
     allowed, online = set(facts.cpu.allowed), set(facts.cpu.online)
     return tuple(sorted(allowed & online if allowed and online else allowed or online))
 
 
 def all_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """All nodes by number. A host without NUMA nodes is one node of number 0 whose memory is left unbound."""
+    """All nodes by number. A host without NUMA nodes is one node with number 0 whose memory is not bound."""
     usable = usable_cpus(facts)
     if not facts.nodes:
         return (MemoryNode(0, usable, True, facts.memory.available_bytes, UNBOUND),)
@@ -55,19 +56,19 @@ def cpu_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
 
 
 def memory_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Nodes with memory, those without CPUs (CXL, HBM) included."""
+    """Nodes with memory, including those without CPUs (CXL, HBM)."""
     return tuple(node for node in all_nodes(facts) if node.memory)
 
 
 def node_of_cpu(facts: HostFacts, cpu: int) -> MemoryNode | None:
-    """The node that a CPU belongs to; None when it is not usable."""
+    """The node of a CPU; None if the CPU is not usable."""
     return next((node for node in all_nodes(facts) if cpu in node.cpus), None)
 
 
 def measuring_cpu(facts: HostFacts, cpu: int | None = None, memory_node: int | None = None) -> int | None:
-    """The CPU asked for; else the last usable one of the memory node, or of the first node that has a usable one.
+    """`cpu` if given; otherwise the last usable CPU of the memory node, or of the first node that has one.
 
-    A node without usable CPUs (memory only) is read from the first node. None when the CPUs of the host are unknown.
+    The first node reads a node without usable CPUs (memory only). None if the CPUs of the host are unknown.
     """
     if cpu is not None:
         return cpu
