@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.awaiting import until
-from tests.e2e.running import Ended, apply, asct, environment, latest, lines
+from tests.e2e.running import apply, asct, environment, latest, lines
 from tests.slurm import Slurm
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slurm]
@@ -45,12 +45,17 @@ def records(cwd: Path, metric: str = "elapsed") -> list[dict[str, Any]]:
     return [one for one in lines(latest(cwd) / "records.jsonl") if one["metric"] == metric]
 
 
+def told(cwd: Path, job: str = "") -> list[str]:
+    """The events of a job, or of all, in the journal of the newest run."""
+    try:
+        return [one["t"] for one in lines(latest(cwd) / "journal.jsonl") if job in ("", one.get("id"))]
+    except (OSError, ValueError):  # not there yet, or a line is being written
+        return []
+
+
 def measured(cwd: Path) -> int:
     """How many repeats the journal of the newest run tells of."""
-    try:
-        return sum(event["t"] == "point-ended" for event in lines(latest(cwd) / "journal.jsonl"))
-    except (OSError, ValueError):  # not there yet, or a line is being written
-        return 0
+    return told(cwd).count("point-ended")
 
 
 def left(slurm: Slurm, state: Path) -> list[str]:
@@ -83,6 +88,11 @@ def test_two_nodes_side_by_side_with_a_job_that_needs_another(slurm: Slurm, tmp_
 def slurm_about(slurm: Slurm, job: str) -> str:
     """The comment of a job."""
     return slurm.command("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%k").strip()
+
+
+def running(slurm: Slurm, job: str) -> list[str]:
+    """Numbers of the jobs of Slurm that run a job of the plan."""
+    return [row[0] for row in slurm.jobs("RUNNING") if slurm_about(slurm, row[0]).startswith(f"asct: {job} on ")]
 
 
 def test_kernels_run_with_all_of_the_node(slurm: Slurm, tmp_path: Path) -> None:
@@ -165,14 +175,18 @@ def test_a_partition_that_does_not_exist(slurm: Slurm, tmp_path: Path) -> None:
 
 def test_a_job_that_takes_longer_than_its_limit(slurm: Slurm, tmp_path: Path, own_state: Path) -> None:
     plan = HEAD + (
-        "hosts: {lab: {transport: slurm, options: [--time=1]}}\n"
+        "hosts: {lab: {transport: slurm, options: [--time=5]}}\n"
         "benchmarks:\n"
         "  - {id: quick, uses: noop}\n"
         "  - {id: long, uses: storage-fio, config: {duration: 10m, filesize: 1M, numjobs: 1, direct: false}}\n"
         "  - {id: after, uses: noop}\n"
     )
-    ended: Ended = apply(plan, tmp_path)
-    assert ended.code == 3, ended.err
-    assert "of Slurm ended (TIMEOUT): its time limit passed" in " ".join(ended.err.split()), ended.err
+    with started(plan, tmp_path) as process:
+        until(lambda: "point-started" in told(tmp_path, "long"), "the long job does not begin")
+        limit = f"JobId={running(slurm, 'long')[0]}", "EndTime=now+1"  # a limit of a plan is a whole number of minutes
+        slurm.command("scontrol", "update", *limit)
+        _, err = process.communicate(timeout=300)
+    assert process.returncode == 3, err
+    assert "of Slurm ended (TIMEOUT): its time limit passed" in " ".join(err.split()), err
     assert sorted(one["id"] for one in records(tmp_path)) == ["after", "quick"]
     assert left(slurm, own_state) == []
