@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from asct.analysis.expectations import is_blocking
 from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix, matrix, short_names
 from asct.analysis.reused import reused_text
 from asct.analysis.telemetry import hosts_line
 from asct.cli.console import Console
 from asct.cli.text import counted
+from asct.export.text import verdict_text
 
 if TYPE_CHECKING:
     from asct.store.model import Run
@@ -96,22 +98,14 @@ def _verdicts(console: Console, run: Run) -> None:
     if not run.verdicts:
         return
     outcomes = Counter(verdict.outcome for verdict in run.verdicts)
-    console.line(f"expectations: {outcomes['pass']} passed, {outcomes['fail']} failed, {outcomes['unknown']} unknown")
+    mild = sum(verdict.outcome == "fail" and not is_blocking(verdict) for verdict in run.verdicts)
+    warnings = f" ({counted(mild, 'warning')})" if mild else ""
+    failed = f"{outcomes['fail']} failed{warnings}"
+    console.line(f"expectations: {outcomes['pass']} passed, {failed}, {outcomes['unknown']} unknown")
     for verdict in run.verdicts:
-        if verdict.outcome == "pass":
-            continue
-        line = Text().append(verdict.outcome.ljust(8), style=_COLOURS[verdict.outcome])
-        line.append(f"{verdict.host or ''} {verdict.text}".strip())
-        line.append(_measured(verdict.value, verdict.unit) + (f" ({verdict.reason})" if verdict.reason else ""))
-        console.line(line)
-
-
-def _measured(value: float | None, unit: str) -> str:
-    if value is None:
-        return ""
-    from asct.values.quantity import format_quantity
-
-    return f": measured {format_quantity(value, unit)}"
+        if verdict.outcome != "pass":
+            line = Text().append(verdict.outcome.ljust(8), style=_COLOURS[verdict.outcome])
+            console.line(line.append(verdict_text(verdict)))
 
 
 def _last_line(run: Run, folder: Path) -> Text:

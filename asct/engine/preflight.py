@@ -301,10 +301,10 @@ def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagno
         return None
     names = ", ".join(item.title for item in told[:_MOST])
     more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
-    count = "1 thing disturbs" if len(told) == 1 else f"{len(told)} things disturb"
+    count = "1 disturbance" if len(told) == 1 else f"{len(told)} disturbances"
     return Diagnostic(
         "E432",
-        f"host {found.host}: {count} measurement: {names}{more}",
+        f"host {found.host}: {count}: {names}{more}",
         hint="`asct doctor` explains each effect and how to fix or undo it",
         severity="warning" if any(item.sure == "certain" for item in told) else "note",
     )

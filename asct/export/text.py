@@ -41,17 +41,21 @@ def render(view: RunView, width: int = WIDTH) -> str:
     return "\n\n".join(block.rstrip() for block in blocks if block) + "\n"
 
 
-def _verdict(verdict: Verdict, width: int) -> str:
-    """`fail     id.metric at level DRAM: 140 ns, expected at most 130 ns`, the reason below it."""
+def verdict_text(verdict: Verdict) -> str:
+    """`id.metric at level DRAM on n1: 140 ns, expected at most 130 ns (reason)`."""
     value = "not measured"
     if verdict.value is not None:
         value = format_quantity(verdict.value, verdict.unit or "1", 4)
     at = f" at {coordinates_text(verdict.at)}" if verdict.at else ""
     host = f" on {verdict.host}" if verdict.host else ""
     reason = f" ({verdict.reason})" if verdict.reason else ""
-    text = f"{verdict.id}.{verdict.metric}{at}{host}: {value}, expected {bound_text(verdict)}{reason}"
+    return plain(f"{verdict.id}.{verdict.metric}{at}{host}: {value}, expected {bound_text(verdict)}{reason}")
+
+
+def _verdict(verdict: Verdict, width: int) -> str:
+    """The outcome and the text of a verdict, wrapped behind the outcome."""
     lead = f"{verdict.outcome:<9}"
-    wrapped = textwrap.wrap(plain(text), width - len(lead), break_on_hyphens=False)
+    wrapped = textwrap.wrap(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
 

@@ -48,7 +48,7 @@ LIMITED = Cpu(cpus=4, online=[0, 1, 2, 3], allowed=[0, 1], policies=[policy(0, "
 def test_what_touches_the_plan_is_told_once_and_all_is_kept(lab: Lab) -> None:
     done = lab.run(job(benchmark="memory-probe"), job(name="b"), ports=ports(cpu=LIMITED))
     assert done.code == 0
-    message = "host local: 2 things disturb measurement: 2 CPUs excluded, governor schedutil"
+    message = "host local: 2 disturbances: 2 CPUs excluded, governor schedutil"
     assert told(done) == [("E432", "warning", message)]
     found = done.stored.disturbances()["local"]
     assert [item.name for item in found.findings] == ["cpu-mask", "governor"]
@@ -107,12 +107,12 @@ def test_a_host_that_comes_back_is_not_told_again(lab: Lab) -> None:
 def test_the_line_names_the_worst_and_counts_the_rest() -> None:
     line = disturbance_notice(assess(disturbed(), SAMPLE), {"*", "memory", "memory.latency"})
     assert line is not None and line.severity == "warning"
-    assert line.message.startswith("host h1: 13 things disturb measurement: other work on the CPUs, ")
+    assert line.message.startswith("host h1: 13 disturbances: other work on the CPUs, ")
     assert line.message.endswith(" and 9 more")
     likely = with_cpu(policies=[policy(0, "schedutil")])
     line = disturbance_notice(assess(likely), {"memory"})
     assert line is not None
-    assert (line.severity, line.message) == ("note", "host h1: 1 thing disturbs measurement: governor schedutil")
+    assert (line.severity, line.message) == ("note", "host h1: 1 disturbance: governor schedutil")
     assert disturbance_notice(assess(likely), {"*"}) is None
     assert disturbance_notice(assess(with_cpu(boost=True)), {"memory"}) is None, "only possible"
 

@@ -61,7 +61,7 @@ def test_what_differs_between_hosts_stands_with_their_names(view: Viewer) -> Non
 
 def test_the_count_of_findings_is_no_warning_besides(view: Viewer) -> None:
     opened = view()
-    count = {"code": "E432", "severity": "warning", "host": "local", "message": "host local: 1 thing disturbs"}
+    count = {"code": "E432", "severity": "warning", "host": "local", "message": "host local: 1 disturbance"}
     opened.run.findings.append(count)
     assert "E432" not in [item.code for item in build(opened).warnings]
     assert "E432" in [item.code for item in build(replace(opened, disturbances={})).warnings]
