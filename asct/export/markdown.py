@@ -132,7 +132,7 @@ def _headlines(report: RunReport) -> list[str]:
     for grid in report.headline_grids:
         lines += [f"**{escape(grid.caption)}**", "", table(grid)]
     if not report.headline_grids:
-        lines += ["| Benchmark | Figure | Value | |", "| --- | --- | ---: | --- |"]
+        lines += ["| Benchmark | Metric | Value | |", "| --- | --- | ---: | --- |"]
         for item in report.headlines:
             detail = "; ".join(text for text in (item.detail, item.doubt) if text)
             cells = (item.id, item.label, f"{item.value} {item.unit}", detail)

@@ -53,7 +53,7 @@ class _BlockContext:
     def reason(self) -> str:
         """Why what udev might tell is not known."""
         whole = "block_devices.udev" not in self.found.left
-        return "neither the kernel nor udev says it" if whole else "the data base of udev was read only in part"
+        return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
 
 
 def block_devices(found: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
@@ -61,7 +61,7 @@ def block_devices(found: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
     is bound to, and the hidden paths below an NVMe drive."""
     texts = folders(found, BLOCK)
     if not texts:
-        gaps.note("block_devices", f"{BLOCK} lists none")
+        gaps.note("block_devices", f"{BLOCK} is empty")
     where = places(found)
     around = _BlockContext(
         found=found,

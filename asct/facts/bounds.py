@@ -25,7 +25,7 @@ def bounded(facts: HostFacts) -> HostFacts:
         return facts
     made = _cut(facts.model_dump(by_alias=True))
     for path, length in long.items():
-        made["unknown"][path] = f"{length - LONGEST} more characters were left out: it is too long"
+        made["unknown"][path] = f"{length - LONGEST} more characters omitted"
     return HostFacts.model_validate(made)
 
 

@@ -121,9 +121,9 @@ def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
     for kind, instances in caches.kinds.items():
         name = f"cache_levels.L{kind.level}.{kind.type}"
         if not kind.size:
-            gaps.note(f"{name}.size_bytes", f"{CPU} does not tell it")
+            gaps.note(f"{name}.size_bytes", f"{CPU} does not report it")
         if not instances:
-            gaps.note(f"{name}.instances", "the kernel does not tell who shares them")
+            gaps.note(f"{name}.instances", "the kernel does not report which CPUs share them")
     return [
         CacheLevel(
             level=kind.level,

@@ -31,14 +31,14 @@ def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
     devices = [one for one in devices if one.ram]
     found = [one for one in devices if one.populated]
     if not found:
-        raise ValueError("the firmware describes no memory module that is fitted")
+        raise ValueError("the firmware describes no installed memory module")
     if any(one.technology not in _DRAM_TECHNOLOGIES for one in found):
         raise ValueError("some modules are non-volatile memory")
     if len({one.kind for one in found}) > 1:
         raise ValueError("the modules are of several memory types")
     places = [(one.locator, one.bank) for one in devices]
     if len(set(places)) < len(places):
-        raise ValueError("several memory devices have the same name, so channels cannot be told apart")
+        raise ValueError("several memory devices have the same name, so channels are indistinguishable")
     return found
 
 
@@ -60,7 +60,7 @@ def peak_of(devices: Sequence[MemoryDevice]) -> float:
 
 def _rate(one: MemoryDevice) -> float:
     if one.speed_mts is None or one.width_bits is None:
-        raise ValueError(f"the firmware does not tell the configured speed and width of the module {_named(one)}")
+        raise ValueError(f"the firmware does not report the configured speed and width of module {_named(one)}")
     return one.speed_mts * 1e6 * one.width_bits / 8
 
 
@@ -77,7 +77,7 @@ def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
     match = _LETTERED.search(names[1])
     if match and _letters_are_channels(match[1], devices):
         return (*_sockets(names[1], names[0]), match[1])
-    raise ValueError(f"the name of the module {_named(one)} does not tell its channel")
+    raise ValueError(f"the name of the module {_named(one)} does not report its channel")
 
 
 def _sockets(name: str, other: str) -> tuple[str, ...]:

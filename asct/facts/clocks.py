@@ -35,9 +35,9 @@ def _said(found: Snapshot, what: str, names: tuple[str, ...], gaps: UnknownFacts
     said = next((text for text in texts if text and text != "none"), None)
     if said is None:
         if "none" in texts:
-            gaps.not_applicable(f"cpu.idle_{what}", "the kernel has none")
+            gaps.not_applicable(f"cpu.idle_{what}", "the kernel has no cpuidle driver or governor")
         else:
-            gaps.note(f"cpu.idle_{what}", "the kernel offers no cpuidle")
+            gaps.note(f"cpu.idle_{what}", "the kernel has no cpuidle")
     return said
 
 
@@ -61,7 +61,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
             if whole(state.get("disable")):
                 disabled.setdefault(key, []).append(cpu)
     if not texts:
-        gaps.note("cpu.idle_states", "the kernel offers no cpuidle")
+        gaps.note("cpu.idle_states", "the kernel has no cpuidle")
     return [
         IdleState(
             name=name,
@@ -106,7 +106,7 @@ def policies(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyP
         if policy := _policy(number, texts, cpus):
             made.setdefault(tuple(policy.cpus), policy)
     if not made:
-        gaps.note("cpu.policies", "the kernel offers no cpufreq")
+        gaps.note("cpu.policies", "the kernel has no cpufreq")
     return [made[key] for key in sorted(made)]
 
 
@@ -153,7 +153,7 @@ def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
     """The governor, or all of them when policies differ (`performance, powersave`)."""
     governors = sorted({policy.governor for policy in found if policy.governor})
     if not governors:
-        gaps.note("cpu.governor", "the kernel offers no cpufreq")
+        gaps.note("cpu.governor", "the kernel has no cpufreq")
         return None
     return ", ".join(governors)
 
@@ -171,7 +171,7 @@ def frequency(
         number = _NUMBER.match(printed.get(name, ""))
         if number and (mhz := real(number[0])):
             return mhz * 1e6
-    gaps.note("cpu.frequency_hz", "neither cpufreq nor /proc/cpuinfo says it")
+    gaps.note("cpu.frequency_hz", "neither cpufreq nor /proc/cpuinfo reports it")
     return None
 
 
@@ -189,6 +189,6 @@ def boost(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     values += [whole(cpus.of(cpu).get(f"cpufreq/{name}")) for cpu in cpus.online for name in ("boost", "cpb")]
     known = [value for value in values if value is not None]
     if not known:
-        gaps.note("cpu.boost", "the driver of the clock does not tell it")
+        gaps.note("cpu.boost", "the clock driver does not report it")
         return None
     return any(known)

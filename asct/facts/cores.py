@@ -120,10 +120,10 @@ def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFa
         threads[core] = threads.get(core, 0) + 1
     for name, known in (("sockets", sockets), ("cores", cores), ("threads_per_core", cores)):
         if not known:
-            gaps.note(f"cpu.{name}", f"no topology in {CPU}, and /proc/cpuinfo does not say it")
+            gaps.note(f"cpu.{name}", f"no topology in {CPU}, and /proc/cpuinfo does not report it")
     for name, known in (("dies", dies), ("clusters", clusters)):
         if not known:
-            gaps.note(f"cpu.{name}", f"{CPU} does not tell them")
+            gaps.note(f"cpu.{name}", f"{CPU} does not report them")
     return CpuTopology(cores, clusters, dies, sockets, nodes_of(found), max(threads.values(), default=None))
 
 

@@ -161,7 +161,7 @@ def _online(found: Snapshot, texts: dict[int, dict[str, str]], printed: list[int
         return sorted(online)
     up = {cpu for cpu, files in texts.items() if files.get("online") != "0"} | set(printed)
     if not up:
-        gaps.note("cpu.online", f"{CPU}/online is missing or odd, and /proc/cpuinfo does not say it")
+        gaps.note("cpu.online", f"{CPU}/online is missing or malformed, and /proc/cpuinfo does not report it")
     return sorted(up)
 
 
@@ -171,7 +171,7 @@ def _present(found: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int
     if present is None:
         present = frozenset(by_cpu(found))
     if not present and not online:
-        gaps.note("cpu.cpus", f"{CPU}/present is missing or odd")
+        gaps.note("cpu.cpus", f"{CPU}/present is missing or malformed")
     return sorted(present | set(online))
 
 
@@ -191,7 +191,7 @@ def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
     numbers = ", ".join(f"{name} 0x{value:x}" for name, value in designs[0].numbers)
     for name, value in found.items():
         if not value:
-            gaps.note(f"cpu.{name}", f"not told by {numbers}" if numbers else "/proc/cpuinfo does not say it")
+            gaps.note(f"cpu.{name}", f"no table entry for {numbers}" if numbers else "/proc/cpuinfo does not report it")
     return found
 
 
@@ -215,10 +215,10 @@ def _sve(found: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
     somebody raised it; the hardware may be able to do more)."""
     length = whole(found.text("/proc/sys/abi/sve_default_vector_length"))
     if flags and "sve" not in flags:
-        gaps.not_applicable("cpu.sve_bits", "the kernel offers no SVE")
+        gaps.not_applicable("cpu.sve_bits", "the kernel does not support SVE")
         return None
     if not length:
-        gaps.note("cpu.sve_bits", "/proc/sys/abi/sve_default_vector_length does not say it")
+        gaps.note("cpu.sve_bits", "/proc/sys/abi/sve_default_vector_length does not report it")
         return None
     return length * 8
 
@@ -227,9 +227,9 @@ def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
     """The revision of the first CPU's microcode; only x86 prints one, and only x86 lists its features as `flags`."""
     if not printed.get("microcode"):
         if printed and "flags" not in printed:
-            gaps.not_applicable("cpu.microcode", "only x86 has revisions of microcode that the kernel tells")
+            gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")
         else:
-            gaps.note("cpu.microcode", "/proc/cpuinfo does not say it")
+            gaps.note("cpu.microcode", "/proc/cpuinfo does not report it")
     return printed.get("microcode") or None
 
 

@@ -18,7 +18,7 @@ def describe(facts: HostFacts) -> str:
         f"Linux {system.kernel}" if system.kernel else None,
         system.os,
     ]
-    return ", ".join(part for part in parts if part) or "nothing is known"
+    return ", ".join(part for part in parts if part) or "no facts known"
 
 
 def _models(cpu: Cpu) -> str:

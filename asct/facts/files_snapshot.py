@@ -111,8 +111,8 @@ MOST_FOLDERS = 20_000
 DEEPEST = 8
 _TOPS = {"proc", "sys", COMMANDS_FOLDER}
 _STATUS = re.compile(r"\n?\[status (\d{1,3})\]\Z")
-_EXHAUSTED = "not all of it was read: it has too many names, or links that lead in circles or often to the same files"
-_WAY_OUT = "give a folder or a tar (gz, bz2, xz) with /proc and /sys of a machine, a run, or its `snapshot.txt`"
+_EXHAUSTED = "only part of it was read: it has too many names, or links that form cycles or repeat the same files"
+_WAY_OUT = "pass a folder or a tar (gz, bz2, xz) with a machine's /proc and /sys, a run, or its `snapshot.txt`"
 
 
 def load(place: Path) -> Snapshot:
@@ -126,7 +126,7 @@ def load(place: Path) -> Snapshot:
             tree: FileTree = FolderTree(place)
             return _machine(place, tree, [])
         if not place.is_file():
-            raise _refused(place, "it is neither a file nor a folder" if place.exists() else "there is nothing")
+            raise _refused(place, "it is neither a file nor a folder" if place.exists() else "it does not exist")
         with place.open("rb") as file:
             found = kept(file.read(8 << 20).decode("utf-8", "replace"))
         return found or _machine(place, *archive.read(place))
@@ -135,16 +135,16 @@ def load(place: Path) -> Snapshot:
 
 
 def _refused(place: Path, why: str) -> UsageError:
-    return UsageError(Diagnostic("E920", f"{place} is no snapshot of a machine: {why}", hint=_WAY_OUT))
+    return UsageError(Diagnostic("E920", f"{place} is not a snapshot of a machine: {why}", hint=_WAY_OUT))
 
 
 def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
     tops = _tops(tree)
     if not tops:
-        raise _refused(place, "; ".join([*notes, "neither proc/ nor sys/ is in it"]))
+        raise _refused(place, "; ".join([*notes, "it has neither proc/ nor sys/"]))
     if len(tops) > 1:
         named = ", ".join("/".join(top) or "." for top in tops[:5])
-        raise _refused(place, f"it has those of several: {named}")
+        raise _refused(place, f"it has several machines: {named}")
     machine = SubTree(tree, tops[0])
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))

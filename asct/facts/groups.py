@@ -27,7 +27,7 @@ def allowed(found: Snapshot, gaps: UnknownFacts) -> list[int]:
         texts = (listed(found.text(path)) for path in _cpusets(found))
         cpus = next((text for text in texts if text), None)
     if cpus is None:
-        gaps.note("cpu.allowed", "neither /proc/self/status nor a cpuset says it")
+        gaps.note("cpu.allowed", "neither /proc/self/status nor a cpuset reports it")
     return sorted(cpus or ())
 
 
@@ -40,7 +40,7 @@ def quota(found: Snapshot, gaps: UnknownFacts) -> float | None:
     if said is None and found.text("/proc/self/cgroup") is not None:
         said = "\n".join(_limits(found))
     if said is None:
-        gaps.note("cpu.quota", "the control groups of the account were not read")
+        gaps.note("cpu.quota", "the account's control groups were not read")
     rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said or "")]
     return min((time / period for time, period in rows if period and time), default=None)
 
@@ -52,7 +52,7 @@ def memory(found: Snapshot, gaps: UnknownFacts) -> str:
     if said is None and found.text("/proc/self/cgroup") is not None:
         said = "\n".join(_memory_limits(found))
     if said is None:
-        gaps.note("memory.limit_bytes", "the control groups of the account were not read")
+        gaps.note("memory.limit_bytes", "the account's control groups were not read")
     return said or ""
 
 

@@ -58,7 +58,7 @@ def kernel(found: Snapshot, container: str | None, gaps: UnknownFacts) -> dict[s
 def _command_line(found: Snapshot, gaps: UnknownFacts) -> str | None:
     line = found.command_output("command-line") or found.text("/proc/cmdline")
     if not line:
-        gaps.note("system.command_line", "/proc/cmdline does not say it")
+        gaps.note("system.command_line", "/proc/cmdline does not report it")
     return masked(line) if line else None
 
 
@@ -69,14 +69,14 @@ def _options(found: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
         if match := _OPTION.fullmatch(line.strip()):
             made[match[1]] = "n" if match[2] is None else match[2].strip('"')
     if not made:
-        gaps.note("system.kernel_options", "neither /proc/config.gz nor a file of /boot or /lib/modules says it")
+        gaps.note("system.kernel_options", "neither /proc/config.gz nor a file in /boot or /lib/modules reports it")
     return dict(sorted(made.items()))
 
 
 def _clock_source(found: Snapshot, gaps: UnknownFacts) -> str | None:
     text = (found.text(f"{CLOCKS}/current_clocksource") or "").strip()
     if not text:
-        gaps.note("system.clock_source", f"{CLOCKS} does not say it")
+        gaps.note("system.clock_source", f"{CLOCKS} does not report it")
     return text or None
 
 
@@ -93,7 +93,7 @@ def _lockdown(found: Snapshot, gaps: UnknownFacts) -> str | None:
     if mode is None:
         built = found.text(f"{SECURITY}/lsm") is not None
         if built:
-            gaps.not_applicable("system.lockdown", "the kernel has no lockdown")
+            gaps.not_applicable("system.lockdown", "the kernel has no lockdown support")
         else:
             gaps.note("system.lockdown", _SECURITYFS)
     return mode
@@ -112,7 +112,7 @@ def _resctrl(found: Snapshot, gaps: UnknownFacts) -> bool | None:
     (Intel RDT, AMD PQoS, Arm MPAM; Documentation/filesystems/resctrl.rst)."""
     there = present(found)
     if there is None:
-        gaps.note("system.resctrl", "nobody looked for /sys/fs/resctrl")
+        gaps.note("system.resctrl", "/sys/fs/resctrl was not checked")
         return None
     return "/sys/fs/resctrl" in there
 
@@ -121,7 +121,7 @@ def _irq_affinity(found: Snapshot, gaps: UnknownFacts) -> list[int]:
     """The CPUs that new interrupts go to (Documentation/core-api/irq/irq-affinity.rst)."""
     cpus = cpu_mask(found.text("/proc/irq/default_smp_affinity"))
     if cpus is None:
-        gaps.note("system.irq_default_affinity", "/proc/irq/default_smp_affinity does not say it")
+        gaps.note("system.irq_default_affinity", "/proc/irq/default_smp_affinity does not report it")
     return cpus or []
 
 
@@ -133,5 +133,5 @@ def _irqbalance(found: Snapshot, container: str | None, gaps: UnknownFacts) -> b
         return True
     if answer in ("stopped", "absent") and container == "none":
         return False
-    gaps.note("system.irqbalance", "neither a service manager nor a pid file says it")
+    gaps.note("system.irqbalance", "neither a service manager nor a pid file reports it")
     return None

@@ -31,7 +31,7 @@ def described(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
             gaps.note(f"memory.{field}", str(error))
         return {}
     if ecc is None:
-        gaps.note("memory.ecc", "the firmware does not tell it (SMBIOS type 16)")
+        gaps.note("memory.ecc", "the firmware does not report it (SMBIOS type 16)")
     ram = [one for one in devices if one.ram]
     return {"modules": [_module(one, ram) for one in ram], "ecc": ecc, **_summed(devices, virtualization, gaps)}
 
@@ -42,7 +42,7 @@ def _summed(devices: Sequence[MemoryDevice], virtualization: str | None, gaps: U
                       ("theoretical_bandwidth", lambda: channels.peak_of(devices))):  # fmt: skip
         try:
             if virtualization not in (None, "none"):
-                raise ValueError("in a virtual machine the firmware does not describe the host's memory")
+                raise ValueError("a virtual machine's firmware does not describe the host's memory")
             made[field] = of()
         except ValueError as error:
             gaps.note(f"memory.{field}", str(error))
@@ -94,10 +94,10 @@ def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> M
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
         if value is None:
-            gaps.note(f"memory.{field}", "/proc/meminfo does not say it")
+            gaps.note(f"memory.{field}", "/proc/meminfo does not report it")
     page = _kib(fields(found.command_output("page-size")).get("KernelPageSize"))
     if page is None:
-        gaps.note("memory.page_bytes", "/proc/self/smaps does not say it")
+        gaps.note("memory.page_bytes", "/proc/self/smaps does not report it")
     limited = _groups(groups.memory(found, gaps))
     available, total = sizes["available_bytes"], sizes["total_bytes"]
     limits = [limit for limit, _ in limited if total is None or limit < total]
@@ -156,5 +156,7 @@ def _thp(found: Snapshot, field: str, file: str, gaps: UnknownFacts) -> str | No
     text = found.text(f"{MM}/transparent_hugepage/{file}")
     mode = chosen(text)
     if mode is None:
-        gaps.note(f"memory.{field}", f"there is no {MM}/transparent_hugepage" if text is None else "no mode is chosen")
+        gaps.note(
+            f"memory.{field}", f"there is no {MM}/transparent_hugepage" if text is None else "no mode is selected"
+        )
     return mode

@@ -16,8 +16,8 @@ _OF_THE_KERNEL = frozenset({
     "ramfs", "resctrl", "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sockfs", "spufs", "sysfs", "tracefs",
     "usbfs", "xenfs",
 })  # fmt: skip
-_UNSIZED = "df does not say it (a file system of the network is not asked: it might not answer)"
-_CUT = "df's list was cut: there are too many file systems"
+_UNSIZED = "df does not report it (network file systems are not queried: they might not answer)"
+_CUT = "df's list was truncated: too many file systems"
 _ADDRESS = re.compile(r"(?:client|mount)?addr=.*")
 _SERVER = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-fA-F:.%]+\]", re.ASCII)
 _LOGIN = re.compile(r"//[^ ]*@")

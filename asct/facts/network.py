@@ -55,9 +55,9 @@ def network(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
     texts = folders(found, NET)
     where, addresses = places(found), _addresses(found.command_output("addresses"))
     if not texts:
-        gaps.note("network.interfaces", f"{NET} lists none")
+        gaps.note("network.interfaces", f"{NET} is empty")
     if not addresses:
-        gaps.note("network.addresses", "no program `ip` says them")
+        gaps.note("network.addresses", "the program `ip` is missing")
     routes = sorted(_routes(found.command_output("routes"), arch), key=lambda route: route.metric)
     made = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
     members: dict[str, list[str]] = {}
@@ -80,7 +80,10 @@ def _interface(
     speed = whole(files.get("speed"))
     driver = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     if hardware and not speed:
-        gaps.note(f"network.interfaces.{name}.speed", "the driver does not say it: there is no link, or no wire at all")
+        gaps.note(
+            f"network.interfaces.{name}.speed",
+            "the driver does not report it: there is no link, or the interface is virtual",
+        )
     return Interface(
         name=name,
         kind=_kind(files, hardware),
@@ -174,8 +177,8 @@ def _own(
             if route.version == one.version == version and route.interface == one.interface and one.lasting:
                 return one.text.partition("/")[0]
     cut = not found.left.keys().isdisjoint(("network.addresses", "network.gateways"))
-    none = "there is no default route, or no address that it starts from"
-    gaps.note(f"network.ipv{version}", "there are too many addresses or routes: not all were read" if cut else none)
+    none = "there is no default route, or no source address for it"
+    gaps.note(f"network.ipv{version}", "too many addresses or routes: only some were read" if cut else none)
     return None
 
 
@@ -189,5 +192,5 @@ def _namespace(found: Snapshot, gaps: UnknownFacts) -> str | None:
     if said == "unreadable" and whole(found.command_output("id")) != 0:
         gaps.note("network.namespace", NEEDS_ROOT)
     else:
-        gaps.note("network.namespace", "the network of the machine's first process cannot be seen from here")
+        gaps.note("network.namespace", "the network namespace of the first process is not accessible")
     return None

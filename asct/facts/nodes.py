@@ -26,7 +26,7 @@ def nodes(found: Snapshot, gaps: UnknownFacts) -> list[Node]:
         gaps.note("nodes", f"{NODE} lists no nodes")
     made = [_node(number, texts[number], gaps) for number in sorted(texts)]
     if made and not any(node.firmware for node in made):
-        gaps.note("nodes.firmware", "the firmware does not tell it (ACPI HMAT)")
+        gaps.note("nodes.firmware", "the firmware does not report it (ACPI HMAT)")
     return made
 
 
@@ -43,7 +43,7 @@ def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> Node:
     distances = [whole(one) for one in texts.get("distance", "").split()]
     for field, known in (("memory_bytes", "MemTotal" in memory), ("distances", bool(distances))):
         if not known:
-            gaps.note(f"nodes.{number}.{field}", f"{NODE}/node{number} does not say it")
+            gaps.note(f"nodes.{number}.{field}", f"{NODE}/node{number} does not report it")
     free = memory.get("MemFree")
     return Node(
         id=number,

@@ -90,8 +90,8 @@ def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], s
         if isinstance(said, dict):
             logs[name] = said
         else:
-            reasons[name] = f"nvme {LATE}" if name in waited_for else "the drive did not tell its health log"
-    return logs, reasons, f"nvme {LATE} before this drive was asked" if late else NEEDS_ROOT
+            reasons[name] = f"nvme {LATE}" if name in waited_for else "the drive did not return its health log"
+    return logs, reasons, f"nvme {LATE} before this drive was queried" if late else NEEDS_ROOT
 
 
 def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str], bool]:

@@ -27,11 +27,11 @@ def perf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) ->
     """What this account may observe: `kcore` and `devmem` tell whether it may read them."""
     pmus = sorted(folders(found, EVENTS))
     if not pmus:
-        gaps.note("perf.pmus", f"{EVENTS} lists none")
+        gaps.note("perf.pmus", f"{EVENTS} is empty")
     there = present(found)
     if there is None:
         for field in ("kcore", "devmem", "btf"):
-            gaps.note(f"perf.{field}", "nobody looked for it")
+            gaps.note(f"perf.{field}", "not checked")
     return Perf(
         paranoid=_sysctl(found, "perf_event_paranoid", "paranoid", gaps),
         kptr_restrict=_sysctl(found, "kptr_restrict", "kptr_restrict", gaps),
@@ -62,7 +62,7 @@ def _user_access(found: Snapshot, gaps: UnknownFacts) -> bool | None:
     values = [whole(text) for text in (*texts, found.text("/proc/sys/kernel/perf_user_access"))]
     known = [value for value in values if value is not None]
     if not known:
-        gaps.note("perf.user_access", "neither rdpmc nor perf_user_access says it")
+        gaps.note("perf.user_access", "neither rdpmc nor perf_user_access reports it")
         return None
     return all(value > 0 for value in known)
 
@@ -78,7 +78,7 @@ def counters(found: Snapshot, gaps: UnknownFacts) -> int | None:
     known = [number for number in numbers if number]
     if not known:
         denied = "not permitted" in said and whole(found.command_output("id")) != 0
-        reason = "no file says it, and the kernel's log does not (any more)"
+        reason = "no file reports it, and the kernel log no longer does"
         gaps.note("perf.counters", NEEDS_ROOT if denied else reason)
     return min(known, default=None)
 
@@ -89,6 +89,6 @@ def _bpf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) ->
         return True
     built = kernel_options.get("CONFIG_BPF_SYSCALL")
     if built is None:
-        gaps.note("perf.bpf", "neither a sysctl nor the kernel's configuration says it")
+        gaps.note("perf.bpf", "neither a sysctl nor the kernel configuration reports it")
         return None
     return built == "y"

@@ -15,7 +15,7 @@ from asct.facts.sources.system import DMI
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, whole
 from asct.sdk.facts import Firmware, Product
 
-HIDDEN = "the container does not show it"
+HIDDEN = "hidden by the container"
 _NO_DMI = f"there is no SMBIOS ({DMI})"
 _UNTOLD = frozenset({
     "", "not specified", "to be filled by o.e.m.", "to be filled by o.e.m", "default string", "system product name",
@@ -51,10 +51,10 @@ def product(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Produ
     for field, name in _PRODUCT.items():
         if values[field] is None:
             hidden = field in _FOR_ROOT and not root and found.text(f"{DMI}/{name}") is None
-            gaps.note(f"system.product.{field}", NEEDS_ROOT if hidden else "the firmware does not say it")
+            gaps.note(f"system.product.{field}", NEEDS_ROOT if hidden else "the firmware does not report it")
     board = [text for name in ("board_vendor", "board_name") if (text := dmi(found, name))]
     if not board:
-        gaps.note("system.product.board", "the firmware does not say it")
+        gaps.note("system.product.board", "the firmware does not report it")
     return Product(**values, board=" ".join(board) or None)
 
 
@@ -76,7 +76,7 @@ def _of_device_tree(found: Snapshot, container: str | None, gaps: UnknownFacts) 
     tree = device_tree(found)
     maker, comma, _ = (tree.get("compatible") or "").split(" ")[0].partition(",")
     made = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
-    reason = "the device tree does not say it" if tree else _no_dmi(container)
+    reason = "the device tree does not report it" if tree else _no_dmi(container)
     for field in Product.model_fields:
         if getattr(made, field) is None:
             gaps.note(f"system.product.{field}", reason)
@@ -94,17 +94,17 @@ def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: Unk
         if value is None:
             gaps.note(
                 f"system.firmware.{field}",
-                "the firmware does not say it" if _has_dmi(found) else _no_dmi(container),
+                "the firmware does not report it" if _has_dmi(found) else _no_dmi(container),
             )
     bmc = next((text.strip() for path, text in found.files.items() if _BMC.fullmatch(path) and text.strip()), None)
     if bmc is None:
-        gaps.note("system.firmware.bmc_version", "no IPMI driver tells of a BMC")
+        gaps.note("system.firmware.bmc_version", "no IPMI driver reports a BMC")
     description = _description(found)
     if description is None:
-        gaps.note("system.firmware.description", "the kernel shows neither ACPI nor a device tree")
+        gaps.note("system.firmware.description", "the kernel has neither ACPI nor a device tree")
     boot = _boot(found, arch, container)
     if boot is None:
-        gaps.note("system.firmware.boot", "nothing in /sys/firmware says it")
+        gaps.note("system.firmware.boot", "nothing in /sys/firmware reports it")
     return Firmware(**values, bmc_version=bmc, boot=boot, description=description)
 
 

@@ -38,7 +38,7 @@ def limits(found: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
             made[_NAMES[match[1]]] = None if match[2] == "unlimited" else int(match[2])
     for name in _NAMES.values():
         if name not in made:
-            gaps.note(f"limits.{name}", "/proc/self/limits does not say it")
+            gaps.note(f"limits.{name}", "/proc/self/limits does not report it")
     return dict(sorted(made.items()))
 
 
@@ -53,11 +53,11 @@ def load(found: Snapshot, gaps: UnknownFacts) -> Load:
     running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None
     for field, value in (("load1", one), ("load5", five), ("load15", fifteen), ("running", running)):
         if value is None:
-            gaps.note(f"load.{field}", "/proc/loadavg does not say it")
+            gaps.note(f"load.{field}", "/proc/loadavg does not report it")
     pressures = {f"{name}_pressure_avg10": _pressure(found, name) for name in ("cpu", "memory", "io")}
     for field, value in pressures.items():
         if value is None:
-            gaps.note(f"load.{field}", "/proc/pressure does not say it: the kernel does not account it")
+            gaps.note(f"load.{field}", "/proc/pressure does not report it: the kernel does not track it")
     return Load(load1=one, load5=five, load15=fifteen, running=running, **pressures)
 
 
@@ -94,9 +94,9 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
             field = next((field for start, field in _FIELDS if name.startswith(start)), "system")
             files.setdefault(field, {})[name] = count
         else:
-            made[name] = f"{count} more were left out: there are too many"
+            made[name] = f"{count} more omitted: too many"
     for field, counts in files.items():
-        told = f"lines of {', '.join(counts)} were left out ({sum(counts.values())}): there are too many"
+        told = f"lines of {', '.join(counts)} omitted ({sum(counts.values())}): too many"
         made[field] = f"{made[field]}; {told}" if field in made else told
     return made
 
@@ -105,15 +105,15 @@ def interconnects(found: Snapshot, arch: str | None, gaps: UnknownFacts) -> list
     """`CMN-700` and how many there are, by name: from the devices of the firmware, else from the driver's PMUs."""
     regions = sysfs.regions(found)
     kinds: Counter[str] = Counter(region.kind for region in regions)
-    source = "devices of the firmware"
+    source = "firmware devices"
     if not kinds:
         kinds = Counter(pmu.kind or "CMN" for pmu in sysfs.pmus(found))
-        source = "PMUs of the kernel"
+        source = "kernel PMUs"
     if not kinds:
         if arch in (None, "aarch64"):
-            gaps.note("interconnects", "nothing names one")
+            gaps.note("interconnects", "not reported")
         else:
-            gaps.not_applicable("interconnects", f"none is known of {arch}")
+            gaps.not_applicable("interconnects", f"{arch} has no known mesh")
     return [Interconnect(name=name, count=count, source=source) for name, count in sorted(kinds.items())]
 
 

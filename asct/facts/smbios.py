@@ -105,14 +105,14 @@ def _raw(line: str) -> bytes:
     try:
         return bytes.fromhex(line)
     except ValueError:
-        raise ValueError(f"a memory device is not in hexadecimal: {line[:40]!r}") from None
+        raise ValueError(f"a memory device is not hexadecimal: {line[:40]!r}") from None
 
 
 def device(raw: bytes) -> MemoryDevice:
     """One structure with its strings behind it; raises ValueError for another one, or one that is cut short."""
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
-        raise ValueError("a memory device (SMBIOS type 17) is cut short or of another type")
+        raise ValueError("a memory device (SMBIOS type 17) is truncated or of another type")
     body, strings = raw[:length], raw[length:].split(b"\0")
     return MemoryDevice(
         locator=_string(strings, body[0x10]),

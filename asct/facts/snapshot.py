@@ -53,7 +53,7 @@ class Snapshot:
         return answer.text.strip() if answer is not None and answer.status == 0 else None
 
     def late(self, name: str) -> bool:
-        """Whether a command took too long and was ended; nobody else ends one like that, but for want of memory."""
+        """Whether a command timed out; nobody else ends one like that, but for want of memory."""
         answer = self.commands.get(name)
         return answer is not None and answer.status == KILLED
 

@@ -77,7 +77,7 @@ def io_uring(found: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Whether an io_uring can be made: tried with fio where it has the engine, else as the sysctl says."""
     probe = found.commands.get("io_uring")
     if found.late("io_uring"):
-        gaps.note("io_uring", f"fio {LATE} when it was to make one")
+        gaps.note("io_uring", f"fio {LATE} when it was tested")
         return None
     if probe is not None and "io_uring" in engines(found.command_output("fio-engines")):
         return probe.status == 0
@@ -88,7 +88,7 @@ def io_uring(found: Snapshot, gaps: UnknownFacts) -> bool | None:
         return False
     if disabled == 1 and whole(found.command_output("id")) == 0:
         return True
-    gaps.note("io_uring", "no fio with this engine to try it, and no sysctl that decides it")
+    gaps.note("io_uring", "no fio with this engine to test it, and no sysctl that controls it")
     return None
 
 
@@ -97,7 +97,7 @@ def work_folder(found: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | 
     last = (found.command_output("df") or "").split("\n")[-1].split(None, 5)
     free = whole(last[3]) if len(last) == 6 else None
     if free is None:
-        why = f"df {LATE}" if found.late("df") else "df does not say it"
+        why = f"df {LATE}" if found.late("df") else "df does not report it"
         gaps.note("work_free_bytes", why)
         gaps.note("work_filesystem", why)
         return None, None

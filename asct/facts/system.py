@@ -17,7 +17,7 @@ from asct.facts.snapshot import Snapshot
 from asct.facts.unknown import UnknownFacts, fields, real, whole
 from asct.sdk.facts import System
 
-_UNASKED = "only the metadata service of the cloud tells it, and the network is not asked"
+_UNASKED = "only the cloud's metadata service reports it, and asct does not query the network"
 AZURE_TAG = "7783-7084-3265-9085-8269-3286-77"
 
 
@@ -72,7 +72,7 @@ def cloud(found: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
         gaps.note("system.instance_type", _UNASKED)
         return "aws", None
     for field in ("cloud", "instance_type"):
-        gaps.note(f"system.{field}", "the firmware bears no mark of a cloud")
+        gaps.note(f"system.{field}", "the firmware has no cloud identifier")
     return None, None
 
 
@@ -135,7 +135,7 @@ def system(found: Snapshot, gaps: UnknownFacts) -> System:
     )
     for field, source in _SOURCES.items():
         if getattr(made, field) is None:
-            gaps.note(f"system.{field}", f"{source} does not say it")
+            gaps.note(f"system.{field}", f"{source} does not report it")
     return made
 
 
@@ -146,7 +146,7 @@ def libc(said: str | None, gaps: UnknownFacts) -> str | None:
         return match[0]
     if text.startswith("musl") and (match := re.search(r"^Version ([\d.]{1,20})", text, re.MULTILINE | re.ASCII)):
         return f"musl {match[1]}"
-    gaps.note("system.libc", "neither getconf nor ldd says it")
+    gaps.note("system.libc", "neither getconf nor ldd reports it")
     return None
 
 
@@ -180,7 +180,7 @@ def _virtualization(found: Snapshot, gaps: UnknownFacts) -> str | None:
         return "qemu"
     flags = fields(found.text("/proc/cpuinfo")).get("flags")
     if flags is None:
-        gaps.note("system.virtualization", "no systemd-detect-virt, and nothing in /sys says it")
+        gaps.note("system.virtualization", "no systemd-detect-virt, and nothing in /sys reports it")
         return None
     return "vm" if "hypervisor" in flags.split() else "none"
 
@@ -199,9 +199,9 @@ def _container(found: Snapshot, gaps: UnknownFacts) -> str | None:
     if named and inside is not False:
         return named.strip()
     if named:
-        gaps.note("system.container", f"there are marks of {named.strip()}, but in the first namespaces of the kernel")
+        gaps.note("system.container", f"{named.strip()} identifiers found, but in the initial kernel namespaces")
     else:
-        gaps.note("system.container", "no systemd-detect-virt, and no container manager says it")
+        gaps.note("system.container", "no systemd-detect-virt, and no container manager reports it")
     return None
 
 

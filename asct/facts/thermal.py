@@ -32,7 +32,7 @@ def thermal(found: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
         if place is None or "/thermal_zone" not in place.path:
             made += _chip(files)
     if not made:
-        gaps.note("thermal", "the kernel knows no sensor of temperature")
+        gaps.note("thermal", "the kernel has no temperature sensor")
     return sorted(made, key=lambda one: one.name)
 
 

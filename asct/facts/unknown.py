@@ -10,7 +10,7 @@ from asct.values.cpulist import MAX_CPU, parse_cpulist
 NEEDS_ROOT = "needs root"
 """The reason of every field that an account without privileges cannot read: one wording, to gather them by."""
 
-LATE = "took too long and was ended"
+LATE = "timed out"
 """Behind the name of a program that did not answer: the reason of what it was asked for."""
 
 _LONGEST_REASON = 1000

@@ -64,7 +64,7 @@ def test_a_snapshot_of_two_sockets(asct: Asct, tmp_path: Path) -> None:
     assert "CMN-600 r1p3: 4 x 4 crosspoints (mesh 1, one of 2)" in ended.out
     assert "nodes           64 HN-F, 12 RN-D, 42 RN-F, 16 SBSX, 64 XP" in ended.out
     assert "[63]" in ended.out and "|0 RN-D*2|" in ended.out
-    assert "`asct cmn --detect` does" in ended.out
+    assert "run `asct cmn --detect`" in ended.out
     assert "[63]" not in asct("cmn", "--from", "dump").out, "drawn when asked for"
     with tarfile.open(tmp_path / "dump.tgz", "w:gz") as archive:
         archive.add(tmp_path / "dump", "server")
@@ -197,12 +197,12 @@ def test_cpus_that_are_not_clear_are_watched_once_more_and_longer(
     assert "--cpus 0,1,2,3,4,5,6,7 --window-us 10000" in short and "--cpus 6,7 --window-us 50000" in long
     (mesh,) = document["meshes"]
     assert mesh["cpus"]["6"]["x"] == 1 and mesh["cpus"]["6"]["y"] == 1 and mesh["cpus"]["7"] is None
-    assert "no port followed its load" in mesh["unknown"]["cpus.7"]
+    assert "no port matched its load" in mesh["unknown"]["cpus.7"]
 
 
 UNDETECTABLE = {
     "no driver": (machine(mesh_map()), WATCH, "it has no PMU"),
-    "no map": (machine(pmu()), WATCH, "no port with an RN-F is known"),
+    "no map": (machine(pmu()), WATCH, "no known port has an RN-F"),
     "no right": (meshy(), "echo 'cmnwatch: this account may not count' >&2; exit 3\n", "this account may not count"),
     "refused": (
         meshy(),

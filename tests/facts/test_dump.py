@@ -164,7 +164,7 @@ def test_what_is_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert found.left == {"network.interfaces": 7}
     assert "/sys/class/net/eth0/mtu" in found.files
     assert "/proc/cpuinfo" not in load(top).files
-    assert "left out" in facts_of(found, "h", WHEN).unknown["network.interfaces"]
+    assert "omitted" in facts_of(found, "h", WHEN).unknown["network.interfaces"]
     for name, value in (("MOST_MEMBERS", 5), ("MOST_BYTES", 5), ("MOST_LENGTH", 2048)):
         with monkeypatch.context() as patch:
             patch.setattr(archive, name, value)
@@ -278,7 +278,7 @@ def test_links_that_lead_to_the_same_again_and_again(
     monkeypatch.setattr(filetree, "MOST_TEXT", 1 << 20)
     found = load(linked(tmp_path, links, b"1\n" * (64 << 10)))
     assert sum(map(len, found.files.values())) <= 1 << 20
-    assert [note.partition(":")[0] for note in found.notes] == ["not all of it was read"]
+    assert [note.partition(":")[0] for note in found.notes] == ["only part of it was read"]
     assert found.files["/proc/loadavg"] == "1"
     assert facts_of(found, "h", WHEN).load.load1 == 1
 

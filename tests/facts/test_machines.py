@@ -136,7 +136,7 @@ def test_clusters_of_a_risc_v_server() -> None:
     facts = machine("rv64-milkvpioneer")
     assert lscpu.members(facts.cpu.logical, "cluster") == {frozenset(range(at, at + 4)) for at in range(0, 64, 4)}
     assert (facts.cpu.instruction_set, facts.cpu.kinds[0].identity["mvendorid"]) == ("rv64imafdcv", 0x5B7)
-    assert facts.unknown["cpu.model"] == "not told by mvendorid 0x5b7, marchid 0x0, mimpid 0x0"
+    assert facts.unknown["cpu.model"] == "no table entry for mvendorid 0x5b7, marchid 0x0, mimpid 0x0"
 
 
 def test_a_notebook() -> None:
@@ -162,4 +162,4 @@ def test_describe() -> None:
     assert "40 CPUs" in text
     assert "4 nodes" in text
     assert "\n" not in text
-    assert describe(HostFacts(host="h", collected_at="")) == "nothing is known"
+    assert describe(HostFacts(host="h", collected_at="")) == "no facts known"

@@ -71,7 +71,7 @@ def test_counters_from_the_log(log: str, expected: int | None) -> None:
 
 def test_the_log_may_be_for_root() -> None:
     denied = CommandOutput(0, "dmesg: read kernel buffer failed: Operation not permitted\n")
-    for uid, reason in (("1000", NEEDS_ROOT), ("0", "no file says it, and the kernel's log does not (any more)")):
+    for uid, reason in (("1000", NEEDS_ROOT), ("0", "no file reports it, and the kernel log no longer does")):
         gaps = UnknownFacts()
         assert counters(Snapshot({}, {"counters": denied, "id": CommandOutput(0, uid)}), gaps) is None
         assert gaps.reasons["perf.counters"] == reason
@@ -125,10 +125,10 @@ IOMEM = """\
 def test_meshes() -> None:
     gaps = UnknownFacts()
     made = interconnects(Snapshot({"/proc/iomem": IOMEM, **pmus("arm_cmn_0")}), "aarch64", gaps)
-    assert made == [Interconnect(name="CMN-600", count=2, source="devices of the firmware")]
+    assert made == [Interconnect(name="CMN-600", count=2, source="firmware devices")]
     files = {**pmus("arm_cmn_0", "arm_cmn_1", "arm_cmn_2"), f"{EVENTS}/arm_cmn_0/identifier": "43c02"}
     made = interconnects(Snapshot({**files, f"{EVENTS}/arm_cmn_1/identifier": "43c02"}), "aarch64", gaps)
     assert [(one.name, one.count) for one in made] == [("CMN", 1), ("CMN-700", 2)]
     assert gaps.reasons == {}
     assert interconnects(Snapshot(), "x86_64", gaps) == []
-    assert gaps.absent["interconnects"] == "none is known of x86_64"
+    assert gaps.absent["interconnects"] == "x86_64 has no known mesh"

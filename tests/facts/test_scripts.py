@@ -122,7 +122,7 @@ def test_health_of_drives(shell: str, tmp_path: Path) -> None:
     first, second = controllers(Snapshot(files, {"nvme-health": CommandOutput(0, said)}), {})
     assert first.health is not None
     assert (first.health.celsius, first.reason) == (27.0, None)
-    assert (second.health, second.reason) == (None, "the drive did not tell its health log")
+    assert (second.health, second.reason) == (None, "the drive did not return its health log")
 
 
 HANGS = {
@@ -157,7 +157,7 @@ def test_a_dead_drive_holds_nobody_up(case: str, shell: str, tmp_path: Path, mon
     made = controllers(Snapshot(files, {"nvme-health": CommandOutput(0, said)}), {})
     assert made[0].health is not None and made[0].health.celsius == 27.0
     assert [one.reason for one in made] == [
-        None, "nvme took too long and was ended", "nvme took too long and was ended before this drive was asked",
+        None, "nvme timed out", "nvme timed out before this drive was queried",
     ]  # fmt: skip
 
 

@@ -89,7 +89,7 @@ def test_a_structure() -> None:
 
 @pytest.mark.parametrize("broken", [b"", b"\x11", raw()[:0x12], b"\x10" + raw()[1:], raw()[:1] + b"\xff" + raw()[2:]])
 def test_a_broken_structure_is_refused(broken: bytes) -> None:
-    with pytest.raises(ValueError, match="cut short or of another type"):
+    with pytest.raises(ValueError, match="truncated or of another type"):
         device(broken)
 
 
@@ -127,16 +127,16 @@ def test_the_slower_module_of_a_channel_sets_its_rate() -> None:
 @pytest.mark.parametrize(
     ("names", "fields", "reason"),
     [
-        ([("A1", "Not Specified")], {}, "does not tell its channel"),
-        ([("PROC 1 DIMM 3", "PROC 1")], {}, "does not tell its channel"),
-        ([("DIMM 0", "Bank 0")], {}, "`DIMM 0` (`Bank 0`) does not tell its channel"),
-        ([(f"DIMM_A{slot}", "") for slot in range(1, 7)], {}, "does not tell its channel"),
+        ([("A1", "Not Specified")], {}, "does not report its channel"),
+        ([("PROC 1 DIMM 3", "PROC 1")], {}, "does not report its channel"),
+        ([("DIMM 0", "Bank 0")], {}, "`DIMM 0` (`Bank 0`) does not report its channel"),
+        ([(f"DIMM_A{slot}", "") for slot in range(1, 7)], {}, "does not report its channel"),
         ([("DIMM_A1", "x"), ("DIMM_A1", "x")], {}, "the same name"),
-        ([("DIMM_A1", "x")], {"speed": 0}, "does not tell the configured speed and width of the module `DIMM_A1`"),
+        ([("DIMM_A1", "x")], {"speed": 0}, "does not report the configured speed and width of module `DIMM_A1`"),
         ([("DIMM_A1", "x")], {"width": 0xFFFF}, "configured speed and width"),
         ([("DIMM_A1", "x")], {"technology": 7}, "non-volatile"),
-        ([("DIMM_A1", "x")], {"size": 0}, "no memory module"),
-        ([], {}, "no memory module"),
+        ([("DIMM_A1", "x")], {"size": 0}, "no installed memory module"),
+        ([], {}, "no installed memory module"),
     ],
 )
 def test_doubts_are_reasons(names: list[tuple[str, str]], fields: dict[str, int], reason: str) -> None:
@@ -157,7 +157,7 @@ def test_modules_of_several_types_are_not_added_up() -> None:
         (Snapshot(), "none", "describes no memory devices"),
         (Snapshot({}, {"memory-devices": CommandOutput(0, f"{UNREADABLE}\n")}), "none", NEEDS_ROOT),
         (asked(array()), "none", "describes no memory devices"),
-        (Snapshot({}, {"memory-devices": CommandOutput(0, "no such\n")}), None, "not in hexadecimal"),
+        (Snapshot({}, {"memory-devices": CommandOutput(0, "no such\n")}), None, "not hexadecimal"),
     ],
 )
 def test_what_cannot_be_read_is_noted(found: Snapshot, virtualization: str | None, reason: str) -> None:

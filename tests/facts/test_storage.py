@@ -265,5 +265,5 @@ def test_a_data_base_of_udev_that_was_cut_is_the_reason() -> None:
     gaps, cut = UnknownFacts(), UnknownFacts()
     block_devices(Snapshot(files), gaps)
     block_devices(Snapshot(files, left={"block_devices.udev": 3}), cut)
-    assert gaps.reasons["block_devices.sdz.serial"] == "neither the kernel nor udev says it"
-    assert cut.reasons["block_devices.sdz.serial"] == "the data base of udev was read only in part"
+    assert gaps.reasons["block_devices.sdz.serial"] == "neither the kernel nor udev reports it"
+    assert cut.reasons["block_devices.sdz.serial"] == "only part of the udev database was read"

@@ -36,7 +36,7 @@ def processor(cpu: Cpu) -> str:
 
 
 def _cores(kind: CoreKind) -> int:
-    """Its cores; where the kernel does not tell them, its CPUs."""
+    """Its cores; where the kernel does not report them, its CPUs."""
     return kind.cores or len(kind.cpus)
 
 

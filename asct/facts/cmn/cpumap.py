@@ -66,15 +66,15 @@ def cached_text(places: CachedCpuMap) -> str:
 def with_cached(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
     """The meshes with their CPUs, from what the host keeps; those it does not fit have none and say why."""
     text = (found.command_output("cmn-cpus") or "").strip()
-    why = "where CPUs are was not detected yet; `asct cmn --detect` does"
+    why = "CPU locations were not detected yet; run `asct cmn --detect`"
     kept = None
     if text:
-        why = "what was detected once cannot be read any more; `asct cmn --detect` does it anew"
+        why = "the cached detection is unreadable; run `asct cmn --detect` again"
         with suppress(ValidationError):
             kept = CachedCpuMap.model_validate_json(text)
     if kept is not None and kept.holds_for != holds_for(found, meshes):
         kept = None
-        why = "what was detected is of other meshes, CPUs or firmware; `asct cmn --detect` does it anew"
+        why = "the cached detection is for other meshes, CPUs or firmware; run `asct cmn --detect` again"
     if kept is None or not all(_inside(mesh, kept.places.get(mesh.instance, {})) for mesh in meshes):
         return [noted(mesh, {"cpus": why}) for mesh in meshes]
     return [_placed(mesh, kept) for mesh in meshes]

@@ -80,9 +80,9 @@ def mesh_of_map(text: str, instance: int) -> Mesh | None:
     height = max(y for _, y in reading.places) + 1
     missing = width * height - len(reading.places)
     if missing or reading.odd:
-        gaps.note("crosspoints", f"the map of the driver is cut off or odd: {missing} crosspoints are missing")
+        gaps.note("crosspoints", f"the driver's map is truncated or malformed: {missing} crosspoints are missing")
     for name in ("node_id", "registers", "slc_bytes", "sf_bytes", "chi", "multiple_dtm"):
-        gaps.note(name, "the map of the driver does not say it")
+        gaps.note(name, "the driver's map does not report it")
     return Mesh(
         width=width,
         height=height,

@@ -80,7 +80,7 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
     The ports of one crosspoint are far apart: it has few watchpoints, and neighbours are counted at the same time.
     """
     if pmu.type is None or pmu.cpu is None:
-        raise ValueError(f"{pmu.name} does not say its type or the CPU that counts for it")
+        raise ValueError(f"{pmu.name} does not report its type or the CPU that counts for it")
     bits = usual_bits(mesh.width or 1, mesh.height or 1)
     found: list[tuple[int, WatchedPort]] = []
     for xp in mesh.crosspoints:
@@ -91,7 +91,7 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
             device = 0 if port.devices == 1 else None
             found.append((rank, WatchedPort(mesh.instance, xp.x, xp.y, port.port, device, line)))
     if not found:
-        raise ValueError("no port with an RN-F is known")
+        raise ValueError("no known port has an RN-F")
     return [one for _, one in sorted(found, key=lambda item: item[0])]
 
 
@@ -105,7 +105,7 @@ def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
     for name, value in values.items():
         bits = pmu.formats.get(name)
         if bits is None:
-            raise ValueError(f"{pmu.name} has no field {name}: the driver is too old for watchpoints")
+            raise ValueError(f"{pmu.name} has no field {name}: the driver is too old to support watchpoints")
         if not bits.holds(value):
             raise ValueError(f"the field {name} of {pmu.name} cannot hold {value:#x}")
         words[bits.word] |= value << bits.low
@@ -139,17 +139,17 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
     missing = len(watched) - len(shares)
     if not shares:
         return PortMatch(
-            None, why="no watchpoint could be counted: others use the counters of the mesh, or it is asleep"
+            None, why="no watchpoint could be counted: the mesh counters are in use, or the mesh is powered down"
         )
     best, index = shares[0]
     second = shares[1][0] if len(shares) > 1 else 0.0
     if best < LEAST:
-        return PortMatch(None, why=f"no port followed its load (at most {best:.3f} requests for each line read)")
+        return PortMatch(None, why=f"no port matched its load (at most {best:.3f} requests per line read)")
     if missing and best < SURE:
-        return PortMatch(None, why=f"{missing} ports could not be counted, and no other one followed its load clearly")
+        return PortMatch(None, why=f"{missing} ports could not be counted, and no other port clearly matched its load")
     if second > RIVAL * best:
         rivals = " and ".join(f"({one.x},{one.y}) P{one.port}" for one in (watched[index], watched[shares[1][1]]))
-        return PortMatch(None, why=f"its load shows at two ports: {rivals}")
+        return PortMatch(None, why=f"its load appears at two ports: {rivals}")
     return PortMatch(watched[index], round(1 - max(second, 0.0) / best, 3))
 
 

@@ -19,12 +19,12 @@ from asct.facts.sources.cmn import MAPS, PMUS
 REGISTERS: Final = "cmn-registers-"
 """The command of a snapshot that has the registers of a mesh, as the kernel cmn prints them: this and its number."""
 _NONE: Final = (
-    f"there are no PMUs of the arm_cmn driver ({PMUS}/arm_cmn*), no maps of it ({MAPS}/map*), and no ranges of"
+    f"there are no arm_cmn PMUs ({PMUS}/arm_cmn*), no arm_cmn maps ({MAPS}/map*), and no address ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
 _MAP: Final = rf"{MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
 """A file for each mesh, or a folder of its own (`map_1`, `arm_cmn_1/map`)."""
-_FOR_ROOT: Final = "they were not read: that is for root (`sudo asct cmn`, or `--sudo`)"
+_FOR_ROOT: Final = "not read: requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
 
@@ -109,9 +109,9 @@ def mesh_of(item: MeshSources) -> Mesh:
     base = best.base if best.base is not None else item.region.base if item.region else None
     unknown = dict(best.unknown)
     for name, value, why in (
-        ("kind", kind, "neither the registers nor the driver nor the firmware say it"),
-        ("revision", revision, "it takes the registers, or a driver that has an `identifier` (Linux 6.6 and later)"),
-        ("base", base, "/proc/iomem does not say it; it shows addresses to root only"),
+        ("kind", kind, "not reported by the registers, the driver or the firmware"),
+        ("revision", revision, "requires the registers, or a driver with an `identifier` (Linux 6.6 or later)"),
+        ("base", base, "/proc/iomem does not report it; it shows addresses only to root"),
     ):
         if value is None:
             unknown.setdefault(name, why)
@@ -123,14 +123,14 @@ def mesh_of(item: MeshSources) -> Mesh:
 
 def _bare(item: MeshSources) -> Mesh:
     """What is left without registers and map: that there is a mesh."""
-    why = f"only the {'driver' if item.pmu else 'firmware'} speaks of the mesh: {_LOADED}"
+    why = f"only the {'driver' if item.pmu else 'firmware'} reports the mesh: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
 
 
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
     """Sources that contradict one another are told, never averaged."""
-    sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "map of the driver": item.map}
+    sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
     told = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
     if len(set(told.values())) > 1:
-        unknown["size"] = "sources differ: " + ", ".join(f"{x} x {y} by the {name}" for name, (x, y) in told.items())
+        unknown["size"] = "sources differ: " + ", ".join(f"{x} x {y} from the {name}" for name, (x, y) in told.items())

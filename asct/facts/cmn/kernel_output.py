@@ -129,7 +129,7 @@ def read_dump(text: str) -> KernelOutput:
                 pass
             case _:
                 odd += 1
-    faults = [f"{odd} of its lines are odd"] * (odd > 0) + ["it is cut short"] * (not ended)
+    faults = [f"{odd} lines are malformed"] * (odd > 0) + ["it is truncated"] * (not ended)
     return KernelOutput(tuple(nodes.values()), base, isolation, " and ".join(faults) or None)
 
 

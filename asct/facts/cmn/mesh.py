@@ -77,10 +77,10 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
         if all(x < width and y < height for x, y in places.values()) and len(set(places.values())) == len(places):
             break
     else:
-        gaps.note("size", f"the node ids of the crosspoints are not those of a mesh of {width} x {height}")
+        gaps.note("size", f"the node IDs of the crosspoints do not form a mesh of {width} x {height}")
         return None
     if len(crosspoints) < root.children:
-        gaps.note("crosspoints", f"{root.children - len(crosspoints)} of {root.children} are not in the output")
+        gaps.note("crosspoints", f"{root.children - len(crosspoints)} of {root.children} are missing from the output")
     connect = _connect(root)
     return CrosspointGrid(width, height, bits, places, {node.offset: _ports(node, connect) for node in crosspoints})
 
@@ -91,10 +91,10 @@ def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
         return "the output has no crosspoints"
     width = next((node.logical_id for node in crosspoints if node.node_id == _PLACE_0_1), None)
     if width is None and len(crosspoints) < count:
-        return "the crosspoint at (0, 1), which tells the width, is not in the output"
+        return "the output lacks the crosspoint at (0, 1), which determines the width"
     width = count if width is None else width
     if not 0 < width <= _MOST or count % width or not 0 < count // width <= _MOST:
-        return f"{count} crosspoints in rows of {width} are no mesh"
+        return f"{count} crosspoints in rows of {width} do not form a mesh"
     return width, count // width
 
 
@@ -124,7 +124,7 @@ def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
-        gaps.note("dump", f"not all of the kernel's output could be read: {dump.fault}")
+        gaps.note("dump", f"the kernel's output is incomplete: {dump.fault}")
     mesh = _MeshBuilder(dump, gaps).mesh(instance)
     return mesh.model_copy(update={"registers": registers(dump, mesh, gaps), "unknown": gaps.reasons})
 
@@ -166,31 +166,31 @@ class _MeshBuilder:
             return None
         part = part_number(root.registers[PERIPH_ID_01])
         if part not in products():
-            self.gaps.note("kind", f"no mesh is known with the part number {part:#x}")
+            self.gaps.note("kind", f"unknown part number {part:#x}")
         return products().get(part)
 
     def _revision(self, product: MeshProduct | None, root: PrintedNode) -> str | None:
         if product is None or PERIPH_ID_23 not in root.registers:
-            self.gaps.note("revision", "the kind of mesh, or its peripheral identification, is unknown")
+            self.gaps.note("revision", "the mesh product or its peripheral identification is unknown")
             return None
         code = root.registers[PERIPH_ID_23] >> 4 & 0xF
         found = product.revision(code)
         if found is None:
-            self.gaps.note("revision", f"it is not known which revision of a {product.kind} has the number {code}")
+            self.gaps.note("revision", f"unknown revision number {code} of {product.kind}")
         return found
 
     def _chi(self, product: MeshProduct | None, root: PrintedNode) -> str | None:
         info = root.registers.get(INFO_GLOBAL)
         found = product.chi_issue(info) if product and info is not None else None
         if found is None:
-            self.gaps.note("chi", "the kind of mesh is unknown, or por_info_global does not tell the issue of CHI")
+            self.gaps.note("chi", "the mesh product is unknown, or por_info_global does not report the CHI issue")
         return found
 
     def _crosspoints(self, product: MeshProduct | None, grid: CrosspointGrid | None) -> list[Crosspoint]:
         if grid is None:
             return []
         if product is None:
-            self.gaps.note("ports", "where the registers of ports are depends on the kind of mesh")
+            self.gaps.note("ports", "the offsets of port registers depend on the mesh product, which is unknown")
         found = []
         for node in self.dump.crosspoints():
             x, y = grid.places[node.offset]
@@ -214,7 +214,7 @@ class _MeshBuilder:
         controllers = sum(one.code == DTC for one in self.dump.nodes)
         if product and product.domain is None and controllers == 1 and not self.dump.isolation:
             return 0
-        self.gaps.note("dtc", "the registers do not tell the debug and trace domains of the crosspoints")
+        self.gaps.note("dtc", "the registers do not report the debug and trace domains of the crosspoints")
         return None
 
     def _ports(self, product: MeshProduct, node: PrintedNode) -> list[Port]:
@@ -222,14 +222,14 @@ class _MeshBuilder:
         for number, offset in enumerate(product.connect):
             about = node.registers.get(offset)
             if about is None:
-                self.gaps.note("ports", "the output lacks what hangs on some ports")
+                self.gaps.note("ports", "the output lacks the devices of some ports")
                 continue
             code = about & ((1 << product.device_bits) - 1)
             if code == 0:
                 continue
             kind, name = devices().get(code, (None, None))
             if kind is None:
-                self.gaps.note("ports", f"no device is known by the number {code:#x}")
+                self.gaps.note("ports", f"unknown device number {code:#x}")
             found.append(
                 Port(
                     port=number,
@@ -247,7 +247,7 @@ class _MeshBuilder:
             return 1
         info = node.registers.get(product.port_info[number]) if number < len(product.port_info) else None
         if info is None or not info & 7:
-            self.gaps.note("devices", "the registers do not tell how many devices share some of the ports")
+            self.gaps.note("devices", "the registers do not report how many devices share some ports")
             return None
         return info & 7
 
@@ -264,9 +264,9 @@ class _MeshBuilder:
                 if node.skipped in (None, "external") and node.code != XP
             ]
         if held:
-            self.gaps.note("nodes", f"{held} nodes were not looked at: device isolation is on, or they cannot be read")
+            self.gaps.note("nodes", f"{held} nodes were not read: device isolation is on, or they are unreadable")
         elif lost:
-            self.gaps.note("nodes", f"{lost} nodes that crosspoints count are not there, or not in the output")
+            self.gaps.note("nodes", f"{lost} nodes that the crosspoints count are missing from the output")
         return sorted(found, key=lambda node: (node.external, node.code or 0, node.logical_id or 0, node.offset or 0))
 
     def _node(self, node: PrintedNode, crosspoint: PrintedNode, grid: CrosspointGrid | None) -> MeshNode:
@@ -275,9 +275,9 @@ class _MeshBuilder:
             return MeshNode(type="external", x=x, y=y, external=True, offset=node.offset)
         port, device = grid.port(node, crosspoint) if grid else (None, None)
         if grid and port is None:
-            self.gaps.note("places", "the node ids of some nodes are not those of their crosspoints")
+            self.gaps.note("places", "the IDs of some nodes do not match their crosspoints")
         if node.code not in node_types():
-            self.gaps.note("types", f"no type of node is known by the number {node.code:#x}")
+            self.gaps.note("types", f"unknown node type {node.code:#x}")
         return MeshNode(
             type=node_types().get(node.code, f"{node.code:#x}"),
             code=node.code,
@@ -293,7 +293,7 @@ class _MeshBuilder:
     def _caches(self, product: MeshProduct | None) -> tuple[int | None, int | None]:
         homes = [node for node in self.dump.nodes if node.code in (HN_F, HN_S)]
         if product is None or not homes or any(UNIT_INFO not in node.registers for node in homes):
-            self.gaps.note("slc_bytes", "there are no home nodes, or not all of them tell what they were built with")
+            self.gaps.note("slc_bytes", "there are no home nodes, or some do not report their build configuration")
             self.gaps.note("sf_bytes", self.gaps.reasons["slc_bytes"])
             return None, None
         infos = [node.registers[UNIT_INFO] for node in homes]
@@ -306,7 +306,7 @@ class _MeshBuilder:
         known = [size for size in sizes if size is not None]
         if len(known) == len(sizes):
             return sum(known)
-        self.gaps.note(name, f"it is not known what size {source} of por_hnf_unit_info stands for")
+        self.gaps.note(name, f"unknown size code in {source} of por_hnf_unit_info")
         return None
 
 
@@ -316,11 +316,11 @@ _ADDRESSES = 1 << 64
 def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Register]:
     """Of each node that was read those that are known, in the order of the output."""
     if mesh.kind is None:
-        gaps.note("registers", "what they are depends on the kind of mesh, which is unknown")
+        gaps.note("registers", "the registers depend on the mesh product, which is unknown")
         return []
     unreadable = sum(node.unreadable for node in dump.nodes)
     if unreadable:
-        gaps.note("registers", f"{unreadable} could not be read")
+        gaps.note("registers", f"{unreadable} registers are unreadable")
     part = of_kind(mesh.kind).part
     return [one for node in dump.nodes if not node.skipped for one in _of_node(node, part, mesh)]
 

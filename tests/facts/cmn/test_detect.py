@@ -69,7 +69,7 @@ def test_traffic_of_others_is_taken_off_by_what_is_there_without_the_load() -> N
 
 
 UNDECIDED = {
-    "no port follows": ([0.0, 0.05, 0.01], "no port followed its load (at most 0.050"),
+    "no port follows": ([0.0, 0.05, 0.01], "no port matched its load (at most 0.050"),
     "two ports follow": ([0.9, 0.1, 0.8], "two ports: (0,0) P0 and (2,0) P0"),
     "nothing counted": ([None, None, None], "no watchpoint could be counted"),
     "one not counted, the others weak": ([0.3, None, 0.01], "1 ports could not be counted"),
@@ -163,8 +163,8 @@ def test_the_ports_of_a_crosspoint_are_not_watched_at_the_same_time() -> None:
 
 
 UNWATCHABLE = {
-    "no type": ({"type": None}, "does not say its type"),
-    "no CPU": ({"cpumask": ""}, "does not say its type or the CPU"),
+    "no type": ({"type": None}, "does not report its type"),
+    "no CPU": ({"cpumask": ""}, "does not report its type or the CPU"),
     "no watchpoints": ({"format/wp_mask": None}, "has no field wp_mask"),
     "a field too narrow": ({"format/nodeid": "config:32-33"}, "cannot hold"),
 }
@@ -178,7 +178,7 @@ def test_a_pmu_that_cannot_watch_is_refused_with_the_reason(case: str) -> None:
 
 
 def test_a_mesh_without_known_requesters_cannot_be_watched() -> None:
-    with pytest.raises(ValueError, match="no port with an RN-F"):
+    with pytest.raises(ValueError, match="no known port has an RN-F"):
         watches(Mesh(source="pmu"), the_pmu())
 
 
@@ -235,13 +235,13 @@ def test_what_was_detected_is_shown_again() -> None:
 
 
 FORGOTTEN = {
-    "never detected": (None, "was not detected yet"),
-    "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "cannot be read any more"),
-    "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "cannot be read any more"),
-    "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "is of other meshes"),
-    "of two meshes": (kept([mesh_of(), mesh_of()], machine(FIRMWARE)), "is of other meshes"),
-    "of other CPUs": (kept([mesh_of()], machine(FIRMWARE, cpus=9)), "is of other meshes, CPUs"),
-    "of other firmware": (kept([mesh_of()], machine()), "is of other meshes, CPUs or firmware"),
+    "never detected": (None, "were not detected yet"),
+    "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "is unreadable"),
+    "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "is unreadable"),
+    "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "is for other meshes"),
+    "of two meshes": (kept([mesh_of(), mesh_of()], machine(FIRMWARE)), "is for other meshes"),
+    "of other CPUs": (kept([mesh_of()], machine(FIRMWARE, cpus=9)), "is for other meshes, CPUs"),
+    "of other firmware": (kept([mesh_of()], machine()), "is for other meshes, CPUs or firmware"),
 }
 
 

@@ -134,7 +134,7 @@ def test_a_part_that_is_not_known_still_has_a_shape() -> None:
     mesh = read(build(hw.Model(0x4AB, 0x4000, (0x08, 0x10)), 3, 2, altra))
     assert mesh.kind is None and mesh.unknown["kind"] == "the output has no peripheral identification"
     assert (mesh.width, mesh.height, len(mesh.crosspoints)) == (3, 2, 6)
-    assert mesh.registers == [] and "kind" in mesh.unknown["registers"]
+    assert mesh.registers == [] and "product" in mesh.unknown["registers"]
 
 
 def test_device_isolation_leaves_the_ports() -> None:
@@ -150,7 +150,7 @@ def test_one_isolated_node_hides_itself_alone() -> None:
     first = hardware.devices[hardware.crosspoints[5].offset][-1]
     first.flags = hw.ISOLATED
     mesh = read(hardware)
-    assert "1 nodes were not looked at" in mesh.unknown["nodes"]
+    assert "1 nodes were not read" in mesh.unknown["nodes"]
     assert mesh.counts()["HN-S"] == 29
 
 

@@ -49,7 +49,7 @@ def test_output_that_is_cut_anywhere(name: str) -> None:
     for end in range(0, len(whole) - 2, len(whole) // 37):
         mesh = mesh_of_dump(whole[:end])
         sane(mesh)
-        assert "cut short" in mesh.unknown["dump"]
+        assert "truncated" in mesh.unknown["dump"]
 
 
 def test_each_crosspoint_missing_in_turn() -> None:
@@ -62,7 +62,7 @@ def test_each_crosspoint_missing_in_turn() -> None:
             assert mesh.width is None and "(0, 1)" in mesh.unknown["size"]
         else:
             assert (mesh.width, mesh.height, len(mesh.crosspoints)) == (5, 4, 19)
-            assert mesh.unknown["crosspoints"] == "1 of 20 are not in the output"
+            assert mesh.unknown["crosspoints"] == "1 of 20 are missing from the output"
 
 
 def test_forged_values_anywhere() -> None:
@@ -120,7 +120,7 @@ def test_lines_that_are_no_lines(word: str) -> None:
     mesh = mesh_of_dump(f"{word}\n{whole}{word}\n")
     sane(mesh)
     assert (mesh.width, mesh.height) == (2, 2)
-    assert mesh.unknown["dump"] == f"not all of the kernel's output could be read: {2} of its lines are odd"
+    assert mesh.unknown["dump"] == f"the kernel's output is incomplete: {2} lines are malformed"
 
 
 def test_bytes_at_random() -> None:
@@ -144,7 +144,7 @@ def test_a_node_that_is_printed_twice_counts_once() -> None:
     whole = SHAPES["CMN-600 2x2"]().printed(register_list())
     sample = next(line for line in whole.splitlines() if '"sample"' in line)
     mesh = mesh_of_dump(whole + sample + "\n")
-    assert mesh.unknown["dump"].endswith("1 of its lines are odd")
+    assert mesh.unknown["dump"].endswith("1 lines are malformed")
     assert mesh.counts() == mesh_of_dump(whole).counts()
 
 
@@ -153,7 +153,7 @@ def test_registers_that_could_not_be_read_are_counted() -> None:
     home = next(line for line in lines if line.get("info", 0) & 0xFFFF == hw.HN_F)
     home["regs"][0][1] = None
     mesh = mesh_of_dump("".join(json.dumps(line) + "\n" for line in lines))
-    assert mesh.unknown["registers"] == "1 could not be read"
+    assert mesh.unknown["registers"] == "1 registers are unreadable"
     assert mesh.slc_bytes is None and mesh.unknown["slc_bytes"]
 
 
@@ -174,7 +174,7 @@ def test_counts_that_are_no_mesh(count: int, width: int) -> None:
         f'"children": {len(hardware.crosspoints)}', f'"children": {count}'
     )
     mesh = mesh_of_dump(lines)
-    assert mesh.unknown["size"] == f"{count} crosspoints in rows of {width} are no mesh"
+    assert mesh.unknown["size"] == f"{count} crosspoints in rows of {width} do not form a mesh"
 
 
 def test_a_node_that_is_not_where_its_crosspoint_is() -> None:
@@ -183,7 +183,7 @@ def test_a_node_that_is_not_where_its_crosspoint_is() -> None:
     mesh = mesh_of_dump(hardware.printed(register_list()))
     odd = next(node for node in mesh.nodes if node.node_id == 0x7F8)
     assert (odd.x, odd.y, odd.port, odd.device) == (0, 0, None, None)
-    assert "node ids" in mesh.unknown["places"]
+    assert "IDs of some nodes" in mesh.unknown["places"]
 
 
 def test_types_and_devices_that_are_not_known() -> None:
@@ -204,7 +204,7 @@ def test_more_children_than_there_are() -> None:
             sample = json.loads(line)
             text = text.replace(line, json.dumps({**sample, "children": sample["children"] + 2}))
     mesh = mesh_of_dump(text)
-    assert mesh.unknown["nodes"] == "2 nodes that crosspoints count are not there, or not in the output"
+    assert mesh.unknown["nodes"] == "2 nodes that the crosspoints count are missing from the output"
 
 
 def test_devices_behind_an_aggregation_layer_without_a_number() -> None:
