@@ -1,9 +1,9 @@
-"""The protocol of a transport: open a host, run programs in private folders, move files. One file per transport.
+"""The protocol of a transport: open a host, run programs in private folders, copy files.
 
-Rules every transport keeps:
+Rules of every transport:
 * arguments are lists; no value of a plan, fact or result becomes shell text unquoted;
-* a program runs in a process group of its own and is ended as a group (SIGINT, then SIGTERM, then SIGKILL);
-* results come back as files, bounded in size; a name fetched from a host never leaves the folder it is meant for;
+* a program runs in a process group of its own and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
+* results come back as files of bounded size; a file name from a host never leads outside its folder;
 * every failure of the transport itself is a `HostError`; a program that fails is a `TaskResult` with its status.
 """
 
@@ -33,12 +33,11 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A process with what surrounds it, run as one exchange so that a remote point costs few round trips.
+    """A process with its files and companions, run as one exchange so that a remote point costs few round trips.
 
-    `files` are written into `main.cwd` first (made with mode 0700 when missing, or when `fresh`, which also empties
-    it).
-    `companions` start before `main` and get SIGINT after it. `collect` names files of `cwd` fetched into `into`
-    besides the stdout and stderr of all processes. `max_bytes` bounds each fetched file, `max_total_bytes` all of them.
+    `files` are written into `main.cwd` first. That folder gets mode 0700; `fresh` empties it. `companions` start before
+    `main` and get SIGINT after it. `collect` names files of `cwd` that are copied into `into`, besides the stdout and
+    stderr of all processes. `max_bytes` bounds each copied file, `max_total_bytes` all of them.
     """
 
     main: Process
@@ -51,17 +50,16 @@ class Task:
     max_bytes: int = 64 << 20
     max_total_bytes: int = 256 << 20
     key: str = ""
-    """Names the task within the session, so that it is known again when it was announced, or when the connection or
-    asct itself was lost meanwhile; empty: it is of no use to know it again."""
+    """Identifies the task within the session: after an announcement, a lost connection or a restart of asct. Empty for
+    a task that is never asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
-    """Files of the host that are read right before and right after the main process of each task. A transport knows
-    nothing of what they mean.
+    """Files of the host that are read right before and right after the main process of each task.
 
-    `find` is shell text (a constant of the code) that prints their names, one a line; it is run once a session. `keep`
-    is an extended regular expression that POSIX and Python read alike: of each line the part that it matches is kept.
+    `find` is shell text (a constant of the code) that prints the file names, one on each line; it runs once a session.
+    `keep` is an extended regular expression that POSIX and Python read alike: the matching part of each line is kept.
     """
 
     find: str
@@ -70,10 +68,10 @@ class ReadingSpec:
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """What a host is opened for: to measure for one run, alone. `owner` is what others are told who find the host
-    locked. `work` is the folder that an earlier part of the run left there, to be taken up again if it is still whole.
-    `notice` hears what the user should know meanwhile, such as why a scheduler lets the run wait. `reading` is what is
-    read around each task.
+    """The session of a run on a host, which locks the host. `owner` is shown to others who find the host locked.
+
+    `work` is the work folder of an earlier part of the run, which is resumed if it is intact. `notice` receives
+    diagnostics meanwhile, such as why a scheduler delays the run. `reading` is read at both ends of each task.
     """
 
     run: str
@@ -85,7 +83,7 @@ class SessionSpec:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What a scheduler must know of a job before it begins: its id, how long it may take, the ids of jobs it needs."""
+    """What a scheduler must know of a job before it starts: its id, its time in seconds, the ids of jobs it needs."""
 
     id: str
     seconds: float
@@ -109,10 +107,10 @@ class HostReadings:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """How a task ended. `status` is the exit status, negative for the signal that killed it, None when it timed out.
+    """How a task ended. `status` is the exit status, negative for the signal that killed it, None for a timeout.
 
-    `fetched` lists the files now in `into`; `notes` what went wrong beside the main process (a companion that could
-    not start, a file over the bound).
+    `fetched` lists the files that are now in `into`; `notes` list failures besides the main process (a companion that
+    could not be started, a file over its bound).
     """
 
     status: int | None
@@ -124,7 +122,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """A short command's answer, text decoded with replacement; for facts and housekeeping, not for results."""
+    """The result of a short command, decoded with replacement; for facts and housekeeping, not for measurements."""
 
     status: int
     stdout: str
@@ -132,29 +130,29 @@ class CommandResult:
 
 
 class Host(Protocol):
-    """An open (or openable) host. Methods are called from one thread at a time, except `interrupt`."""
+    """An open (or openable) host. One thread at a time calls its methods, except `interrupt`."""
 
     name: str
     transport: str
 
     def open(self, session: SessionSpec | None = None) -> None:
-        """Connect. With a `session` the host's lock is taken and programs may be measured; without, one only looks.
+        """Connect. A `session` locks the host and allows tasks; without one the host is only read.
 
-        Raises ConnectError with the way out in its hint, HostLocked when someone else measures there.
+        Raises ConnectError with a hint how to fix it, HostLocked when another run holds the host.
         """
         ...
 
     @property
     def adopted(self) -> bool:
-        """Whether `open` took up the folder of an earlier part of the run, with what was and is measured there."""
+        """Whether `open` resumed the session of an earlier part of the run, with its finished and running tasks."""
         ...
 
     def wait_until_idle(self) -> None:
-        """Wait until nothing of an earlier part runs any more (each task ends by its own limit)."""
+        """Wait until no task of an earlier part of the run is running (each ends by its own time limit)."""
         ...
 
     def close(self) -> None:
-        """End every process still running, remove the work folder, disconnect. Never raises."""
+        """Stop every running process, remove the work folder, disconnect. Never raises."""
         ...
 
     @property
@@ -164,11 +162,11 @@ class Host(Protocol):
 
     @property
     def cache(self) -> str:
-        """A folder of the account (mode 0700) that outlives the run: built kernels."""
+        """A folder of the account (mode 0700) that outlives the run, for built kernels."""
         ...
 
-    def plan_jobs(self, briefs: Sequence[JobRequest]) -> None:
-        """The jobs to come, in their order. A scheduler queues them; other transports need not know."""
+    def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
+        """All jobs of the run on this host, in order. A scheduler queues them; other transports ignore them."""
         ...
 
     def begin_job(self, job_id: str) -> None:
@@ -176,20 +174,20 @@ class Host(Protocol):
         ...
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """No more tasks of this job; `ok` tells whether jobs that need it may run."""
+        """The job has no more tasks; `ok` tells whether jobs that need it may run."""
         ...
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Announce tasks (with keys) that `run` will be asked for in this order: the host works them off by itself,
-        also while the connection is down. A transport that cannot does nothing."""
+        """Announce tasks (with keys) that `run` will be called with in this order: the host runs them by itself, even
+        while the connection is down. A transport that cannot do so ignores the call."""
         ...
 
     def cancel(self) -> None:
-        """Forget announced tasks that have not begun, and end the one that runs."""
+        """Discard announced tasks that have not started, and stop the one that is running."""
         ...
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """Run a task to its end, or to its time limit; then nothing of it is left running."""
+        """Run a task until it ends or reaches its time limit; nothing of it is left running then."""
         ...
 
     def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
@@ -197,12 +195,14 @@ class Host(Protocol):
         ...
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        """Run a short script of ours by `sh` on a host that is not open, in one exchange: connect, run, disconnect. It
-        has no work folder, takes no lock, and nothing of it is left (output at most 1 MiB). Raises as `open` does."""
+        """Run a short script of asct with `sh` on a host that is not open, in one exchange: connect, run, disconnect.
+
+        It has no work folder, takes no lock and leaves nothing behind (output at most 1 MiB). Raises as `open` does.
+        """
         ...
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
-        """Copy a file to the host, under a temporary name first."""
+        """Copy a file to the host, first under a temporary name."""
         ...
 
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
@@ -210,36 +210,36 @@ class Host(Protocol):
         ...
 
     def remove(self, path: str) -> None:
-        """Remove a file or folder below `work` or `cache`; refuses any other path."""
+        """Remove a file or folder below `work` or `cache`; any other path is refused."""
         ...
 
     def interrupt(self) -> None:
-        """From another thread: end what runs now (process group): `run` returns soon, `answer` raises HostLost."""
+        """From another thread: stop what is running (process group). `run` returns soon, `execute` raises HostLost."""
         ...
 
 
 class WithoutQueue:
-    """The part of a Host of a transport that keeps no tasks: what it is told ahead does not concern it."""
+    """The part of a Host whose transport keeps no tasks and has no scheduler."""
 
     @property
     def adopted(self) -> bool:
-        """Nothing is kept between the parts of a run."""
+        """No session is resumed."""
         return False
 
     def wait_until_idle(self) -> None:
-        """Nothing of an earlier part runs."""
+        """Nothing of an earlier part is running."""
 
-    def plan_jobs(self, briefs: Sequence[JobRequest]) -> None:
-        """No scheduler."""
+    def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
+        """There is no scheduler."""
 
     def begin_job(self, job_id: str) -> None:
-        """No scheduler."""
+        """There is no scheduler."""
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """No scheduler."""
+        """There is no scheduler."""
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Each task is run when it is asked for."""
+        """Each task runs when `run` is called."""
 
     def cancel(self) -> None:
         """Nothing was announced."""

@@ -1,4 +1,4 @@
-"""What the runner of a session tells, line by line: from its connection while that lives, else from its journal."""
+"""The events of a runner, line by line: from the connection while it lasts, otherwise from the runner's journal."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from dataclasses import dataclass, field
 from asct.hosts import script
 
 MOST_TASKS = 300_000
-"""More than a session has: what a host says of further ones is passed over."""
+"""More tasks than a session has; events of further ones are ignored."""
 GRAIN_S = 0.02
-"""The clock of the host that a shell can read without starting a program counts hundredths of a second."""
+"""Two ticks of /proc/uptime, the clock that a shell reads without starting a program (10 ms)."""
 
 
 @dataclass(slots=True)
 class TaskStatus:
-    """How far a task is. `status` is the shell's own; `over` when nothing more will be told of it."""
+    """Progress of a task. `exit_status` is the shell's; `shell_message` tells whether the shell printed a message about
+    it."""
 
     started_s: float | None = None
     ended_s: float | None = None
     heard_start: float = 0.0
     heard_end: float = 0.0
-    status: int | None = None
-    told: bool = False
+    exit_status: int | None = None
+    shell_message: bool = False
     late: bool = False
     died: bool = False
     refused: str = ""
     reminded: bool = False
-    """The runner had nothing to do before this task began, and was told of it once more."""
+    """The runner was idle although this task had not started, and was notified once more."""
     report: script.RunnerReport | None = None
 
     @property
     def over(self) -> bool:
-        """Reported, refused, or killed with its group."""
+        """Whether the task was reported, refused, or killed with its process group."""
         return self.report is not None or self.died or bool(self.refused)
 
     @property
     def elapsed_ns(self) -> int:
-        """By the clock here if both ends were heard as they happened, else by that of the host (10 ms)."""
+        """By the local clock if both events arrived as they happened, otherwise by the clock of the host (10 ms)."""
         if self.started_s is None:
             return 0
         theirs = (self.ended_s if self.ended_s is not None else self.started_s) - self.started_s
@@ -49,96 +50,96 @@ class TaskStatus:
 
 @dataclass(slots=True)
 class RunnerJournal:
-    """All tasks of a session by key, and what the runner said of itself."""
+    """The status of all tasks of a session by key, and the replies of the runner."""
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
-    answers: dict[str, str] = field(default_factory=dict)
-    """The rest of the last line of each other kind: work, cache, serving, joined, stopped, pong, locked, failed, ..."""
+    replies: dict[str, str] = field(default_factory=dict)
+    """The last reply of each kind without its first word: work, cache, serving, joined, stopped, pong, locked, ..."""
     counts: dict[str, int] = field(default_factory=dict)
-    """How often each of these was told."""
+    """Number of replies of each kind."""
     running: str = ""
-    """The task that began last."""
+    """The key of the task that started last."""
     offset: int = 0
-    """Bytes taken in."""
+    """Bytes processed."""
     _rest: bytes = b""
 
     def take(self, data: bytes) -> None:
-        """The next bytes. Lines that are not the runner's, or not whole sentences of it, are passed over."""
+        """Process the next bytes. Lines that are not events of the runner, or are damaged, are ignored."""
         self.offset += len(data)
         now = time.monotonic()
         *lines, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > script.LONGEST_LINE:
             self._rest = b""
-        for word, rest in script.answers(line.decode("utf-8", "surrogateescape") for line in lines):
-            self._heed(word, rest, now)
+        for word, rest in script.messages(line.decode("utf-8", "surrogateescape") for line in lines):
+            self._process(word, rest, now)
 
-    def course(self, key: str) -> TaskStatus:
-        """Of a task, made when nothing is known of it."""
+    def status(self, key: str) -> TaskStatus:
+        """The status of a task, added when the task is unknown."""
         return self.tasks.setdefault(key, TaskStatus())
 
     def forget(self, key: str) -> None:
-        """A task that is handed over again."""
+        """Discard the status of a task that is submitted again."""
         self.tasks.pop(key, None)
 
-    def _heed(self, word: str, rest: str, now: float) -> None:
-        of_a_task = _EVENTS.get(word)
+    def _process(self, word: str, rest: str, now: float) -> None:
+        handler = _EVENTS.get(word)
         key, _, detail = rest.partition(" ")
-        if of_a_task is None or (word == "failed" and key not in self.tasks):
-            if word in _ANSWERS and (word != "serving" or _COUNT.fullmatch(rest)):
-                self.answers[word] = rest
+        if handler is None or (word == "failed" and key not in self.tasks):
+            if word in _REPLIES and (word != "serving" or _COUNT.fullmatch(rest)):
+                self.replies[word] = rest
                 self.counts[word] = self.counts.get(word, 0) + 1
             return
         if key not in self.tasks and len(self.tasks) >= MOST_TASKS:
             return
         try:
-            of_a_task(self.course(key), detail, now)
+            handler(self.status(key), detail, now)
         except (ValueError, IndexError):
-            return  # torn by a full disk: what is missing shows at the end of the task
+            return  # damaged by a full disk; what is missing shows at the end of the task
         if word == "started":
             self.running = key
 
 
 def _seconds(text: str) -> float:
-    """A time of the host, since its start. Raises ValueError for what no clock shows."""
+    """A time of the host in seconds since boot. Raises ValueError for an impossible one."""
     seconds = float(text)
     if not 0 <= seconds < _LONGEST_S:
         raise ValueError(text)
     return seconds
 
 
-def _started(course: TaskStatus, detail: str, now: float) -> None:
-    """Also of one that is done again, because the runner was killed while it ran."""
-    course.started_s, course.heard_start = _seconds(detail), now
-    course.ended_s = course.status = course.report = None
-    course.late = course.died = False
+def _started(status: TaskStatus, detail: str, now: float) -> None:
+    """Also for a task that runs again because the runner was killed."""
+    status.started_s, status.heard_start = _seconds(detail), now
+    status.ended_s = status.exit_status = status.report = None
+    status.late = status.died = False
 
 
-def _ended(course: TaskStatus, detail: str, now: float) -> None:
-    up, status, told = detail.split(" ")
-    seconds, number = _seconds(up), script.status_of(status)
-    course.ended_s, course.heard_end = seconds, now
-    course.status, course.told = number, told == "1"
+def _ended(status: TaskStatus, detail: str, now: float) -> None:
+    up, code, message = detail.split(" ")
+    seconds, number = _seconds(up), script.status_of(code)
+    status.ended_s, status.heard_end = seconds, now
+    status.exit_status, status.shell_message = number, message == "1"
 
 
-def _late(course: TaskStatus, _detail: str, _now: float) -> None:
-    course.late = course.status is None  # else it ended by itself, and was still being read about
+def _late(status: TaskStatus, _detail: str, _now: float) -> None:
+    status.late = status.exit_status is None  # otherwise it ended by itself while the host was being read
 
 
-def _done(course: TaskStatus, detail: str, _now: float) -> None:
-    course.report = script.read_report(detail)
+def _done(status: TaskStatus, detail: str, _now: float) -> None:
+    status.report = script.read_report(detail)
 
 
-def _died(course: TaskStatus, _detail: str, now: float) -> None:
-    course.died, course.heard_end = True, now
+def _died(status: TaskStatus, _detail: str, now: float) -> None:
+    status.died, status.heard_end = True, now
 
 
-def _failed(course: TaskStatus, detail: str, _now: float) -> None:
-    course.refused = detail or "no reason was given"
+def _failed(status: TaskStatus, detail: str, _now: float) -> None:
+    status.refused = detail or "no reason given"
 
 
 _LONGEST_S = 1e10
 _COUNT = re.compile("[0-9]{1,9}")
-_ANSWERS = frozenset(
+_REPLIES = frozenset(
     {
         "work",
         "cache",

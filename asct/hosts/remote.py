@@ -1,4 +1,4 @@
-"""A host behind a link: tasks are worked off by a runner of its own (runner.sh), results come as files."""
+"""A host behind a link: its runner (runner.sh) executes the tasks, results come back as files."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 
 
 class RemoteHost(WithoutQueue):
-    """The Host protocol over a Link; the host needs a POSIX shell, setsid, flock and the link's file transfer."""
+    """The Host protocol over a Link. The host needs a POSIX shell, setsid, flock and the link's file transfer."""
 
     def __init__(self, name: str, transport: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
         self.name = name
         self.transport = transport
         self._link = link
         self._session = RunnerSession(name, base, link, reconnect_s)
-        self._nonce = secrets.token_hex(6)  # tasks without a key are never those of an earlier part of the session
+        self._nonce = secrets.token_hex(6)  # a task without a key never matches one of an earlier part of the session
         self._mark = self._nonce
         self._numbers = count(1)
         self._used: set[str] = set()
         self._interrupted = False
-        self._around: ReadingLog | None = None
+        self._readings: ReadingLog | None = None
 
     @property
     def work(self) -> str:
@@ -52,13 +52,13 @@ class RemoteHost(WithoutQueue):
         return self._session.adopted
 
     def open(self, session: SessionSpec | None = None) -> None:
-        self._around = ReadingLog() if session is not None and session.reading is not None else None
-        if session is not None:  # the next part of a run writes over what this one left half sent when it was killed
+        self._readings = ReadingLog() if session is not None and session.reading is not None else None
+        if session is not None:  # a resumed run overwrites the partial files of the one that was killed
             self._mark = hashlib.sha256(f"{session.run} {self.name}".encode()).hexdigest()[:12]
         self._session.open(session)
 
     def wait_until_idle(self) -> None:
-        self._session.begin()
+        self._session.prepare()
         self._session.wait_until_idle()
 
     def close(self) -> None:
@@ -67,15 +67,15 @@ class RemoteHost(WithoutQueue):
             if self.work and self._link.alive():
                 self._leave()
         except AsctError:
-            pass  # the connection is gone; `resume` comes back for the folder, or it is cleared a week later
+            pass  # no connection: `resume` finds the folder again, or it is removed a week later
         finally:
             self._session.work = ""
             self._link.close()
 
     def _leave(self) -> None:
-        """Once more over a new connection when this one breaks just now: nobody would come back for the folder."""
+        """Retry over a new connection when this one breaks: otherwise the work folder would stay."""
         try:
-            if not self._session.leave():
+            if not self._session.end():
                 self._housekeeping("leave")
         except HostLost:
             self._link.close()
@@ -85,7 +85,7 @@ class RemoteHost(WithoutQueue):
     # ---- tasks
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        self._session.begin()
+        self._session.prepare()
         items = []
         for task in tasks:
             key, known = self._session.key_of(task.key)
@@ -98,25 +98,25 @@ class RemoteHost(WithoutQueue):
         self._session.cancel()
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        self._session.begin()
+        self._session.prepare()
         key, known = self._session.key_of(task.key or f"{self._nonce}-{next(self._numbers)}")
         if not known:
-            item = self._item(task, key, beforehand=False)  # refuses names and arguments before anything is touched
+            item = self._item(task, key, beforehand=False)  # refuses bad names and arguments before anything changes
             make_folder(task.into)
             self._session.submit([item])
         feed = LineSplitter(on_line) if on_line else None
         try:
-            course = self._session.wait(key, self._follow(task, feed) if feed else None)
+            status = self._session.wait(key, self._follow(task, feed) if feed else None)
         except HostError:
             raise
-        except BaseException:  # of the listener, or of a signal: nothing goes on that nobody waits for
+        except BaseException:  # of the listener, or of a signal: stop what nobody waits for
             self._session.cancel()
             raise
         make_folder(task.into)
-        return self._finished(task, course, feed, key)
+        return self._finished(task, status, feed, key)
 
     def _item(self, task: Task, key: str, *, beforehand: bool) -> TaskLine:
-        """The task as the runner gets it; its folder is emptied when something may be in it."""
+        """The task as a job file contains it; its folder is emptied when it may have been used."""
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
         folder = task.main.cwd
@@ -126,30 +126,30 @@ class RemoteHost(WithoutQueue):
         return TaskLine(key, task.timeout_s, line, folder if beforehand and not used else "")
 
     def _follow(self, task: Task, feed: LineSplitter) -> Callable[[], None]:
-        """Reads what the growing standard output of a running task says."""
+        """Reads new lines of the standard output of a running task."""
         path = f"{task.main.cwd}/{task.main.stdout_file}"
 
-        def look() -> None:
+        def read() -> None:
             with self._link.within(SHORT_S, "following the output"):
                 feed.take(self._link.files.tail(path, feed.offset))
 
-        return look
+        return read
 
-    def _finished(self, task: Task, course: TaskStatus, feed: LineSplitter | None, key: str) -> TaskResult:
-        if not course.over:  # it was called off before it began
-            return TaskResult(-2, 0, (), ("it was not begun",))
-        if course.refused:
-            raise HostError(self.name, errors.task_refused(self._link.label, course.refused))
+    def _finished(self, task: Task, status: TaskStatus, feed: LineSplitter | None, key: str) -> TaskResult:
+        if not status.over:  # it was cancelled before it started
+            return TaskResult(-2, 0, (), ("it was not started",))
+        if status.refused:
+            raise HostError(self.name, errors.task_refused(self._link.label, status.refused))
         notes: list[str] = []
         fetched: list[str] = []
-        flags, companions = (course.report.flags, course.report.companions) if course.report else ("", ())
-        if course.report is None:
+        flags, companions = (status.report.flags, status.report.companions) if status.report else ("", ())
+        if status.report is None:
             notes.append("the process group was killed")
             flags = self._flags(task)
         notes += script.companion_notes(task, companions)
         wanted = script.wanted_files(self.name, task)
         if len(flags) != len(wanted):
-            raise self._strange("reporting a task", flags)
+            raise self._unexpected("reporting a task", flags)
 
         def fetch() -> None:
             fetched.clear()
@@ -162,45 +162,49 @@ class RemoteHost(WithoutQueue):
                     fetched.append(name)
                     left -= (task.into / name).stat().st_size
 
-        self._session.hold(fetch)
+        self._session.retried(fetch)
         if feed is not None and task.main.stdout_file in fetched:
             feed.finish((task.into / task.main.stdout_file).read_bytes())
-        status = (
-            None if course.late else -9 if course.status is None else script.exit_status(course.status, course.told)
-        )
+        code = -9 if status.exit_status is None else script.exit_status(status.exit_status, status.shell_message)
         notes = [*dict.fromkeys(notes)]
-        return TaskResult(status, course.elapsed_ns, tuple(fetched), tuple(notes), self._around_of(key, course))
+        return TaskResult(
+            None if status.late else code,
+            status.elapsed_ns,
+            tuple(fetched),
+            tuple(notes),
+            self._readings_of(key, status),
+        )
 
-    def _around_of(self, key: str, course: TaskStatus) -> HostReadings:
-        """What was read around a task that is over. A log that cannot be read takes nothing from what was measured."""
-        log = self._around
+    def _readings_of(self, key: str, status: TaskStatus) -> HostReadings:
+        """The readings of a task that has ended. A log that cannot be read does not invalidate the measurement."""
+        log = self._readings
         if log is None:
             return HostReadings()
-        if is_short(course.started_s, course.ended_s):  # nothing is there that would be worth an exchange
+        if is_short(status.started_s, status.ended_s):  # the log has nothing worth an exchange
             return HostReadings(brief=True)
 
-        def look() -> None:
-            with self._link.within(SHORT_S, "reading what else the host did"):
+        def read() -> None:
+            with self._link.within(SHORT_S, "reading the host state"):
                 while not log.has(key) and (data := self._link.files.tail(f"{self.work}/{LOG}", log.offset)):
                     log.take(data)
 
         try:
-            self._session.hold(look)
+            self._session.retried(read)
         except (HostLost, HostTimeout):
             raise
         except HostError:
-            self._around = None
+            self._readings = None
         return log.of(key)
 
-    def _strange(self, doing: str, text: str) -> HostError:
+    def _unexpected(self, doing: str, text: str) -> HostError:
         return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
-        """Bring one file of a task here; returns a note when it did not come."""
+        """Copy one file of a task from the host; returns a note when that was not possible."""
         if flag == "-":
             return ""
         if flag == "x":
-            return f"{name} is not a regular file and was not fetched"
+            return f"{name} is not a regular file and was not copied"
         target = task.into / name
         make_folder(target.parent)
         if flag == "e":
@@ -210,23 +214,23 @@ class RemoteHost(WithoutQueue):
         with self._link.within(_transfer_s(most), "fetching results"):
             if self._link.files.fetch_regular(source, target, most):
                 return ""
-        return f"{name} is larger than {most} bytes and was not fetched"
+        return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """The state of the files of a task that was killed with the shell that would report it."""
+        """The file flags of a task that was killed together with the shell that reports them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""
 
-        def look() -> None:
+        def read() -> None:
             nonlocal found
             text = self._housekeeping(f"{enter}; {script.call(self.name, 'report', *names)}")
             try:
                 found = script.read_report(text.partition(" ")[2]).flags
             except ValueError:
-                raise self._strange("reporting a task", text) from None
+                raise self._unexpected("reporting a task", text) from None
 
-        self._session.hold(look)
+        self._session.retried(read)
         return found
 
     # ---- short commands and files
@@ -249,7 +253,7 @@ class RemoteHost(WithoutQueue):
         head, _, stdout = out.partition(b"asct:begin ")
         pid, _, stdout = stdout.partition(b"\n")
         if not pid.isdigit():
-            failed = dict(script.answers(head.decode("utf-8", "replace").splitlines())).get("failed", "")
+            failed = dict(script.messages(head.decode("utf-8", "replace").splitlines())).get("failed", "")
             seen = failed or (out + err).decode("utf-8", "replace")
             raise HostError(self.name, errors.strange_shell(self._link.label, f"running {argv[0]}", seen))
         _, _, stderr = err.partition(b"asct:begin\n")
@@ -263,7 +267,7 @@ class RemoteHost(WithoutQueue):
         self._interrupted = False
         self._link.connect(files=False)
         try:
-            with self._link.within(timeout_s + SHORT_S, "looking at the host"):
+            with self._link.within(timeout_s + SHORT_S, "reading the host"):
                 channel = self._shell(begin + text)
                 until = time.monotonic() + timeout_s
                 out, err = _drain(channel, ANSWER_LIMIT + 4096, lambda: self._interrupted or time.monotonic() > until)
@@ -281,16 +285,16 @@ class RemoteHost(WithoutQueue):
             self._link.close()
 
     def _shell(self, text: str) -> Channel:
-        """A shell without a folder, given all that it is to do."""
+        """A shell without a work folder that runs `text`."""
         channel = self._link.start("exec sh -s")
         channel.send(_encoded(text))
         channel.finish_input()
         return channel
 
     def _end_shell(self, out: bytes) -> None:
-        """End what `glance` started, a session of its own, when it goes on although nobody listens any more."""
+        """Stop what `probe` started: it leads a session of its own and outlives its channel."""
         if found := _BEGUN.search(out.decode("utf-8", "replace")):
-            with self._link.within(SHORT_S, "tidying up"):
+            with self._link.within(SHORT_S, "cleaning up"):
                 _drain(self._shell(f"kill -s TERM -- -{found[1]}; sleep 1; kill -s KILL -- -{found[1]}"), ANSWER_LIMIT)
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
@@ -315,20 +319,20 @@ class RemoteHost(WithoutQueue):
         return script.runner_command(self.work, posix_login=self._session.posix_login)
 
     def _housekeeping(self, line: str) -> str:
-        """Run a line of the runner; returns what follows `done`."""
-        with self._link.within(SHORT_S, "tidying up"):
+        """Run a line of runner calls; returns the text behind `done`."""
+        with self._link.within(SHORT_S, "cleaning up"):
             channel = self._link.start(self._runner_command())
             channel.send(_encoded(line + "\n"))
             out, _ = _drain(channel, ANSWER_LIMIT)
-        for first, rest in script.answers(out.decode("utf-8", "surrogateescape").splitlines()):
+        for first, rest in script.messages(out.decode("utf-8", "surrogateescape").splitlines()):
             if first == "done":
                 return rest
             if first == "failed":
                 raise HostError(self.name, errors.task_refused(self._link.label, rest))
-        raise HostLost(self.name, errors.connection_lost(self._link.label, "tidying up"))
+        raise HostLost(self.name, errors.connection_lost(self._link.label, "cleaning up"))
 
     def _finish_group(self, out: bytes) -> None:
-        for first, rest in script.answers(out.decode("utf-8", "replace").splitlines()):
+        for first, rest in script.messages(out.decode("utf-8", "replace").splitlines()):
             if first == "begin" and rest.isdigit():
                 self._housekeeping(script.call(self.name, "finish", rest))
 
@@ -337,7 +341,7 @@ class RemoteHost(WithoutQueue):
 
 
 def _transfer_s(size: int) -> float:
-    """Time allowed for a transfer: at least 1 MB/s after the first half minute."""
+    """Seconds allowed for a transfer: half a minute, then at least 1 MB/s."""
     return SHORT_S + size / 1e6
 
 
@@ -346,7 +350,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _drain(channel: Channel, limit: int, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
-    """Both outputs of a command to their end, or to `limit` bytes; raises TimeoutError(output) once it is `enough`."""
+    """Both outputs of a command up to their end or `limit` bytes; raises TimeoutError(output) once `enough` is true."""
     out, err = bytearray(), bytearray()
     for data in _chunks(channel):
         out += data
@@ -360,7 +364,7 @@ def _drain(channel: Channel, limit: int, enough: Callable[[], bool] = lambda: Fa
 
 
 def _chunks(channel: Channel) -> Iterator[bytes]:
-    """Parts of standard output; an empty one each 0.2 s without any, so that the caller can look around."""
+    """Parts of standard output; an empty one after each 0.2 s without any, so that the caller can check its limits."""
     while True:
         try:
             data = channel.receive(0.2)

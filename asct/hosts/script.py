@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def word(host: str, text: str) -> str:
     """`text` as one word of a POSIX shell, on one line; `$nl` is a line feed (runner.sh sets it)."""
     if "\0" in text:
-        raise HostError(host, errors.bad_argument(host, f"`{text[:60]!r}` has a NUL in it"))
+        raise HostError(host, errors.bad_argument(host, f"`{text[:60]!r}` contains a NUL"))
     quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
     return f"'{quoted}'"
 
@@ -42,7 +42,7 @@ def environment(host: str, env: Mapping[str, str]) -> list[str]:
     """`NAME=VALUE` items; a name no shell takes is a HostError."""
     for name in env:
         if not _NAME.fullmatch(name):
-            raise HostError(host, errors.bad_argument(host, f"`{name}` cannot be the name of a variable"))
+            raise HostError(host, errors.bad_argument(host, f"`{name}` is not a valid variable name"))
     return [f"{name}={value}" for name, value in env.items()]
 
 
@@ -101,7 +101,7 @@ def job_text(host: str, items: Sequence[TaskLine]) -> str:
 
 def _key(host: str, key: str) -> str:
     if not _KEY.fullmatch(key):
-        raise HostError(host, errors.bad_argument(host, f"`{key[:60]}` cannot be the key of a task"))
+        raise HostError(host, errors.bad_argument(host, f"`{key[:60]}` is not a valid task key"))
     return key
 
 
@@ -134,7 +134,7 @@ def opening(host: str, base: str, token: str, session: SessionSpec | None = None
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
     for path in (base, earlier):
         if "\n" in path:  # the host answers with the path, in a line
-            raise HostError(host, errors.no_work_folder(host, base, "its name has several lines"))
+            raise HostError(host, errors.no_work_folder(host, base, "its name contains a line feed"))
     nl = "nl='\n'\n"
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
@@ -177,7 +177,7 @@ def status_of(text: str) -> int:
     return int(text)
 
 
-def answers(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
     """(first word, rest) of the lines that are ours; what a login script prints is passed over."""
     for line in lines:
         if line.startswith("asct:"):
@@ -198,7 +198,7 @@ def inner_name(host: str, name: str) -> str:
     """`name` if it is a plain relative path that stays in its folder (`job.fio`, `chase/chase.c`); else HostError."""
     parts = name.split("/")
     if not name or "\0" in name or "\n" in name or any(part in ("", ".", "..") for part in parts):
-        raise HostError(host, errors.path_refused(host, name, "it could leave the folder it is meant for"))
+        raise HostError(host, errors.path_refused(host, name, "it may lead outside its folder"))
     return name
 
 

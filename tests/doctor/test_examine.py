@@ -79,7 +79,7 @@ def test_a_host_that_cannot_be_reached(tmp_path: Path) -> None:
         raise NotMeasured(Diagnostic("E401", "no compiler"))
 
     no_route = ConnectError("here", Diagnostic("E301", "no route"))
-    locked = HostLocked("here", "run r of me", Diagnostic("E334", "another run measures there"))
+    locked = HostLocked("here", "run r of me", Diagnostic("E334", "the host is locked"))
     dead = look(tmp_path, plant.collaborators(make_host=lambda *_: Dead(no_route)))
     assert (dead.status, dead.problems[0].code) == ("unreachable", "E301")
     busy = look(tmp_path, plant.collaborators(make_host=lambda *_: Dead(locked)))

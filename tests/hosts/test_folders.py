@@ -18,7 +18,7 @@ Maker = Callable[[Path], tuple[Path, Path]]
 def by_shell(base: Path) -> tuple[Path, Path]:
     text = script.opening("x", str(base), os.urandom(16).hex())
     done = subprocess.run(["sh", "-s"], input=text, capture_output=True, text=True, check=True)
-    found = dict(script.answers(done.stdout.splitlines()))
+    found = dict(script.messages(done.stdout.splitlines()))
     if "failed" in found:
         raise OSError(found["failed"])
     return Path(found["work"]), Path(found["cache"])

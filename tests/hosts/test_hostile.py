@@ -160,5 +160,5 @@ def test_the_files_of_a_task_have_a_bound_together(bench: Bench) -> None:
     script = 'for name do head -c 1000 /dev/zero >"$name"; done'
     done = bench.run("sh", "-c", script, "sh", *names, collect=names, max_bytes=1000, max_total_bytes=3500)
     assert [name for name in done.fetched if name.startswith("f")] == ["f0", "f1", "f2"]
-    assert [note for note in done.notes if note.startswith("f3")] == ["f3 is larger than 500 bytes and was not fetched"]
+    assert [note for note in done.notes if note.startswith("f3")] == ["f3 is larger than 500 bytes and was not copied"]
     assert len(done.notes) == 5

@@ -31,31 +31,31 @@ def test_any_words_in_any_parts(lines: list[tuple[str, list[str]]], cut: int) ->
     whole.take(data)
     for start in range(0, len(data), cut):
         pieces.take(data[start : start + cut])
-    assert whole.answers == pieces.answers and whole.tasks.keys() == pieces.tasks.keys()
+    assert whole.replies == pieces.replies and whole.tasks.keys() == pieces.tasks.keys()
     for course in whole.tasks.values():
         assert course.elapsed_ns >= 0
-        assert course.status is None or 0 <= course.status <= 999
-    assert "other" not in whole.answers
-    assert whole.answers.get("serving", "0").isdigit()
+        assert course.exit_status is None or 0 <= course.exit_status <= 999
+    assert "other" not in whole.replies
+    assert whole.replies.get("serving", "0").isdigit()
 
 
 def test_a_task_from_its_start_to_its_report() -> None:
     course = told("started k 10.5", "ended k 12.0 3 0", "done k fe- 130").tasks["k"]
-    assert (course.status, course.told, course.over) == (3, False, True)
+    assert (course.exit_status, course.shell_message, course.over) == (3, False, True)
     assert course.report is not None and course.report.flags == "fe-" and course.report.companions == (130,)
 
 
 @pytest.mark.parametrize("line", ["ended k 12 x 0", "ended k nan 0 0", "ended k 12 -9 0", "ended k", "ended k 1 0 0 0"])
 def test_an_end_that_makes_no_sense_is_none(line: str) -> None:
     course = told("started k 10", line).tasks["k"]
-    assert course.status is None and course.ended_s is None
+    assert course.exit_status is None and course.ended_s is None
 
 
 def test_no_more_than_so_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "MOST_TASKS", 3)
     found = told(*(f"started k{number} 1" for number in range(9)), "ended k1 2 0 0")
     assert list(found.tasks) == ["k0", "k1", "k2"]
-    assert found.tasks["k1"].status == 0
+    assert found.tasks["k1"].exit_status == 0
 
 
 def test_a_line_without_end_is_not_kept() -> None:
@@ -63,7 +63,7 @@ def test_a_line_without_end_is_not_kept() -> None:
     for _ in range(64):
         found.take(b"asct:" + b"a" * 65536)
     found.take(b"\nasct:ready\n")
-    assert found.answers == {"ready": ""}
+    assert found.replies == {"ready": ""}
 
 
 def test_a_task_is_late_if_it_was_ended_before_it_had_a_status() -> None:

@@ -285,7 +285,7 @@ def test_a_host_that_was_switched_off_and_on_is_resumed(three: Net, start: Calla
     assert ended.code == 3, ended.err
     found = measured(run)
     assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
-    assert "it was started anew" in " ".join(ended.err.split())
+    assert "the host was restarted" in " ".join(ended.err.split())
     (lost,) = [one for one in lines(run.tree / "journal.jsonl") if one.get("status") == "host-lost"]
     assert lost["host"] == "tb02" and lost["diagnostic"]["hint"]
     resumed(run, three)

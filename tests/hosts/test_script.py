@@ -46,7 +46,7 @@ def test_odd_reports(text: str) -> None:
 
 
 def test_lines_of_others_are_passed_over() -> None:
-    assert list(script.answers(["Welcome", "asct:done fe 0", " asct:x", ""])) == [("done", "fe 0")]
+    assert list(script.messages(["Welcome", "asct:done fe 0", " asct:x", ""])) == [("done", "fe 0")]
 
 
 def test_fingerprint_is_that_of_ssh_keygen(tmp_path: object) -> None:

@@ -193,7 +193,7 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
 
     def paused(seconds: float) -> bool:
         course.append(seconds)
-        if course.count(runner_session.LOOK_S) == 2:
+        if course.count(runner_session.POLL_S) == 2:
             enough.touch()
         return wait(seconds)
 
@@ -202,7 +202,7 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
     assert host.run(counting(host, tmp_path, 1, after=enough)).status == 0
     assert "word" in course[:-1], "it is told that it began, and later that it ended"
     for one, next_one in pairwise(course):
-        expected = runner_session.FIRST_LOOK_S if isinstance(one, str) else min(runner_session.LOOK_S, 2 * one)
+        expected = runner_session.FIRST_POLL_S if isinstance(one, str) else min(runner_session.POLL_S, 2 * one)
         assert next_one in ("word", expected), course
 
 
@@ -312,14 +312,14 @@ def test_a_runner_that_was_told_nothing_is_reminded(
     assert host.run(counting(host, tmp_path, 0)).status == 0
     host.wait_until_idle()  # until then it looks for the next job without being told
     said: list[str] = []
-    say = host._session._say
+    say = host._session._send
 
     def lossy(line: str) -> None:
         said.append(line)
         if line != "job 2" or line in said[:-1]:
             say(line)
 
-    monkeypatch.setattr(host._session, "_say", lossy)
+    monkeypatch.setattr(host._session, "_send", lossy)
     assert host.run(counting(host, tmp_path, 1)).status == 0
     assert [line for line in said if line.startswith("job")] == ["job 2", "job 2"]
     assert host._session._journal.tasks["k1"].reminded and runs(host) == ["0", "1"]
@@ -333,7 +333,7 @@ def test_a_task_that_the_runner_passes_over_is_refused(
     monkeypatch.setattr(host._link.files, "write", lambda *_: None)
     with pytest.raises(HostError) as error:
         host.run(counting(host, tmp_path, 0))
-    assert "passed over" in error.value.diagnostics[0].message
+    assert "skipped" in error.value.diagnostics[0].message
 
 
 @pytest.mark.parametrize("how", ["left", "lingered"])
@@ -424,7 +424,7 @@ def test_one_run_at_a_time(host: RemoteHost, own_sshd: Sshd) -> None:
         opened(own_sshd, SessionSpec("r2", "run r2 of the tests"))
     found = error.value
     assert (found.owner, found.exit_code, found.diagnostics[0].code) == (SESSION.owner, 4, "E334")
-    assert f"process {noted(host, '.pid')} there" in found.diagnostics[0].message
+    assert f"(process {noted(host, '.pid')})" in found.diagnostics[0].message
     assert list(Path(host.work).parent.glob("run-*")) == [Path(host.work)]  # the one that was refused left none
     host.close()
     opened(own_sshd, SessionSpec("r2", "run r2 of the tests")).close()

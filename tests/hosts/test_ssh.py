@@ -250,7 +250,7 @@ def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
         assert shell.stdin is not None and shell.stdout is not None
         shell.stdin.write(text)
         shell.stdin.flush()
-        said = dict(script.answers(line.strip() for line in iter(shell.stdout.readline, "asct:serving 1\n")))
+        said = dict(script.messages(line.strip() for line in iter(shell.stdout.readline, "asct:serving 1\n")))
         folder = f"{said['work']}/t"
         argv = ("sh", "-c", 'printf %s "$1"; exit 137', "sh", "it's\na $(test)")
         task = Task(Process(argv, folder, env={"A": "b c"}), tmp_path, files={"f": "one\ntwo'"})

@@ -85,7 +85,7 @@ def test_jump_hosts_in_a_circle(three: Fleet, home: Path) -> None:
     (home / ".ssh" / "config").write_text("Host a\n ProxyJump b\nHost b\n ProxyJump a\n")
     with pytest.raises(ConnectError) as error:
         open_host(spec_of(three, address="a"))
-    assert (error.value.diagnostics[0].code, "circle" in error.value.diagnostics[0].message) == ("E314", True)
+    assert (error.value.diagnostics[0].code, "loop" in error.value.diagnostics[0].message) == ("E314", True)
 
 
 def test_a_jump_host_has_a_key_of_its_own(three: Fleet, home: Path, tmp_path: Path) -> None:

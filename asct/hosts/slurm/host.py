@@ -237,7 +237,7 @@ class SlurmHost(RemoteHost):
             cancel(self.name, [allocation.job])
             raise
         self._hold(job_id, allocation, node)
-        self._session.rejoin()
+        self._session.reattach()
         self._memory.work = self.work
         self._save_state()
 

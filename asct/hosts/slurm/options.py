@@ -1,4 +1,4 @@
-"""The plan keys of a Slurm host: which options sbatch may be given, and which hosts a list of nodes stands for."""
+"""The plan keys of a Slurm host: the sbatch options it accepts, and the hosts that a list of nodes expands to."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _TAKEN: Final = {
     "dependency": "d", "kill-on-invalid-dep": "", "requeue": "", "no-requeue": "", "chdir": "D", "export": "",
     "export-file": "", "get-user-env": "", "output": "o", "error": "e", "input": "i", "open-mode": "",
 }  # fmt: skip
-"""What asct says itself; the first four have a key of their own."""
+"""Options that asct sets itself; the first four have a key of their own."""
 _BREAKING: Final = {
     "array": "a", "wrap": "", "wait": "W", "parsable": "", "test-only": "", "hold": "H", "quiet": "Q", "verbose": "v",
     "help": "h", "usage": "", "version": "V", "oversubscribe": "s", "overcommit": "O", "signal": "", "uid": "",
     "gid": "", "clusters": "M", "cluster": "", "batch": "", "ignore-pbs": "",
 }  # fmt: skip
-"""What changes what a job is, or what sbatch prints."""
+"""Options that change the kind of the job or the output of sbatch."""
 _READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
-"""What makes sbatch read a file of this machine; so does a slash in a list of nodes."""
+"""Options that make sbatch read a file of this machine, as a slash in a list of nodes does."""
 _OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
-_READS: Final = "it would read a file of the machine that asct runs on"
-_HINT: Final = "one whole option an item, such as `--qos=high` or `--reservation=lab`"
+_READS: Final = "it would read a file of the machine that runs asct"
+_HINT: Final = "write one complete option in each item, such as `--qos=high` or `--reservation=lab`"
 
 
 def nodes_of(text: str) -> list[str]:
@@ -42,9 +42,9 @@ def nodes_of(text: str) -> list[str]:
         parts = [_numbers(text, inside) if inside else [plain] for inside, plain in _PART.findall(item)]
         names += ["".join(chosen) for chosen in itertools.islice(itertools.product(*parts), MAX_HOSTS + 1)]
     if len(names) > MAX_HOSTS:
-        raise BadValueError(f"`{shown(text)}` names more than {MAX_HOSTS} nodes", "write a shorter list")
+        raise BadValueError(f"`{shown(text)}` names more than {MAX_HOSTS} nodes", "shorten the list")
     if len(set(names)) < len(names):
-        raise BadValueError(f"`{shown(text)}` names a node twice", "name each once")
+        raise BadValueError(f"`{shown(text)}` names a node twice", "name each node once")
     return names
 
 
@@ -55,28 +55,28 @@ def _numbers(text: str, inside: str) -> list[str]:
         match = _NUMBERS.fullmatch(part)
         first, last = (match[1], match[2] or match[1]) if match else ("1", "0")
         if not 0 <= int(last) - int(first) <= MAX_HOSTS:
-            raise BadValueError(f"`{shown(text)}` has a range that cannot be", "write `rack[01-16]`")
+            raise BadValueError(f"`{shown(text)}` has an invalid range", "write `rack[01-16]`")
         found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
     return found
 
 
 def option_problem(option: str) -> str:
-    """Why an item of `options` cannot be handed to sbatch; empty when it can. sbatch takes shortened long options."""
+    """Why sbatch cannot be given an item of `options`; empty when it can. sbatch accepts abbreviated long options."""
     name, _, _ = option.partition("=")
     if not option.isprintable() or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z].*", name):
-        return "it is not an option of sbatch"
+        return "it is not an sbatch option"
     long = name.removeprefix("--") if name.startswith("--") else None
     for known, letter in (_TAKEN | _BREAKING | _READING).items():
         if _means(known, long) if long else name[1] == letter:
             if known in _OWN_KEYS:
-                return f"it has a key of its own, `{known}`"
+                return f"set the host's key `{known}` instead"
             if known in _READING:
                 return _READS
-            return "asct says it itself" if known in _TAKEN else "a job of asct would not work with it"
+            return "asct sets it itself" if known in _TAKEN else "asct cannot run jobs with it"
     if "/" in option and (_means("exclude", long) if long else name[1] == "x"):
         return _READS
     if long and _means("exclusive", long) and option != "--exclusive":
-        return "a job of asct has its node for itself"
+        return "asct always allocates whole nodes"
     return ""
 
 
@@ -86,25 +86,25 @@ def _means(known: str, long: str) -> bool:
 
 
 def control_problem(text: str) -> str:
-    """Why a value cannot be handed to sbatch; empty when it can."""
-    return "" if text.isprintable() else "it has control characters"
+    """Why a value cannot be passed to sbatch; empty when it can."""
+    return "" if text.isprintable() else "it contains control characters"
 
 
 def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
-    """The hosts that `nodelist` and `nodes` stand for; none for a single node. Raises BadValueError.
+    """The hosts that `nodelist` and `nodes` expand to; none for a single node. Raises BadValueError.
 
     `nodelist: n[1-2]` of `lab` makes `lab-n1` and `lab-n2`; `nodes: 2` alone makes `lab-1` and `lab-2`, whose nodes
     Slurm chooses.
     """
     nodelist, nodes = given.get("nodelist"), given.get("nodes")
     if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_HOSTS):
-        raise BadValueError(f"`nodes: {shown(nodes)}` is not a number of nodes", f"write one from 1 to {MAX_HOSTS}")
+        raise BadValueError(f"`nodes: {shown(nodes)}` is not a valid number of nodes", f"write 1 to {MAX_HOSTS}")
     if not isinstance(nodelist, str):
         chosen = [str(number) for number in range(1, int(nodes or 0) + 1)]
         return [(one, {}) for one in chosen] if len(chosen) > 1 else []
     names = nodes_of(nodelist)
     if nodes is not None and nodes != len(names):
-        raise BadValueError(f"`nodes` is {nodes}, `nodelist` names {len(names)}", "leave out `nodes`")
+        raise BadValueError(f"`nodes` is {nodes}, `nodelist` names {len(names)}", "remove `nodes`")
     return [(name, {"nodelist": name}) for name in names] if len(names) > 1 else []
 
 

@@ -77,7 +77,7 @@ class SshLink(TimedLink):
     def _way(self, target: Hop, depth: int = 0) -> list[Hop]:
         """The jump hosts before `target`; the first of them may have a ProxyJump of its own in ~/.ssh/config."""
         if depth > MOST_JUMPS:
-            detail = f"more than {MOST_JUMPS} jump hosts, one behind the other; does ProxyJump go round in a circle?"
+            detail = f"more than {MOST_JUMPS} jump hosts in a row; check ProxyJump for a loop"
             raise ConnectError(self._spec.name, errors.bad_ssh_config(target.label, detail))
         jumps = [Hop(self._spec, self._folder, one, self._connect_s, is_jump=True) for one in target.jumps()]
         return [*self._way(jumps[0], depth + 1), *jumps] if jumps else []
@@ -324,14 +324,14 @@ class Hop:
             case ConnectionRefusedError():
                 return errors.port_refused(self.label)
             case paramiko.ChannelException():
-                return errors.unreachable(self.label, f"the jump host says: {error.text}")
+                return errors.unreachable(self.label, f"the jump host reports: {error.text}")
             case ConnectionResetError() | EOFError():
-                return errors.no_agreement(self.label, "the server hung up")
+                return errors.no_agreement(self.label, "the server closed the connection")
             case OSError():
                 return errors.unreachable(self.label, error.strerror or str(error) or "timed out")
         text = str(error)
         if "banner" in text or "No existing session" in text:
             return errors.silent_server(self.label, self._connect_s)
         if "authentication methods" in text:
-            return errors.login_refused(self.label, self._connection.user, "no key to offer")
+            return errors.login_refused(self.label, self._connection.user, "no key available")
         return errors.no_agreement(self.label, text or type(error).__name__)
