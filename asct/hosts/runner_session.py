@@ -154,8 +154,7 @@ class RunnerSession:
             self._await_stop()
 
     def key_of(self, key: str) -> tuple[str, bool]:
-        """The key of a task at the runner, and whether the runner has it queued, running or finished. A task that did
-        not finish in an earlier part of the session gets another key."""
+        """The runner's key of a task, and whether it has the task. One that an earlier part left unfinished gets another."""
         status = self._journal.tasks.get(key)
         while status is not None and key not in self._pending and status.report is None:
             key += "+"
@@ -232,8 +231,7 @@ class RunnerSession:
             raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
 
     def _recover(self, status: TaskStatus) -> None:
-        """Handle an idle runner whose task has not ended: its shell was killed, or the disk was too full for the
-        journal."""
+        """Handle an idle runner whose task has not ended: its shell was killed, or the journal's disk is full."""
         if status.over:
             return
         if status.started_s is not None:
