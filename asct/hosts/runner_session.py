@@ -154,7 +154,7 @@ class RunnerSession:
             self._await_stop()
 
     def key_of(self, key: str) -> tuple[str, bool]:
-        """The key of a task at the runner, and whether the runner has it. An unfinished task gets a new key on resume."""
+        """The key of a task at the runner, and whether the runner has it. A resumed one gets a new key."""
         status = self._journal.tasks.get(key)
         while status is not None and key not in self._pending and status.report is None:
             key += "+"
