@@ -89,7 +89,7 @@ def _truth(value: Any, tree: Expression) -> bool:
     if isinstance(value, bool):
         return value
     message = f"`{_written(value)}` is neither true nor false"
-    raise ExpressionError("E122", message, tree.at, tree.length, "compare it with something, as in `iodepth > 0`")
+    raise ExpressionError("E122", message, tree.at, tree.length, "write a comparison, such as `iodepth > 0`")
 
 
 def _number(value: Any, tree: Expression) -> Any:
@@ -100,9 +100,7 @@ def _number(value: Any, tree: Expression) -> Any:
             return _measured(value)
         except BadValueError:
             pass
-    raise ExpressionError(
-        "E122", f"`{_written(value)}` is not a number", tree.at, tree.length, "calculate with numbers"
-    )
+    raise ExpressionError("E122", f"`{_written(value)}` is not a number", tree.at, tree.length, "use a number")
 
 
 @lru_cache(maxsize=1024)
@@ -133,7 +131,7 @@ def _computed(tree: Expression, apply: Callable[[Any, Any], Any], one: Any, othe
         one, other = _number(one, tree.parts[0]), _number(other, tree.parts[1])
     if other == 0 and tree.kind in ("//", "%"):
         right = tree.parts[1]
-        raise ExpressionError("E122", "division by zero", right.at, right.length, "give a divisor other than 0")
+        raise ExpressionError("E122", "division by zero", right.at, right.length, "use a divisor other than 0")
     timed = _unit(tree, isinstance(one, Seconds), isinstance(other, Seconds))
     try:
         result = apply(float(one) if timed else one, other)
@@ -150,8 +148,10 @@ def _unit(tree: Expression, one: bool, other: bool) -> bool:
         return not other
     if (tree.kind == "*" and one is not other) or (tree.kind in ("+", "-", "%") and one and other):
         return True
-    message = f"`{tree.kind}` does not fit a duration and " + ("a duration" if one and other else "a plain number")
-    hint = "give both sides a unit, as in `30s`" if tree.kind in ("+", "-", "%") else "use a duration on one side only"
+    message = f"`{tree.kind}` does not combine a duration and " + ("a duration" if one and other else "a plain number")
+    hint = (
+        "give both sides a unit, such as `30s`" if tree.kind in ("+", "-", "%") else "use a duration on one side only"
+    )
     raise ExpressionError("E122", message, tree.at, tree.length, hint)
 
 
@@ -165,8 +165,8 @@ def _called(tree: Expression, given: list[Any]) -> Any:
     timed = [isinstance(number, Seconds) for number in numbers]
     if tree.value in ("min", "max"):
         if any(timed) and not all(timed):
-            message = f"`{tree.value}` of durations and plain numbers"
-            raise ExpressionError("E122", message, tree.at, tree.length, "give all of them a unit, as in `30s`")
+            message = f"`{tree.value}` mixes durations and plain numbers"
+            raise ExpressionError("E122", message, tree.at, tree.length, "give each of them a unit, such as `30s`")
         return (min if tree.value == "min" else max)(numbers)
     whole = (math.floor if tree.value == "floor" else math.ceil)(numbers[0])
     return Seconds(whole) if timed[0] else _bounded(whole, tree)
@@ -182,7 +182,7 @@ def _bounded(value: Any, tree: Expression) -> Any:
 
 
 def _out_of_range(tree: Expression) -> ExpressionError:
-    return ExpressionError("E122", "the result is out of range", tree.at, tree.length, "keep numbers below 2^63")
+    return ExpressionError("E122", "the result is out of range", tree.at, tree.length, "keep results below 2^63")
 
 
 def _written(value: Any) -> str:

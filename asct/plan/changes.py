@@ -65,9 +65,9 @@ class Overrides:
             if head not in SECTIONS or head == "hosts":
                 continue
             if (len(item.parts) == 1) is not (head in _SCALARS):
-                what = f"`{head}` has no parts" if head in _SCALARS else f"`{head}` alone cannot be set"
+                what = f"`{head}` has no parts" if head in _SCALARS else f"`{head}` cannot be set as a whole"
                 example = "=VALUE" if head in _SCALARS else ".NAME=VALUE"
-                self.findings.error("E119", f"{what} by --set", span, f"write `--set {head}{example}`")
+                self.findings.error("E119", f"{what} with --set", span, f"write `--set {head}{example}`")
             elif head != "vars" or self._is_variable(item, changed):
                 changed[head] = _with(changed.get(head), item.parts[1:], item.value, span)
         return changed
@@ -77,7 +77,7 @@ class Overrides:
         name, span = item.parts[1]
         if name in variables:
             return True
-        hint = did_you_mean(name, variables, "a plan can only be given values for variables that it has")
+        hint = did_you_mean(name, variables, "--set changes only variables that the plan defines")
         self.findings.error("E119", f"the plan has no variable `{shown(name)}`", span, hint)
         return False
 
@@ -92,7 +92,7 @@ class Overrides:
                 span = item.parts[min(1, len(item.parts) - 1)][1]
                 word = ".".join(name for name, _ in item.parts[1:])
                 hint = did_you_mean(word.rpartition(".")[0] or word, maps) or "write `--set hosts.NAME.KEY=VALUE`"
-                self.findings.error("E119", f"`--set {shown(item.path)}` names no host of the plan", span, hint)
+                self.findings.error("E119", f"`--set {shown(item.path)}` refers to an unknown host", span, hint)
                 continue
             maps[target[0]] = _with(maps[target[0]], target[1], item.value, item.parts[0][1])
         return HostMaps(maps, found.spans)
@@ -115,7 +115,7 @@ class Overrides:
         users = [key for key, body in maps.items() if "uses" in body.value and str(body.value["uses"].value) == name]
         ids = [name] if name in maps else users
         if not rest:
-            self.findings.error("E119", f"`{shown(name)}` alone cannot be set", item.parts[0][1], _HINT)
+            self.findings.error("E119", f"`{shown(name)}` cannot be set as a whole", item.parts[0][1], _HINT)
         elif rest[0][0] in _STRUCTURAL:
             for key in ids:
                 maps[key] = _with(maps[key], rest, item.value, item.parts[0][1])
@@ -129,17 +129,17 @@ class Overrides:
         if len(names) == 1:
             self.settings.append((f"{name}.config.{names[0]}", replace(item.value, key_span=rest[-1][1])))
         else:
-            self.findings.error("E119", f"`--set {shown(item.path)}` names no setting", rest[0][1], _HINT)
+            self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
         """No entry has the name: a slip in that of a section, or a benchmark that only the planner knows of."""
         head, span = item.parts[0]
         if head == "safety":
-            hint = "write it into the plan"
-            self.findings.error("E119", "`safety` cannot be changed by --set", span, hint)
+            hint = "edit it in the plan"
+            self.findings.error("E119", "`safety` cannot be changed with --set", span, hint)
         elif len(item.parts) < 2 or (head.islower() and nearest(head, SECTIONS, 0.75) and not nearest(head, names)):
             hint = did_you_mean(head, [*SECTIONS, *names], _HINT)
-            self.findings.error("E119", f"`--set {shown(item.path)}` names nothing in the plan", span, hint)
+            self.findings.error("E119", f"`--set {shown(item.path)}` matches nothing in the plan", span, hint)
         else:
             self.settings.append((item.path, item.value))
 
@@ -167,7 +167,7 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
         findings.error("E119", f"`--set {shown(line)}` is not PATH=VALUE", place, _HINT)
         return None
     if not written.strip():
-        findings.error("E119", f"`--set {shown(path)}` has no value", place, 'write `""` for an empty text')
+        findings.error("E119", f"`--set {shown(path)}` has no value", place, 'write `""` for empty text')
         return None
     parts: list[tuple[str, Span]] = []
     column = 1

@@ -27,7 +27,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
         )
         return found
     if not node.value:
-        findings.error("E107", "`benchmarks` is empty", node.span, "name one: `asct list` shows them")
+        findings.error("E107", "`benchmarks` is empty", node.span, "add a benchmark; `asct list` lists them")
     first: dict[str, Node] = {}
     for item in node.value:
         body = _as_map(item, findings)
@@ -36,8 +36,8 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
             continue
         known = first.setdefault(name.value.casefold(), name)
         if known is not name:
-            hint = f"give each an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
-            message = f"two benchmarks have the id `{shown(name.value)}`"
+            hint = f"give one an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
+            message = f"two entries have the id `{shown(name.value)}`"
             if known.value != name.value:
                 message, hint = alike(name.value, known.value, "the ids")
             findings.twice("E113", message, name.span, known.span, hint)
@@ -62,11 +62,11 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
     name = body.value.get("id") or body.value.get("uses")
     if name is None:
         what = "`id`" if "extends" in body.value else "`uses`"
-        findings.error("E107", f"a benchmark without {what}", body.span, "add `uses: BENCHMARK` or an `id`")
+        findings.error("E107", f"a benchmark has no {what}", body.span, "add `uses: BENCHMARK` or an `id`")
         return None
     if not isinstance(name.value, str):
         hint = f'quote it: `"{shown(name.value)}"`' if isinstance(name.value, int | float) else ""
-        findings.error("E106", f"the id of a benchmark must be a text, not {kind_of(name.value)}", name.span, hint)
+        findings.error("E106", f"the id of a benchmark must be text, not {kind_of(name.value)}", name.span, hint)
         return None
     try:
         folder_name(name.value, "a benchmark entry")
@@ -92,7 +92,7 @@ def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings
         if current in chain:
             circle = " -> ".join([*chain[chain.index(current) :], current])
             place = maps[chain[-1]].value["extends"].span
-            findings.error("E115", f"benchmarks extend one another: {circle}", place, "take one `extends` out")
+            findings.error("E115", f"`extends` forms a cycle: {circle}", place, "remove one `extends`")
             break
         chain.append(current)
         current = _parent(maps[current], maps, findings)
@@ -111,8 +111,8 @@ def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | N
     if not isinstance(node.value, str):
         findings.error("E106", f"`extends` must be an id, not {kind_of(node.value)}", node.span)
         return None
-    hint = did_you_mean(node.value, maps, "it takes the id of another entry of this plan")
-    findings.error("E114", f"`extends` names no benchmark of the plan: `{shown(node.value)}`", node.span, hint)
+    hint = did_you_mean(node.value, maps, "use the id of another entry of this plan")
+    findings.error("E114", f"`extends` refers to an unknown entry: `{shown(node.value)}`", node.span, hint)
     return None
 
 
@@ -134,7 +134,7 @@ def _entry(name: str, node: Node, context: ParseContext) -> Entry | None:
     uses = section.members.get("uses")
     if uses is None:
         if "extends" not in section.members:  # else what it extends has been reported
-            section.required("uses", "add `uses: BENCHMARK`; `asct list` shows them")
+            section.required("uses", "add `uses: BENCHMARK`; `asct list` lists them")
         return None
     if not isinstance(uses.value, str):
         section.wrong(uses, "`uses`", "the name of a benchmark")
@@ -157,11 +157,11 @@ def _needs(section: Section) -> dict[str, Node]:
     needs: dict[str, Node] = {}
     node = section.members.get("needs")
     if node is not None and not isinstance(node.value, dict):
-        section.wrong(node, "`needs`", "a map", "name each: `needs: {cache: latency-sweep}`")
+        section.wrong(node, "`needs`", "a map", "give each an alias: `needs: {cache: latency-sweep}`")
         return needs
     for alias, target in section.mapping("needs").items():
         try:
-            identifier(alias, "something needed")
+            identifier(alias, "an alias of `needs`")
         except BadValueError as problem:
             section.findings.bad_value(problem, target.location, "E111")
             continue
@@ -194,7 +194,7 @@ def _check_axis(sweep: Section, key: str, item: Node) -> None:
     """Lists, ranges and templates that may become one."""
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
         return
-    hint = f"write `[{shown(item.value)}]`, or put a single value under `config`"
+    hint = f"write `[{shown(item.value)}]`, or move a single value under `config`"
     sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
 
 

@@ -78,7 +78,7 @@ class _Token:
 def parse_expression(text: str) -> Expression:
     """The tree of an expression. Raises ExpressionError (E120) at the first thing that does not fit."""
     if len(text) > MAX_LENGTH:
-        raise ExpressionError("E120", f"an expression of more than {MAX_LENGTH} characters", 0, 1, "use `vars`")
+        raise ExpressionError("E120", f"the expression has more than {MAX_LENGTH} characters", 0, 1, "use `vars`")
     return _Parser(_tokens(text), len(text)).whole()
 
 
@@ -108,16 +108,16 @@ def _unknown_mark(text: str, at: int) -> ExpressionError:
     hints = {
         "/": "write `//`, which rounds down",
         "=": "write `==` to compare",
-        "'": "the text is not closed",
-        '"': "the text is not closed",
+        "'": "close the quote",
+        '"': "close the quote",
         "&": "write `and`",
         "|": "write `or`",
         "!": "write `not`",
-        "$": "no `${` inside an expression: write the path alone",
-        "[": "there are no lists in expressions: join comparisons with `or`",
-        ".": "a path needs a name before and behind its dot",
+        "$": "write the path without `${`",
+        "[": "lists are not supported: join comparisons with `or`",
+        ".": "a path needs a name on both sides of its dot",
     }
-    hint = hints.get(mark, "known: paths, numbers, + - * // %, comparisons, min, max, floor, ceil, and, or, not")
+    hint = hints.get(mark, "supported: paths, numbers, + - * // %, comparisons, min, max, floor, ceil, and, or, not")
     return ExpressionError("E120", f"`{shown(mark)}` is not part of the expression language", at, 1, hint)
 
 
@@ -134,7 +134,7 @@ class _Parser:
         tree = self._condition()
         extra = self._peek()
         if extra.kind != "end":
-            hint = "write `//`, which rounds down" if extra.text == "/" else "an operator is missing before it"
+            hint = "write `//`, which rounds down" if extra.text == "/" else "add an operator before it"
             raise ExpressionError("E120", f"unexpected `{shown(extra.text)}`", extra.at, len(extra.text), hint)
         return tree
 
@@ -198,7 +198,7 @@ class _Parser:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ExpressionError(
-                "E120", "an expression that is nested too deeply", self._peek().at, 1, "use `vars` for its parts"
+                "E120", "the expression is nested too deeply", self._peek().at, 1, "move parts of it to `vars`"
             )
 
     def _atom(self) -> Expression:
@@ -215,7 +215,7 @@ class _Parser:
             tree = self._condition()
             self._close(token)
             return tree
-        what = f"`{token.text}` where a value is needed" if token.text else "a value is missing at the end"
+        what = f"`{token.text}` is not a value" if token.text else "the expression ends without a value"
         raise ExpressionError("E120", what, token.at, length, "write a number, a path such as `vars.name`, or `(`")
 
     def _name(self, token: _Token) -> Expression:
@@ -225,7 +225,7 @@ class _Parser:
                 return Expression("const", token.at, len(token.text), token.text == "true")
             return Expression("path", token.at, len(token.text), token.text)
         if token.text not in FUNCTIONS:
-            hint = f"functions are {', '.join(FUNCTIONS)}"
+            hint = f"supported functions: {', '.join(FUNCTIONS)}"
             raise ExpressionError("E120", f"unknown function `{shown(token.text)}`", token.at, len(token.text), hint)
         arguments = [self._condition()]
         while self._take(","):
@@ -237,7 +237,7 @@ class _Parser:
 
     def _close(self, opening: _Token) -> None:
         if self._take(")") is None:
-            raise ExpressionError("E120", "a `(` is not closed", opening.at, 1, "add `)`")
+            raise ExpressionError("E120", "`(` is not closed", opening.at, 1, "add `)`")
 
 
 def _joined(word: str, parts: list[Expression]) -> Expression:

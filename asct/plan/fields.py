@@ -42,7 +42,7 @@ class ParseContext:
         """The node without templates; None after an error."""
         if self.literal:
             if has_template(node):
-                self.findings.error("E125", "a template where only literal values count", node.span, "write the value")
+                self.findings.error("E125", "templates are not allowed here", node.span, "write the value itself")
                 return None
             return node
         try:
@@ -85,7 +85,7 @@ class Section:
                 self._unknown(key, item, keys)
             elif item.value is None:
                 self.findings.error(
-                    "E106", f"`{shown(key)}` has no value", item.location, "give one, or remove the line"
+                    "E106", f"`{shown(key)}` has no value", item.location, "add a value, or remove the line"
                 )
             else:
                 self.members[key] = item
@@ -93,11 +93,11 @@ class Section:
     def _unknown(self, key: str, item: Node, keys: Sequence[str]) -> None:
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:
-            hint = f"a space is missing after the colon of `{shown(key)}`"
+            hint = f"add a space after the colon of `{shown(key)}`"
         elif _ELSEWHERE.get(key) in keys:
             hint = f"did you mean `{_ELSEWHERE[key]}`?"
         elif key in _EXECUTION and "defaults" in keys:
-            hint = "write it under `defaults`, or in a benchmark"
+            hint = "move it under `defaults`, or into a benchmark"
         message = f"unknown key `{shown(key)}` in {self.name}"
         self.findings.error("E104", message, item.location, hint, local=not self._whole)
 
@@ -109,7 +109,7 @@ class Section:
     def required(self, key: str, hint: str) -> Node | None:
         """The node of a key that must be there."""
         if key not in self.members and (not isinstance(self.node.value, dict) or key not in self.node.value):
-            self.findings.error("E107", f"{self.name} without `{key}`", self.node.span, hint)
+            self.findings.error("E107", f"{self.name} has no `{key}`", self.node.span, hint)
         return self.members.get(key)
 
     def settled(self, key: str) -> Node | None:
@@ -125,10 +125,10 @@ class Section:
         if isinstance(node.value, str):
             if node.value.strip():
                 return node.value
-            self.findings.error("E106", f"`{key}` is empty", node.span, "give a text, or remove the line")
+            self.findings.error("E106", f"`{key}` is empty", node.span, "add a value, or remove the line")
             return None
         quote = f'quote it: `"{shown(node.value)}"`' if isinstance(node.value, int | float) else ""
-        self.wrong(node, f"`{key}`", "a text", quote)
+        self.wrong(node, f"`{key}`", "text", quote)
         return None
 
     def whole(self, key: str, low: int, high: int) -> int | None:
@@ -141,7 +141,7 @@ class Section:
             self.wrong(node, f"`{key}`", "a whole number")
             return None
         if not low <= value <= high:
-            message = f"`{key}` is {shown(value)}, outside of {low} to {high}"
+            message = f"`{key}` is {shown(value)}, not from {low} to {high}"
             self.findings.error("E112", message, node.span, f"write a number from {low} to {high}", local=True)
             return None
         return value
@@ -153,7 +153,7 @@ class Section:
             return None if node is None else bool(node.value)
         said = str(node.value).lower() if isinstance(node.value, str) else ""
         truth = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(said)
-        hint = f"write `{truth}`: YAML 1.2 reads `{node.value}` as a text" if truth else "write `true` or `false`"
+        hint = f"write `{truth}`: YAML 1.2 reads `{node.value}` as text" if truth else "write `true` or `false`"
         self.wrong(node, f"`{key}`", "`true` or `false`", hint)
         return None
 
@@ -167,7 +167,7 @@ class Section:
         if isinstance(node.value, str) and node.value in options:
             return node.value
         hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
-        self.findings.error("E112", f"{kind_of(node.value)} is not a value of `{key}`", node.span, hint, local=True)
+        self.findings.error("E112", f"{kind_of(node.value)} is not valid for `{key}`", node.span, hint, local=True)
         return None
 
     def duration(self, key: str) -> float | None:
@@ -218,7 +218,7 @@ class Section:
             if node is not None and isinstance(node.value, str) and node.value:
                 found.append(node)
             elif node is not None:
-                self.wrong(node, f"an item of `{key}`", "a text")
+                self.wrong(node, f"an item of `{key}`", "text")
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class Findings:
 
     def twice(self, code: str, message: str, span: Span, first: Span, hint: str) -> None:
         """Report a second definition at `span`; a note shows the first."""
-        self.error(code, message, span, hint, ("first given here", first))
+        self.error(code, message, span, hint, ("first defined here", first))
 
     def bad_value(self, problem: BadValueError, span: Span, code: str = "E112", *, local: bool = False) -> None:
         """Report a value that a parser of `asct.values` refused."""

@@ -46,8 +46,8 @@ def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) 
 def _usable(name: str, body: Node, hosts: Sequence[str], findings: Findings) -> bool:
     span = body.location
     if name in hosts or name in RESERVED:
-        what = "a host has this name" if name in hosts else "it has a meaning of its own"
-        findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another")
+        what = "a host has the same name" if name in hosts else "the name is reserved"
+        findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another name")
         return False
     try:
         folder_name(name, "a group")
@@ -72,12 +72,12 @@ def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findin
         word = str(node.value)
         if word in path:
             circle = " -> ".join([*path[path.index(word) :], word])
-            findings.error("E115", f"groups contain one another: {circle}", node.span, "take one of them out")
+            findings.error("E115", f"groups form a cycle: {circle}", node.span, "remove one of them")
         elif word in groups.flat:
             chosen |= groups.flat[word]
         elif word in groups.written and len(path) >= _DEEPEST:
-            message = f"groups nested deeper than {_DEEPEST} levels, down to `{shown(word)}`"
-            findings.error("E115", message, node.span, "name the hosts in fewer levels of groups")
+            message = f"groups are nested deeper than {_DEEPEST} levels at `{shown(word)}`"
+            findings.error("E115", message, node.span, "use fewer levels of groups")
         elif word in groups.written:
             chosen |= _flattened(word, groups, hosts, findings, (*path, word))
         else:
@@ -114,8 +114,8 @@ def _lay(known: dict[str, Node], variables: Mapping[str, Node], host: str, findi
     for name, node in variables.items():
         first = known.setdefault(name, node)
         if first.plain() != node.plain():
-            message = f"two groups of host `{host}` give different values of `vars.{shown(name)}`"
-            findings.twice("E113", message, node.span, first.span, "give it for the host, or in one group only")
+            message = f"two groups set different values for host `{host}`: `vars.{shown(name)}`"
+            findings.twice("E113", message, node.span, first.span, "set it for the host, or in only one of the groups")
 
 
 def _with_vars(body: Node, given: Mapping[str, Node] | None) -> Node:

@@ -38,7 +38,7 @@ class HostMaps:
         """One more host; a name that is there already is an error."""
         if name in self.maps:
             findings.twice(
-                "E113", f"host `{shown(name)}` is given twice", span, self.spans[name], "rename one of the two"
+                "E113", f"host `{shown(name)}` is defined twice", span, self.spans[name], "rename one of them"
             )
             return
         if len(self.maps) >= MAX_HOSTS:
@@ -65,7 +65,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
             continue
         for name in names:
             if name in RESERVED:
-                findings.error("E111", f"`{name}` cannot be the name of a host", span, "it has a meaning of its own")
+                findings.error("E111", f"`{name}` cannot be the name of a host", span, "the name is reserved")
                 continue
             found.add(name, under(None, body), span, findings)
     return found
@@ -74,7 +74,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 def default_host(node: Node | None, findings: Findings) -> Node | None:
     """What a `hosts:` map says of hosts that do not say it themselves."""
     defaults: Node | None = node.value.get("defaults") if node is not None and isinstance(node.value, dict) else None
-    if defaults is None or not _is_map(defaults, "`defaults` of hosts", findings):
+    if defaults is None or not _is_map(defaults, "`defaults` of `hosts`", findings):
         return None
     return defaults
 
@@ -168,7 +168,7 @@ def _workdir(section: Section) -> str | None:
     if text is None or (text.startswith("/") and text.isprintable() and "/../" not in f"{text}/"):
         return text
     hint = "write an absolute path on the host: `/var/tmp/asct`"
-    section.findings.error("E112", f"`{shown(text)}` is not a work folder", section.members["workdir"].span, hint)
+    section.findings.error("E112", f"`{shown(text)}` is not a valid work folder", section.members["workdir"].span, hint)
     return None
 
 
@@ -179,7 +179,7 @@ def _labels(section: Section) -> Mapping[str, str]:
         if value is not None and isinstance(value.value, str | int | float):
             labels[key] = str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
         elif value is not None:
-            section.wrong(value, f"label `{shown(key)}`", "a text")
+            section.wrong(value, f"label `{shown(key)}`", "text")
     return labels
 
 
@@ -228,7 +228,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
         span = written[name].location
         context.findings.twice(
             "E113", f"`{shown(name)}` names a group and a host of several nodes", span, hosts.spans[name],
-            "rename one of the two",
+            "rename one of them",
         )  # fmt: skip
     whole = groups if groups is not None else Node({}, next(iter(made.values())).span)
     return found, replace(whole, value={**made, **written})

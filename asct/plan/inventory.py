@@ -45,14 +45,16 @@ def read_inventory(
         document = json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as problem:
         where = Span(name, problem.lineno, problem.colno)
-        hint = "make it with `ansible-inventory --list > FILE`"
+        hint = "create it with `ansible-inventory --list > FILE`"
         findings.error("E117", f"the inventory is not JSON: {problem.msg.lower()}", where, hint)
         return None
     except (RecursionError, ValueError) as problem:
         findings.error("E117", f"the inventory is not JSON: {shown(str(problem))}", Span(name, 1, 1))
         return None
     if not isinstance(document, dict) or not all(isinstance(item, dict) for item in document.values()):
-        findings.error("E117", "not an inventory: no map of groups", Span(name, 1, 1), "use `ansible-inventory --list`")
+        findings.error(
+            "E117", "not an inventory: it has no map of groups", Span(name, 1, 1), "use `ansible-inventory --list`"
+        )
         return None
     return _Reader(document, name, place, findings, given or {}).read()
 
@@ -90,9 +92,7 @@ class _Reader:
             if group not in _IMPLIED:
                 found.groups[group] = self._node([self._node(name) for name in self._members(body, found)])
             if body.get("vars"):
-                self._remarks[
-                    "variables of groups (`--export`) are not taken: make the inventory without `--export`"
-                ] += 1
+                self._remarks["group variables (`--export`) are ignored: create the inventory without `--export`"] += 1
         self._say()
         return found
 
@@ -103,9 +103,7 @@ class _Reader:
 
     def _take(self, found: Inventory, host: str, variables: Mapping[str, Any]) -> None:
         if host in RESERVED:
-            self._findings.error(
-                "E111", f"`{host}` cannot be the name of a host", self._place, "it has a meaning of its own"
-            )
+            self._findings.error("E111", f"`{host}` cannot be the name of a host", self._place, "the name is reserved")
             return
         given = self._given.get(host, ())
         kind = connection(variables)
@@ -115,7 +113,7 @@ class _Reader:
         read = translated(variables, given)
         for misfit in read.misfits:
             where = f"{self._name}: _meta.hostvars.{shown(host)}.{misfit.name}"
-            hint = f"mend the inventory, or write `{shown(host)}: {{{misfit.key}: ...}}` beside `from`"
+            hint = f"fix the inventory, or write `{shown(host)}: {{{misfit.key}: ...}}` next to `from`"
             self._findings.error("E117", f"{where}: {misfit.what}", self._place, hint)
         self._remarks.update(read.remarks)
         members = {key: self._plain(value) for key, value in read.keys.items()}
@@ -129,11 +127,11 @@ class _Reader:
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
             names = ", ".join(map(shown, hosts[:_NAMED])) + more
-            message = f"{self._name}: left out, since asct has no connection `{shown(kind)}`: {names}"
-            hint = "give such a host a `transport` beside `from` if it can be measured"
+            message = f"{self._name}: skipped because asct does not support the connection `{shown(kind)}`: {names}"
+            hint = "set its `transport` next to `from` if asct can reach it"
             self._findings.warn("E117", message, self._place, hint)
         for remark, number in sorted(self._remarks.items()):
-            hint = "nothing needs to be done if that is what you want"
+            hint = "no action is needed if this is intended"
             self._findings.warn("E117", f"{self._name}: {remark} ({number} x)", self._place, hint)
 
     def _node(self, value: Any) -> Node:
@@ -235,7 +233,7 @@ def _is_taken(name: str, value: Any) -> bool:
 def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -> Iterator[tuple[str, Any]]:
     """(key, value) pairs; of several for a key the last holds."""
     if any(variables.get(name) for name in _SECRETS):
-        found.remarks.add("passwords are not used: log in with a key or an agent")
+        found.remarks.add("passwords are ignored: log in with a key or an agent")
     readers = [] if local else [_from_arguments, _from_texts, _from_ports]
     for reader in [*readers, _from_become]:
         try:
@@ -250,10 +248,10 @@ def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise UnsupportedVariable(name, "is not a text", key)
+        raise UnsupportedVariable(name, "is not text", key)
     if isinstance(value, str) and "{{" in value:
         raise UnsupportedVariable(
-            name, f"`{shown(value)}` is a template, which `ansible-inventory` does not fill in", key
+            name, f"`{shown(value)}` is a template that `ansible-inventory` did not evaluate", key
         )
     return str(value)
 
@@ -306,7 +304,7 @@ def _from_arguments(variables: Mapping[str, Any], found: TranslatedHost) -> Iter
         try:
             words = shlex.split(text)
         except ValueError:
-            raise UnsupportedVariable(name, f"`{shown(text)}` has a quote that is not closed", "jump") from None
+            raise UnsupportedVariable(name, f"`{shown(text)}` has an unclosed quote", "jump") from None
         for option, value in _options(words):
             yield from _option(name, option, value, found)
 
@@ -341,7 +339,7 @@ def _option(name: str, option: str, value: str, found: TranslatedHost) -> Iterat
 
 def _long_option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     plain = {"proxyjump": "jump", "identityfile": "identity_file", "user": "user", "hostname": "address"}
-    unchecked = "host keys are checked whatever StrictHostKeyChecking and UserKnownHostsFile say"
+    unchecked = "host keys are always checked: StrictHostKeyChecking and UserKnownHostsFile are ignored"
     if option == "proxyjump" and value == "none":
         return
     if option in plain:
@@ -366,6 +364,6 @@ def _jump_of(name: str, command: str) -> str:
     said = dict(options)
     places = [value for option, value in options if option == ""]
     if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or said.get("W") != "%h:%p" or len(places) != 1:
-        raise UnsupportedVariable(name, f"the ProxyCommand `{shown(command)}` is not understood", "jump")
+        raise UnsupportedVariable(name, f"the ProxyCommand `{shown(command)}` is not supported", "jump")
     user = f"{said['l']}@" if "l" in said and "@" not in places[0] else ""
     return f"{user}{places[0]}" + (f":{_port(name, said['p'])}" if "p" in said else "")

@@ -59,7 +59,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
     if root is not None:
         plan = _Loading(path, sources, findings).plan(root, profile, sets)
     elif not findings.failed:
-        findings.error("E107", f"{path} is empty", None, "a plan begins with `plan: 1`; `asct init` writes one")
+        findings.error("E107", f"{path} is empty", None, "a plan starts with `plan: 1`; `asct init` creates one")
     partial = None if findings.blocking else plan
     return Loaded(None if findings.failed else plan, findings.all(), dict(sources.texts), partial)
 
@@ -78,7 +78,7 @@ class _Loading:
             return None
         context = ParseContext(self._findings, Scope())
         section = Section(context, root, "the plan", PLAN_KEYS, whole=True)
-        section.required("name", "add `name: ...`; results are filed under it")
+        section.required("name", "add `name: ...`; it names the folder of the results")
         gathered = FileMerger(self._sources, self._findings).gather(section, (str(self._path),))
         overrides = read_sets(sets, self._findings)
         whole = self._layered(section, gathered, profile, overrides)
@@ -89,17 +89,19 @@ class _Loading:
         findings = self._findings
         if not isinstance(root.value, dict):
             findings.error(
-                "E106", f"a plan must be a map, not {kind_of(root.value)}", root.span, "begin with `plan: 1`"
+                "E106", f"a plan must be a map, not {kind_of(root.value)}", root.span, "start the file with `plan: 1`"
             )
             return False
         version = root.value.get("plan")
         if version is None:
-            findings.error("E110", "no `plan: 1`: this may not be a plan", root.span, "begin the file with `plan: 1`")
+            findings.error(
+                "E110", "`plan: 1` is missing: this may not be a plan", root.span, "start the file with `plan: 1`"
+            )
             return "benchmarks" in root.value
         if version.value == LANGUAGE_VERSION and isinstance(version.value, int) and version.value is not True:
             return True
         if isinstance(version.value, int) and version.value > LANGUAGE_VERSION:
-            message = f"version {shown(version.value)} of the plan language is newer than this asct knows"
+            message = f"version {shown(version.value)} of the plan language is newer than this asct supports"
             findings.error("E110", message, version.span, f"use a newer asct, or write `plan: {LANGUAGE_VERSION}`")
         else:
             message = f"{kind_of(version.value)} is not a version of the plan language"
@@ -160,7 +162,7 @@ class _Loading:
 
     def _entries(self, section: Section, gathered: MergedFiles, profile: str | None) -> Mapping[str, Node]:
         """The entries of `benchmarks` with the profile laid over and `extends` followed."""
-        node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` shows them")
+        node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists them")
         if node is None:
             return {}
         found = collect_entries(node, self._findings)
@@ -233,12 +235,12 @@ class FileMerger:
         name, text = source
         if name in chain:
             circle = " -> ".join([*chain[chain.index(name) :], name])
-            self._findings.error("E115", f"files include one another: {circle}", node.span, "take one `include` out")
+            self._findings.error("E115", f"included files form a cycle: {circle}", node.span, "remove one `include`")
             return MergedFiles()
         if name in self._seen:
             return MergedFiles()
         if len(self._seen) >= _MOST_FILES:
-            self._findings.error("E109", f"more than {_MOST_FILES} included files", node.span, "include fewer")
+            self._findings.error("E109", f"the plan includes more than {_MOST_FILES} files", node.span, "include fewer")
             return MergedFiles()
         self._seen.add(name)
         body = parse_yaml(text, name, self._findings)
@@ -258,8 +260,8 @@ class FileMerger:
         for name, node in more.items():
             if name in known:
                 span, first = node.location, known[name].location
-                message = f"{what} `{shown(name)}` is given twice"
-                self._findings.twice("E113", message, span, first, "keep one of the two")
+                message = f"{what} `{shown(name)}` is defined twice"
+                self._findings.twice("E113", message, span, first, "remove one of them")
             else:
                 known[name] = node
 

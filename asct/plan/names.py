@@ -22,14 +22,14 @@ def folder_name(name: str, what: str) -> str:
     """A name that becomes a folder of the results tree (plan, host, benchmark id). Raises BadValueError."""
     if _FOLDER.fullmatch(name) and ".." not in name and len(name) <= _LONGEST:
         return name
-    hint = f"letters, digits and . _ @ + - only, beginning with a letter or digit, at most {_LONGEST}"
+    hint = f"use letters, digits and . _ @ + -, starting with a letter or digit, at most {_LONGEST} characters"
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
 
 
 def alike(name: str, other: str, what: str) -> tuple[str, str]:
     """Message and hint for two names that would be one folder in a file system that ignores case."""
-    message = f"{what} `{shown(name)}` and `{shown(other)}` differ by case only"
-    return message, "rename one of the two: their results would share a folder where a file system ignores case"
+    message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
+    return message, "rename one of them: their results would share a folder on a case-insensitive file system"
 
 
 def identifier(name: str, what: str) -> str:
@@ -37,7 +37,9 @@ def identifier(name: str, what: str) -> str:
     if _IDENTIFIER.fullmatch(name) and len(name) <= _LONGEST:
         return name
     fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST])
-    hint = f"write `{fixed}`" if _IDENTIFIER.fullmatch(fixed) else "letters, digits and `_` only, no digit first"
+    hint = (
+        f"write `{fixed}`" if _IDENTIFIER.fullmatch(fixed) else "use letters, digits and `_`, not starting with a digit"
+    )
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
 
 
@@ -49,7 +51,7 @@ def expand_range(name: str) -> list[str]:
         numbers = _numbers(name, *found.groups())
         total *= len(numbers)
         if total > MAX_HOSTS:
-            raise BadValueError(f"`{shown(name)}` makes more than {MAX_HOSTS} hosts", "write a shorter range")
+            raise BadValueError(f"`{shown(name)}` makes more than {MAX_HOSTS} hosts", "use a shorter range")
         width = len(found[1]) if found[1].startswith("0") else 0  # leading zeros of the first number are kept
         parts += [[name[position : found.start()]], [str(number).zfill(width) for number in numbers]]
         position = found.end()
@@ -76,7 +78,7 @@ def matching(word: str, names: Iterable[str]) -> list[str]:
 def _numbers(name: str, first: str, last: str, step: str | None) -> range:
     start, end, stride = int(first), int(last), int(step or 1)
     if end < start:
-        raise BadValueError(f"the range of `{shown(name)}` runs backwards", f"write `[{last}:{first}]`")
+        raise BadValueError(f"the range of `{shown(name)}` is reversed", f"write `[{last}:{first}]`")
     if stride == 0:
-        raise BadValueError(f"the range of `{shown(name)}` has a step of 0", "write a step of 1 or more")
+        raise BadValueError(f"the range of `{shown(name)}` has a step of 0", "use a step of 1 or more")
     return range(start, end + 1, stride)

@@ -57,7 +57,7 @@ def decode(data: bytes, file: str, findings: Findings) -> str | None:
         return data.decode("utf-8")
     except UnicodeDecodeError as problem:
         place = _place_of(file, data[: problem.start].decode("utf-8", "replace"))
-        message = f"not a text file: byte 0x{data[problem.start]:02x} is not valid UTF-8"
+        message = f"the file is not valid UTF-8: byte 0x{data[problem.start]:02x}"
         findings.error("E102", message, place, "save the file as UTF-8")
         return None
 
@@ -75,7 +75,12 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
     if found:
         mark = f"U+{ord(found.group()):04X}"
         place = _place_of(file, text[: found.start()])
-        findings.error("E102", f"control character {mark} in a text file", place, "remove it, or write it as an escape")
+        findings.error(
+            "E102",
+            f"the file contains the control character {mark}",
+            place,
+            "remove it, or use an escape in a quoted text",
+        )
         return None
     builder = _Builder(file, findings)
     try:
@@ -89,7 +94,7 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
 
 
 def _too_large(file: str, findings: Findings) -> None:
-    findings.error("E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "a plan is a text of a few KiB")
+    findings.error("E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "a plan is usually a few KiB")
 
 
 def _place_of(file: str, before: str) -> Span:
@@ -123,7 +128,7 @@ class _Builder:
                 self.documents += 1
                 if self.documents > 1:
                     self._error(
-                        "E108", "a second document in the file", event, "keep one plan in a file; drop the `---`"
+                        "E108", "the file contains a second document", event, "keep one plan per file; remove the `---`"
                     )
                     raise _TooMuchError
         return self.root
@@ -140,14 +145,14 @@ class _Builder:
         self.count += 1
         if self.count > MAX_NODES:
             self._error(
-                "E109", f"more than {MAX_NODES} values in one file", event, "write ranges instead of long lists"
+                "E109", f"the file contains more than {MAX_NODES} values", event, "use ranges instead of long lists"
             )
             raise _TooMuchError
 
     def _tag(self, event: Any) -> None:
         if event.tag is not None:
-            hint = "quote a text that begins with `!`" if event.tag.startswith("!") else "leave the tag out"
-            self._error("E108", f"a tag (`{shown(event.tag)}`) in a plan", event, hint)
+            hint = "quote text that begins with `!`" if event.tag.startswith("!") else "remove the tag"
+            self._error("E108", f"tags are not supported: `{shown(event.tag)}`", event, hint)
 
     def _scalar(self, event: Any) -> None:
         self._count(event)
@@ -169,20 +174,22 @@ class _Builder:
             self.findings.bad_value(problem, span)
             return text
         if has_leading_zero(text):
-            hint = f"write `{value}`, or `0o...` for octal, or quote a text"
+            hint = f"write `{value}`, or `0o...` for octal; quote it if it is text"
             self.findings.warn("E130", f"`{text}` is read as the number {value}", span, hint)
         return value
 
     def _key(self, top: _Open, text: str, span: Span, plain: bool) -> None:
         top.key, top.key_span, top.skip = text, span, False
         if plain and text == "<<":
-            self.findings.error("E108", "merge keys (`<<`) are not part of YAML 1.2", span, "use `extends`")
+            self.findings.error(
+                "E108", "merge keys (`<<`) are not supported: they are not part of YAML 1.2", span, "use `extends`"
+            )
             top.skip = True
         elif text in top.keys:
-            self.findings.twice("E105", f"duplicate key `{shown(text)}`", span, top.keys[text], "keep one of the two")
+            self.findings.twice("E105", f"duplicate key `{shown(text)}`", span, top.keys[text], "remove one of them")
             top.skip = True
         elif plain and not isinstance(self._value(text, span, plain), str):
-            hint = f'write `"{shown(text)}":`' if text else "write a name before the colon"
+            hint = f'write `"{shown(text)}":`' if text else "add a name before the colon"
             self.findings.error("E106", f"key `{shown(text)}` is not text", span, hint)
         top.keys.setdefault(text, span)
 
@@ -190,13 +197,18 @@ class _Builder:
         self._count(event)
         self._tag(event)
         if len(self.stack) >= MAX_DEPTH:
-            self._error("E109", f"nested deeper than {MAX_DEPTH} levels", event, "a plan needs about six")
+            self._error(
+                "E109", f"the nesting is deeper than {MAX_DEPTH} levels", event, "a plan needs about six levels"
+            )
             raise _TooMuchError
         top = self.stack[-1] if self.stack else None
         discard = False
         if top is not None and isinstance(top.node.value, dict) and top.key_span is None:
             self._error(
-                "E106", "a key that is a list or map", event, "keys are text; quote it; templates are written `${...}`"
+                "E106",
+                "a key is a list or a map",
+                event,
+                "keys must be text; quote it, and write templates as `${...}`",
             )
             discard = True
         span = self._span(event)
@@ -213,8 +225,8 @@ class _Builder:
 
     def _alias(self, event: Any) -> None:
         name = shown(event.anchor)
-        hint = f'write the value again, or use `extends` or `vars`; quote a pattern: `"*{name}"`'
-        self._error("E108", f"an alias (`*{name}`) in a plan", event, hint)
+        hint = f'repeat the value, or use `extends` or `vars`; quote patterns: `"*{name}"`'
+        self._error("E108", f"aliases are not supported: `*{name}`", event, hint)
         top = self.stack[-1] if self.stack else None
         if top is not None and isinstance(top.node.value, dict):
             if top.key_span is None:
@@ -236,22 +248,22 @@ class _Builder:
 
 
 _BREAKS: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-_QUOTE_TEMPLATE: Final = 'inside `{...}` and `[...]` quote templates: "${vars.name}"'
+_QUOTE_TEMPLATE: Final = 'quote templates inside `{...}` and `[...]`: "${vars.name}"'
 _HINTS: Final = (
-    (re.compile(r"\{\{"), "templates are written `${vars.name}`, not `{{ name }}`"),
+    (re.compile(r"\{\{"), "write templates as `${vars.name}`, not `{{ name }}`"),
     (re.compile(r"[\w-]\[[0-9]+:[0-9]+"), 'quote host ranges: "node[01:16]"'),
 )
 _BY_PROBLEM: Final = (
-    ("unknown escape character", "use single quotes for a text with backslashes"),
-    ("cannot start any token", "indent with spaces, and quote a text that begins with `%`, `@` or a backquote"),
-    ("mapping values are not allowed", "quote a text that contains `: `, and check the indentation"),
-    ("could not find expected ':'", "every line of a map needs `key: value`; check the indentation"),
-    ("unexpected end of stream", "a quote or bracket is not closed"),
-    ("did not find expected ',' or", "a bracket is not closed, or a comma is missing"),
+    ("unknown escape character", "use single quotes for text with backslashes"),
+    ("cannot start any token", "indent with spaces, and quote text that begins with `%`, `@` or a backquote"),
+    ("mapping values are not allowed", "quote text that contains `: `, and check the indentation"),
+    ("could not find expected ':'", "write every line of a map as `key: value`, and check the indentation"),
+    ("unexpected end of stream", "close the open quote or bracket"),
+    ("did not find expected ',' or", "close the open bracket, or add the missing comma"),
     ("did not find expected key", "check the indentation and the quotes"),
     ("did not find expected '-' indicator", "check the indentation of the list"),
     ("did not find expected alphabetic or numeric character", 'quote a pattern that begins with `*`: "*"'),
-    ("block sequence entries are not allowed", "begin the list on a line of its own"),
+    ("block sequence entries are not allowed", "start the list on a new line"),
 )
 _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 

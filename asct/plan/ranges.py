@@ -48,10 +48,10 @@ def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
     """
     if isinstance(node.value, list):
         if not node.value:
-            raise _problem(node, "an axis without values", "give at least one value, or leave the axis out")
+            raise _problem(node, "the axis has no values", "add a value, or remove the axis")
         return node.value
     if not isinstance(node.value, dict):
-        raise _problem(node, f"`{shown(node.value)}` is not an axis", f"{_HINT}; a single value belongs under `config`")
+        raise _problem(node, f"`{shown(node.value)}` is not an axis", f"{_HINT}; move a single value under `config`")
     _check_keys(node)
     found = _read(node, kind)
     _check_end(node, found)
@@ -70,13 +70,15 @@ def _check_keys(node: Node) -> None:
         if key not in _KEYS
     ]
     found += [
-        Diagnostic("E124", f"a range without `{key}`", node.span, hint=_HINT)
+        Diagnostic("E124", f"the range has no `{key}`", node.span, hint=_HINT)
         for key in ("from", "to")
         if key not in members
     ]
     if ("step" in members) is ("times" in members):
-        message = "a range with both `step` and `times`" if "step" in members else "a range without `step` or `times`"
-        found.append(Diagnostic("E124", message, node.span, hint="`step` adds, `times` multiplies: give one of them"))
+        message = (
+            "the range has both `step` and `times`" if "step" in members else "the range has neither `step` nor `times`"
+        )
+        found.append(Diagnostic("E124", message, node.span, hint="`step` adds, `times` multiplies: use one of them"))
     if found:
         raise PlanError(*found)
 
@@ -140,14 +142,14 @@ def _check_end(node: Node, found: _Range) -> None:
         factor = members["times"]
         if found.first == 0 or found.last == 0 or (found.first < 0) is not (found.last < 0):
             where = members["from"] if found.first == 0 else members["to"]
-            raise _problem(where, "a range with `times` never ends at or passes 0", "begin at 1, or use `step`")
+            raise _problem(where, "a range with `times` cannot start, end or cross 0", "start at 1, or use `step`")
         growing = rising is (found.first > 0)
         if found.amount <= 0 or found.amount == 1 or (found.amount > 1) is not growing:
-            hint = "`times` must be above 1" if growing else "exchange `from` and `to`, or use `times` between 0 and 1"
-            raise _problem(factor, "a range that never ends", hint)
+            hint = "`times` must be above 1" if growing else "swap `from` and `to`, or use `times` between 0 and 1"
+            raise _problem(factor, "the range never reaches its end", hint)
     elif found.amount == 0 or (found.amount > 0) is not rising:
-        hint = "`step` must be above 0" if rising else "exchange `from` and `to`, or use a `step` below 0"
-        raise _problem(members["step"], "a range that never ends", hint)
+        hint = "`step` must be above 0" if rising else "swap `from` and `to`, or use a `step` below 0"
+        raise _problem(members["step"], "the range never reaches its end", hint)
 
 
 def _values(found: _Range, node: Node) -> Iterator[Fraction]:
@@ -156,9 +158,9 @@ def _values(found: _Range, node: Node) -> Iterator[Fraction]:
     while (value <= found.last) if rising else (value >= found.last):
         count += 1
         if count > MAX_VALUES:
-            raise _problem(node, f"a range of more than {MAX_VALUES} values", "use a larger step, or `times`")
+            raise _problem(node, f"the range has more than {MAX_VALUES} values", "use a larger step, or `times`")
         if value.denominator.bit_length() > MAX_BITS:
-            raise _problem(node, "a range whose values have too many digits", "use a factor with fewer digits")
+            raise _problem(node, "the values of the range have too many digits", "use a factor with fewer digits")
         yield value
         value = value * found.amount if found.times else value + found.amount
 

@@ -37,7 +37,7 @@ def resolve(text: str) -> Scalar:
     if _FLOAT.fullmatch(text):
         return _finite(float(_bounded(text)), text)
     if _NOT_FINITE.fullmatch(text):
-        raise BadValueError(f"`{text}` is not a finite number", "write a number; quote it if a text is meant")
+        raise BadValueError(f"`{text}` is not a finite number", "write a number, or quote it if it is text")
     return text
 
 
@@ -48,11 +48,11 @@ def has_leading_zero(text: str) -> bool:
 
 def _bounded(text: str) -> str:
     if len(text) > _MOST_DIGITS:
-        raise BadValueError(f"`{shown(text)}` has more than {_MOST_DIGITS} digits", "quote it if a text is meant")
+        raise BadValueError(f"`{shown(text)}` has more than {_MOST_DIGITS} digits", "quote it if it is text")
     return text
 
 
 def _finite(number: float, text: str) -> float:
     if math.isfinite(number):
         return number
-    raise BadValueError(f"`{text}` is too large for a number", "quote it if a text is meant")
+    raise BadValueError(f"`{text}` is too large", "quote it if it is text")

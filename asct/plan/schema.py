@@ -73,35 +73,39 @@ def _flag(description: str) -> Schema:
 def _sections() -> Schema:
     return {
         "plan": {"const": 1, "description": "Version of the plan language"},
-        "name": _TEXT | {"description": "Name of the plan; results are filed under it"},
-        "description": _TEXT | {"description": "What the plan is for"},
+        "name": _TEXT | {"description": "Name of the plan and of its folder of results"},
+        "description": _TEXT | {"description": "Purpose of the plan"},
         "vars": _ref("vars", "Named constants for templates: ${vars.name}; --set vars.name=value"),
         "hosts": _ref("hosts"),
         "groups": _map_of(_ref("group"), "Groups of hosts: names, patterns, other groups"),
-        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "For every benchmark of the plan"),
+        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Defaults for every benchmark of the plan"),
         "benchmarks": {"type": "array", "minItems": 1, "items": {"anyOf": [_ref("benchmarkName"), _ref("entry")]}},
-        "expect": _list_of(_ref("expectation"), "Bounds on metrics; they decide the exit code"),
+        "expect": _list_of(_ref("expectation"), "Bounds on metrics, which decide the exit code"),
         "baseline": _object({"run": _TEXT}, "The run to compare with: a path, `latest` or a label", ["run"]),
         "safety": _ref("safety"),
         "profiles": _map_of(_ref("profile"), "Named changes to the plan: --profile NAME"),
         "limits": _ref("limits"),
         "report": _ref("report"),
-        "include": _texts("Files whose hosts, groups, vars and profiles are taken in"),
+        "include": _texts("Files to include: their hosts, groups, vars and profiles"),
         "inputs": _texts("Environment variables that ${env.NAME} may read"),
-        "strict": _flag("An invalid or noisy point counts as not measured"),
+        "strict": _flag("Count noisy and invalid values as not measured"),
     }
 
 
 def _execution() -> Schema:
     return {
-        "repeats": _whole(1, "Measurements of each point"),
-        "warmup": _whole(0, "Measurements before them that do not count"),
-        "timeout": _ref("duration", "Time limit of a point"),
+        "repeats": _whole(1, "Repeats of each point"),
+        "warmup": _whole(0, "Discarded repeats before them"),
+        "timeout": _ref("duration", "Time limit of a repeat"),
         "retry": _object(
-            {"max": _whole(0, "How often again"), "on": _texts("After what", _choice(RETRY_ON, ""))}, "Retries"
+            {
+                "max": _whole(0, "Maximum number of retries"),
+                "on": _texts("Outcomes that are retried", _choice(RETRY_ON, "")),
+            },
+            "Retries",
         ),
         "order": _choice(ORDERS, "Order of the points and repeats"),
-        "strict": _flag("An invalid or noisy point counts as not measured"),
+        "strict": _flag("Count noisy and invalid values as not measured"),
     }
 
 
@@ -114,9 +118,9 @@ def _host() -> Schema:
         "user": _TEXT | {"description": "Account on the host"},
         "identity_file": _TEXT | {"description": "Private key, relative to the plan"},
         "known_hosts": _TEXT | {"description": "File of known host keys, relative to the plan"},
-        "jump": _TEXT | {"description": "Host to go through"},
-        "sudo": _flag("Whether asct may use sudo there"),
-        "workdir": _TEXT | {"description": "Folder for private work folders, by default /var/tmp/asct"},
+        "jump": _TEXT | {"description": "Jump host"},
+        "sudo": _flag("Whether asct may use sudo on the host"),
+        "workdir": _TEXT | {"description": "Parent of the private work folders, by default /var/tmp/asct"},
         "labels": _map_of(_SCALAR, "Read as ${host.labels.name}"),
         "vars": _ref("vars", "Read as ${host.vars.name}"),
         "config": _ref("anyConfig", "Settings of benchmarks on this host"),
@@ -136,9 +140,9 @@ def _option(option: Option) -> Schema:
 def _hosts() -> Schema:
     return {
         "type": "object",
-        "description": "Hosts by name; `node[01:16]` makes sixteen. Left out: this machine, named `local`",
+        "description": "Hosts by name; `node[01:16]` defines sixteen hosts. Default: this machine, named `local`",
         "properties": {
-            "defaults": _ref("host", "For every host"),
+            "defaults": _ref("host", "Defaults for every host"),
             "from": _TEXT | {"description": "An Ansible inventory (JSON of ansible-inventory --list)"},
         },
         "additionalProperties": _ref("host"),
@@ -151,7 +155,7 @@ def _entry(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "uses": _ref("benchmarkName"),
         "extends": _TEXT | {"description": "Id of an entry to start from: maps merge, lists replace"},
         "hosts": _texts("Hosts, groups and patterns; by default all"),
-        "tags": _texts("Words for --tag"),
+        "tags": _texts("Tags that --tag selects"),
         "config": _ref("anyConfig", "Settings"),
         "sweep": _ref("sweep"),
         "needs": _map_of(_TEXT, "Results of other entries, by alias: ${needs.alias.result}"),
@@ -193,9 +197,12 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "bound": _object(bounds, "Bounds for one host"),
         "safety": _safety(),
         "profile": _profile(),
-        "limits": _object({"points": _whole(1, "Most points"), "duration": _ref("duration")}, "What a run may be"),
+        "limits": _object(
+            {"points": _whole(1, "Maximum number of points"), "duration": _ref("duration")}, "Limits of a run"
+        ),
         "report": _object(
-            {"title": _TEXT, "formats": _texts("Formats to write", _choice(FORMATS, ""))}, "How results are shown"
+            {"title": _TEXT, "formats": _texts("Formats to write", _choice(FORMATS, ""))},
+            "Title and formats of the report",
         ),
         **{f"settings.{item.name}": settings_schema(item) for item in benchmarks},
     }
@@ -211,10 +218,13 @@ def _sweep() -> Schema:
         "type": "object",
         "description": "(product of the axes x zip), kept by where, minus exclude, plus include",
         "properties": {
-            "zip": maps | {"description": "Axes that move together, of equal length"},
-            "where": {"type": ["string", "boolean"], "description": "Keeps a point: iodepth * numjobs <= 128"},
-            "exclude": maps | {"description": "Points to leave out"},
-            "include": maps | {"description": "Whole points to add"},
+            "zip": maps | {"description": "Axes of equal length that change together"},
+            "where": {
+                "type": ["string", "boolean"],
+                "description": "Condition that points must meet: iodepth * numjobs <= 128",
+            },
+            "exclude": maps | {"description": "Points to remove"},
+            "include": maps | {"description": "Complete points to add"},
         },
         "additionalProperties": _ref("axis"),
     }
@@ -223,12 +233,12 @@ def _sweep() -> Schema:
 def _expectation(bounds: Schema) -> Schema:
     properties = bounds | {
         "metric": _TEXT | {"description": "ID.METRIC, or a pattern"},
-        "at": _map_of(_SCALAR, "Swept settings and coordinates that it is about"),
-        "of": _TEXT | {"description": "What min and max are a share of"},
+        "at": _map_of(_SCALAR, "Swept settings and coordinates that it applies to"),
+        "of": _TEXT | {"description": "Reference for min and max in percent"},
         "versus": {"const": "baseline"},
-        "severity": _choice(("fail", "warn", "info"), "What a failure means"),
-        "if_missing": _choice(("fail", "warn", "pass"), "What it means that nothing was measured"),
-        "by": _map_of(_ref("bound"), "Other bounds for single hosts"),
+        "severity": _choice(("fail", "warn", "info"), "Consequence of a failure"),
+        "if_missing": _choice(("fail", "warn", "pass"), "Verdict when nothing was measured"),
+        "by": _map_of(_ref("bound"), "Bounds for individual hosts"),
     }
     return _object(properties, "A bound on a metric", ["metric"])
 
@@ -241,8 +251,10 @@ def _safety() -> Schema:
         "overwrite": {"type": "boolean"},
         "reason": _TEXT,
     }
-    item = _object(consent, "Consent to overwrite one device of one host; literal values", ["host", "device"])
-    return _object({"destroys": _list_of(item, "Devices"), "max_written": _ref("size")}, "What may be destroyed")
+    item = _object(consent, "Consent to overwrite one device of one host; no templates", ["host", "device"])
+    return _object(
+        {"destroys": _list_of(item, "Devices"), "max_written": _ref("size")}, "Devices that may be overwritten"
+    )
 
 
 def _profile() -> Schema:

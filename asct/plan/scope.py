@@ -44,12 +44,12 @@ class Scope:
         """
         root, *rest = path.split(".")
         if root not in ROOTS:
-            hint = did_you_mean(root, ROOTS, f"a path begins with {', '.join(ROOTS[:-1])}")
+            hint = did_you_mean(root, ROOTS, f"a path starts with {', '.join(ROOTS[:-1])}")
             if root in self.vars:
                 hint = f"did you mean `vars.{path}`?"
             raise UndefinedError(f"`{path}` is not defined", hint)
         if not rest:
-            raise UndefinedError(f"`{root}` alone is not a value", f"name something in it: `{root}.name`")
+            raise UndefinedError(f"`{root}` is not a value", f"add a name: `{root}.name`")
         readers = {
             "vars": self._vars, "host": self._host, "needs": self._needs, "plan": self._plan, "env": self._env,
         }  # fmt: skip
@@ -63,7 +63,7 @@ class Scope:
     def _host(self, path: str, rest: list[str]) -> Any:
         if self.host is None:
             raise UndefinedError(
-                f"`{path}` is not known here", "`host` can be read in `config`, `sweep` and `vars` of hosts"
+                f"`{path}` is not available here", "`host` is available in `config`, in `sweep` and in `vars` of hosts"
             )
         first, *names = rest
         if first == "vars" and names:
@@ -82,12 +82,12 @@ class Scope:
 
     def _needs(self, path: str, rest: list[str]) -> Any:
         if self.needs is None:
-            raise UndefinedError(f"`{path}` is not known here", "results of `needs` can be read in `config` only")
+            raise UndefinedError(f"`{path}` is not available here", "results of `needs` are available only in `config`")
         if rest[0] not in self.needs:
             hint = did_you_mean(rest[0], self.needs, f"add `needs: {{{rest[0]}: BENCHMARK}}`")
-            raise UndefinedError(f"`{rest[0]}` is not one of the `needs` here", hint)
+            raise UndefinedError(f"`{rest[0]}` is not an alias of `needs` here", hint)
         if len(rest) < 2:
-            raise UndefinedError(f"`{path}` alone is not a value", f"name a result of it: `{path}.dram.optimum_size`")
+            raise UndefinedError(f"`{path}` is not a value", f"add the name of a result: `{path}.dram.optimum_size`")
         return None
 
     def _plan(self, path: str, rest: list[str]) -> Any:
@@ -99,7 +99,7 @@ class Scope:
     def _env(self, path: str, rest: list[str]) -> Any:
         name = ".".join(rest)
         if name not in self.inputs:
-            hint = f"list it to allow it: `inputs: [{', '.join([*self.inputs, name])}]`"
+            hint = f"add it to `inputs`: `inputs: [{', '.join([*self.inputs, name])}]`"
             raise UndefinedError(f"the plan does not list `{name}` under `inputs`", hint)
         environment = os.environ if self.environment is None else self.environment
         if name not in environment:
@@ -116,7 +116,7 @@ def scope_of(plan: Plan, host: HostSpec | None = None, needs: Collection[str] | 
 def _descend(node: Node, path: str, names: list[str]) -> Any:
     for name in names:
         if not isinstance(node.value, dict):
-            raise UndefinedError(f"`{path}` is not defined", f"what stands before `.{name}` is not a map")
+            raise UndefinedError(f"`{path}` is not defined", f"the value before `.{name}` is not a map")
         if name not in node.value:
             raise UndefinedError(f"`{path}` is not defined", did_you_mean(name, node.value))
         node = node.value[name]

@@ -49,14 +49,14 @@ def _expectation(section: Section) -> Expectation | None:
     bound, by = _bound(section), _by(section)
     if not any((bound.min, bound.max, bound.no_worse_than, by)) and isinstance(section.node.value, dict):
         hint = "add `min`, `max` or `no_worse_than`"
-        section.findings.error("E107", "an expectation without a bound", section.node.span, hint)
+        section.findings.error("E107", "the expectation has no bound", section.node.span, hint)
     severity = section.choice("severity", ("fail", "warn", "info"))
     missing = section.choice("if_missing", ("fail", "warn", "pass"))
     versus = section.choice("versus", ("baseline",))
     if metric is None:
         return None
     if not isinstance(metric.value, str) or not metric.value:
-        section.wrong(metric, "`metric`", "a text", "write `ID.METRIC`")
+        section.wrong(metric, "`metric`", "text", "write `ID.METRIC`")
         return None
     return Expectation(
         metric=metric,
@@ -112,11 +112,11 @@ def read_safety(node: Node | None, context: ParseContext) -> Safety:
 def _consent(context: ParseContext, node: Node) -> Destroys | None:
     section = Section(context, node, "an item of `destroys`", ("host", "device", "serial", "overwrite", "reason"))
     for key in ("host", "device"):
-        section.required(key, "consent names a host and a device, literally")
+        section.required(key, "consent must name a host and a device")
     host, device = section.text("host"), section.text("device")
     serial, overwrite, reason = section.text("serial"), section.flag("overwrite"), section.text("reason")
     if device is not None and (not _DEVICE.fullmatch(device) or ".." in device):
-        hint = "write `/dev/disk/by-id/...` as the host shows it"
+        hint = "use the `/dev/disk/by-id/...` path on the host"
         context.findings.error("E112", f"`{shown(device)}` is not a device", section.members["device"].span, hint)
         return None
     if host is None or device is None:
@@ -148,7 +148,7 @@ def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
     if node is None:
         return None
     section = Section(context, node, "`baseline`", ("run",))
-    section.required("run", "add `run: PATH`; `latest` and a label will do too")
+    section.required("run", "add `run: PATH`; `latest` and labels work too")
     return section.settled("run") if section.text("run") is not None else None
 
 
@@ -176,7 +176,7 @@ def read_execution(section: Section) -> Execution:
     """What a map says of it; None where it says nothing."""
     timeout = section.duration("timeout")
     if timeout == 0:
-        message, hint = "a time limit of 0 stops every point at once", "write a longer one: `15m`"
+        message, hint = "a time limit of 0 would stop every point immediately", "use a longer one, such as `15m`"
         section.findings.error("E112", message, section.members["timeout"].span, hint)
     return Execution(
         repeats=section.whole("repeats", 1, _MOST_REPEATS),

@@ -45,7 +45,7 @@ class PlanFiles:
     def _inside(self, node: Node, what: str) -> tuple[Path, str] | None:
         """The path when it is below `root`, links followed."""
         if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
-            self.findings.error("E106", f"{what} must be the path of a file", node.span, "write a path as text")
+            self.findings.error("E106", f"{what} must be a file path", node.span, "write a path")
             return None
         folder = Path(node.span.file).parent if node.span.file in self.texts else self.root
         path = folder / node.value
@@ -55,8 +55,8 @@ class PlanFiles:
             self._unreadable(node.value, problem, node.span)
             return None
         if not resolved.is_relative_to(root):
-            hint = f"put the file below the folder of the plan ({shown(str(self.root))})"
-            self.findings.error("E116", f"`{shown(node.value)}` is outside of the plan's folder", node.span, hint)
+            hint = f"move the file into the folder of the plan ({shown(str(self.root))})"
+            self.findings.error("E116", f"`{shown(node.value)}` is outside the folder of the plan", node.span, hint)
             return None
         return path, os.path.normpath(path)
 
@@ -74,7 +74,7 @@ class PlanFiles:
 
     def _unreadable(self, name: str, problem: Exception, span: Span | None) -> None:
         reason = str(getattr(problem, "strerror", None) or problem).lower()
-        hint = "check the path" if isinstance(problem, FileNotFoundError) else "check the path and its permissions"
+        hint = "check the path" if isinstance(problem, FileNotFoundError) else "check the path and the permissions"
         self.findings.error("E101", f"cannot read {shown(name)}: {reason}", span, hint)
 
 

@@ -48,7 +48,7 @@ class Condition:
             raise PlanError(_located(problem, self.node, 0, shown and f"at {shown}")) from None
         if isinstance(result, bool):
             return result
-        hint = "compare it with something, as in `iodepth * numjobs <= 128`"
+        hint = "write a comparison, such as `iodepth * numjobs <= 128`"
         raise PlanError(Diagnostic("E123", "`where` is neither true nor false", self.node.span, hint=hint))
 
 
@@ -85,7 +85,7 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
         missing = sorted({path for path, _, _ in _read_paths(parts) if path not in known})
         if missing:
             names = ", ".join(f"`{path}`" for path in missing)
-            raise PlanError(Diagnostic("E121", f"{names} was not found", hint="give the setting a value of its own"))
+            raise PlanError(Diagnostic("E121", f"{names} was not measured", hint="set the value in the plan instead"))
         return _joined(parts, known)
     except ExpressionError as problem:
         raise PlanError(replace(_located(problem, node, 0), span=None)) from None
@@ -99,7 +99,7 @@ def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
     if isinstance(node.value, bool):
         return Condition((), node, compiled(Expression("const", 0, value=node.value), {}))
     if not isinstance(node.value, str) or "${" in node.value:
-        hint = "write it without `${...}`, as in `iodepth * numjobs <= vars.max_qd`"
+        hint = "write it without `${...}`, such as `iodepth * numjobs <= vars.max_qd`"
         raise PlanError(Diagnostic("E123", "`where` is not a condition", node.span, hint=hint))
     try:
         tree = parse_expression(node.value)
@@ -121,10 +121,10 @@ def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
 
 def _known_to_where(path: str, axes: Collection[str], scope: Scope, known: dict[str, Any]) -> Diagnostic | None:
     if "." not in path:
-        hint = did_you_mean(path, axes, f"axes: {', '.join(sorted(axes))}; put quotes around a text")
+        hint = did_you_mean(path, axes, f"axes: {', '.join(sorted(axes))}; quote text")
         return Diagnostic("E121", f"`{path}` is not an axis of this sweep", hint=hint)
     if path.startswith("needs."):
-        hint = "results are known only when the jobs run; the points must be known before"
+        hint = "points must be known before jobs run, and results are known only after"
         return Diagnostic("E121", "`where` cannot read results of `needs`", hint=hint)
     try:
         known[path] = scope.lookup(path)
@@ -218,7 +218,9 @@ def _closing(text: str, start: int) -> int:
 
 def _expression(text: str, start: int, end: int) -> Expression:
     if not text[start:end].strip():
-        raise ExpressionError("E120", "an empty template", start - 2, end - start + 3, "write a path: `${vars.name}`")
+        raise ExpressionError(
+            "E120", "the template is empty", start - 2, end - start + 3, "write a path: `${vars.name}`"
+        )
     try:
         return parse_expression(text[start:end])
     except ExpressionError as problem:
@@ -241,7 +243,7 @@ def _joined(parts: tuple[Part, ...], known: Mapping[str, Any]) -> Any:
         return _as_text(value, 0) if isinstance(value, Seconds) else value
     texts = [part if isinstance(part, str) else _as_text(_computed(part, known), part[0]) for part in parts]
     if sum(map(len, texts)) > MAX_TEXT:
-        raise ExpressionError("E122", f"a text of more than {MAX_TEXT} characters", 0)
+        raise ExpressionError("E122", f"the result has more than {MAX_TEXT} characters", 0)
     return "".join(texts)
 
 
@@ -263,8 +265,8 @@ def _as_text(value: Any, at: int) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     kind = "a list" if isinstance(value, list) else "a map" if isinstance(value, dict) else "nothing"
-    hint = "a list or map must be the whole value, not part of a text"
-    raise ExpressionError("E122", f"{kind} cannot be written into a text", at, 1, hint)
+    hint = "use the template as the whole value"
+    raise ExpressionError("E122", f"{kind} cannot be part of a text", at, 1, hint)
 
 
 def _located(problem: ExpressionError, node: Node, offset: int, label: str = "") -> Diagnostic:
@@ -327,11 +329,11 @@ class _Lazy(Mapping[str, Node]):
         node = self._nodes[name]
         if name in self._open:
             circle = " -> ".join([*self._open[self._open.index(name) :], name])
-            message = f"variables read one another in a circle: {circle}"
-            raise PlanError(Diagnostic("E115", message, self._nodes[name].span, hint="give one of them a value"))
+            message = f"variables form a cycle: {circle}"
+            raise PlanError(Diagnostic("E115", message, self._nodes[name].span, hint="set one of them to a value"))
         if len(self._open) > 50:
-            message = "variables that read one another over more than 50 steps"
-            raise PlanError(Diagnostic("E115", message, node.span, hint="give one of them a value"))
+            message = "variables refer to one another over more than 50 steps"
+            raise PlanError(Diagnostic("E115", message, node.span, hint="set one of them to a value"))
         self._open.append(name)
         try:
             self._done[name] = evaluate(node, self.scope)

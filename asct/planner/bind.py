@@ -41,6 +41,6 @@ def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
 
 
 def _explained(item: Diagnostic, name: str, value: PendingValue) -> Diagnostic:
-    hint = f"set `{name}` to a value of its own; that takes the place of the result"
-    message = f"`{name}` cannot be worked out from `{value.text}`: {item.message}"
+    hint = f"set `{name}` in the plan; that value replaces the result"
+    message = f"`{name}` cannot be computed from `{value.text}`: {item.message}"
     return replace(item, code="E226", message=message, span=value.span, hint=hint)

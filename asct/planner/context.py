@@ -48,7 +48,7 @@ class ResolveContext:
         """The benchmark of that name or alias; an unknown one is an error at `span`."""
         found = self.catalog.get(name)
         if found is None:
-            hint = did_you_mean(name, self.catalog.names(), "`asct list` shows them all")
+            hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
             self.findings.error("E201", f"unknown benchmark `{name}`", span, hint)
         return found
 
@@ -78,7 +78,7 @@ class ResolveContext:
             if head is None:
                 first = path.partition(".")[0]
                 hint = did_you_mean(first, ids | set(names), "write `<id>.<setting>=<value>` or `vars.<name>=<value>`")
-                self.findings.error("E203", f"`--set {path}` names no benchmark of the plan", node.span, hint)
+                self.findings.error("E203", f"`--set {path}` matches no benchmark of the plan", node.span, hint)
                 continue
             spelling = path[len(head) + 1 :].removeprefix("config.")
             benchmark = None if head in ids else names[head]

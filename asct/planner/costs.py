@@ -105,8 +105,10 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
     if total <= limit or any(item.code == "E217" for item in findings.all()):
         return
     most = max(jobs, key=lambda job: len(job.points))
-    message = f"the plan has {total:,} points on all hosts, and `limits.points` is {limit:,}"
-    hint = f"sweep less (`{most.key}` has the most: {len(most.points):,}), or allow it: `limits: {{points: {total}}}`"
+    message = f"the plan has {total:,} points on all hosts, but `limits.points` is {limit:,}"
+    hint = (
+        f"reduce the sweep (`{most.key}` has {len(most.points):,}), or raise the limit: `limits: {{points: {total}}}`"
+    )
     findings.error("E217", message, section_span(plan, "limits"), hint)
 
 
@@ -138,8 +140,8 @@ def _check_duration(seconds: Mapping[str, float], longest: float, span: Span | N
     for host, spent in seconds.items():
         if spent > longest:
             told, allowed = format_duration(round(spent)), format_duration(longest)
-            message = f"about {told} of measurements on {host}, and `limits.duration` is {allowed}"
-            hint = "`asct plan` shows where the time goes; fewer points or repeats, or a higher limit"
+            message = f"measuring on {host} takes about {told}, but `limits.duration` is {allowed}"
+            hint = "use fewer points or repeats, or raise the limit; `asct plan` shows the time of each job"
             findings.error("E240", message, span, hint)
 
 
@@ -147,8 +149,8 @@ def _check_written(written: Mapping[tuple[str, str], int], most: int, span: Span
     for (host, target), amount in written.items():
         if amount > most:
             place = target or "the scratch file"
-            message = f"at most about {format_size(amount)} would be written to {place} on {host}"
-            hint = f"`safety.max_written` is {format_size(most)}: write less, or raise it"
+            message = f"up to about {format_size(amount)} would be written to {place} on {host}"
+            hint = f"`safety.max_written` is {format_size(most)}: reduce the writes, or raise the limit"
             findings.error("E241", message, span, hint)
 
 
@@ -174,8 +176,8 @@ def _check_timeout(draft: JobDraft, timeout_s: float, needs: Sequence[Needs], fi
     if max(usual, most) <= timeout_s:
         return
     takes = f"takes about {_about(usual)}" if usual > timeout_s else f"may take up to {_about(most)}"
-    message = f"a point of `{draft.job.id}` {takes}, and its `timeout` is {format_duration(timeout_s)}"
-    hint = f"leave `timeout` out: the limit is then {_about(max(need.limit_s for need in needs))}; or raise it"
+    message = f"a point of `{draft.job.id}` {takes}, but its `timeout` is {format_duration(timeout_s)}"
+    hint = f"raise `timeout`, or remove it: the limit is then {_about(max(need.limit_s for need in needs))}"
     findings.warn("E242", message, draft.entry.span, hint)
 
 

@@ -79,20 +79,20 @@ def _judged(context: ResolveContext, expectation: Expectation, drafts: Sequence[
 
 
 def _listing(job: str) -> str:
-    return f"`asct list metrics {job}` shows them all" if "*" not in job else "`asct list metrics` shows them all"
+    return f"`asct list metrics {job}` lists them" if "*" not in job else "`asct list metrics` lists them"
 
 
 def _no_id(context: ResolveContext, text: str, span: Span, drafts: Sequence[JobDraft]) -> None:
     owners = [draft.job.id for draft in drafts if text in {item.name for item in draft.benchmark.metrics}]
     hint = f"write `{owners[0]}.{text}`" if owners else "write `<id>.<metric>`, or `*` for everything"
-    context.findings.error("E230", f"`{text}` does not say which benchmark it is about", span, hint)
+    context.findings.error("E230", f"`{text}` does not name a benchmark", span, hint)
 
 
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
     """A pattern passes over metrics that are not to be judged; a name of one is an error."""
     kept = [item for item in found if item.metric.comparable]
     if found and not kept:
-        message = f"metric `{name}` is information only and cannot be judged"
+        message = f"metric `{name}` is informational and cannot have an expectation"
         names = [item.name for item in found[0].draft.benchmark.metrics if item.comparable]
         context.findings.error("E232", message, span, did_you_mean("", names))
     return kept
@@ -144,8 +144,9 @@ def _unit(context: ResolveContext, expectation: Expectation, judged: Sequence[Ex
     """The one unit of all that is judged; several are fine only when no absolute bound is set."""
     units = sorted({item.metric.unit for item in judged})
     if len(units) > 1 and not expectation.of and _absolute(expectation):
-        message = f"`{expectation.metric.value}` takes in metrics in {' and '.join(units)}; one bound cannot fit all"
-        context.findings.error("E233", message, expectation.metric.span, "write one expectation for each metric")
+        metrics = f"`{expectation.metric.value}` matches metrics in {' and '.join(units)}"
+        message = f"{metrics}; one bound cannot apply to all of them"
+        context.findings.error("E233", message, expectation.metric.span, "write an expectation for each metric")
         return None
     return units[0]
 
@@ -160,7 +161,7 @@ def _relative(context: ResolveContext, expectation: Expectation) -> None:
         return
     name = str(expectation.of.value)
     if name not in RELATIVE:
-        message = f"a bound cannot be a share of `{name}`"
+        message = f"a bound cannot be a percentage of `{name}`"
         context.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
 
 
@@ -168,20 +169,18 @@ def _versus(context: ResolveContext, expectation: Expectation, judged: Sequence[
     bounds = [expectation.bound, *(bound for _, bound in expectation.by.values())]
     limit = next((bound.no_worse_than for bound in bounds if bound.no_worse_than is not None), None)
     if limit is not None and expectation.versus is None:
-        context.findings.error(
-            "E239", "`no_worse_than` needs something to compare with", limit.span, "add `versus: baseline`"
-        )
+        context.findings.error("E239", "`no_worse_than` needs a baseline", limit.span, "add `versus: baseline`")
     if expectation.versus is None:
         return
     if limit is None:
-        message = "`versus: baseline` says with what to compare, but not how much worse is too much"
+        message = "`versus: baseline` has no limit"
         context.findings.error("E239", message, expectation.span, "add `no_worse_than: 5%`")
     if context.plan.baseline is None:
-        hint = "add `baseline: {run: PATH}`; PATH may be `latest` or a label too"
-        context.findings.error("E239", "the plan names no baseline", expectation.span, hint)
+        hint = "add `baseline: {run: PATH}`; PATH may also be `latest` or a label"
+        context.findings.error("E239", "the plan has no `baseline`", expectation.span, hint)
     if all(item.metric.better == "neither" for item in judged):
-        message = f"`{expectation.metric.value}` cannot get worse: more of it is neither better nor worse"
-        context.findings.error("E239", message, expectation.metric.span, "give `min` or `max` instead")
+        message = f"`{expectation.metric.value}` cannot be compared: neither a higher nor a lower value is better"
+        context.findings.error("E239", message, expectation.metric.span, "use `min` or `max` instead")
 
 
 def _by_host(
@@ -241,12 +240,12 @@ def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound,
     highest = _read_bound(context, bound.max, unit, relative=expectation.of is not None)
     worse = _share(context, bound.no_worse_than) if bound.no_worse_than else None
     if lowest is not None and highest is not None and bound.max is not None and lowest > highest:
-        context.findings.error("E234", "`min` is above `max`", bound.max.span, "nothing can be within these bounds")
+        context.findings.error("E234", "`min` is above `max`", bound.max.span, "no value can meet both bounds")
     spoken = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
     nodes = tuple((words, node) for words, node in spoken if node is not None)
     if not nodes and not expectation.by:
-        hint = "give `min`, `max`, or `versus: baseline` with `no_worse_than`"
-        context.findings.error("E234", "the expectation sets no bound", expectation.span, hint)
+        hint = "add `min`, `max`, or `versus: baseline` with `no_worse_than`"
+        context.findings.error("E234", "the expectation has no bound", expectation.span, hint)
     return NumericBounds(lowest, highest, worse, nodes)
 
 
@@ -256,9 +255,9 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str, *, relati
     if relative:
         return _share(context, node)
     if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
-        message = f"`{shown(node.value)}` of what? this metric is in {unit}"
+        message = f"`{shown(node.value)}` has no reference: this metric is in {unit}"
         context.findings.error(
-            "E234", message, node.span, "add `of: theoretical_bandwidth`, or write a bound with a unit"
+            "E234", message, node.span, "add `of: theoretical_bandwidth`, or write the bound with a unit"
         )
         return None
     try:
@@ -354,10 +353,10 @@ def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]
 def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -> _Mismatch:
     if name:
         message = f"`{key}` is not swept in `{draft.job.id}`: it is the same in every point"
-        return _Mismatch("E235", message, f"leave `{key}` out, or sweep it", node)
+        return _Mismatch("E235", message, f"remove `{key}`, or sweep it", node)
     known = [*draft.swept, *metric.coords]
     message = f"`{key}` is neither swept in `{draft.job.id}` nor a coordinate of `{metric.name}`"
-    return _Mismatch("E235", message, did_you_mean(key, known, "leave `at` out" if not known else ""), node)
+    return _Mismatch("E235", message, did_you_mean(key, known, "remove `at`" if not known else ""), node)
 
 
 def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
@@ -371,7 +370,7 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
         if wanted[name] not in present:
             message = f"`at` matches nothing: `{name}` is never {shown(node.plain())} in `{draft.job.id}`"
             raise _Mismatch("E236", message, _listed(present.values()), node)
-    message = f"`at` matches nothing: no point of `{draft.job.id}` has these values together"
+    message = f"`at` matches nothing: no point of `{draft.job.id}` has this combination of values"
     raise _Mismatch("E236", message, "`asct plan` lists the points", next(iter(swept.values()))[1])
 
 
@@ -384,7 +383,7 @@ def _coordinate(key: str, node: Node, metric: Metric) -> Any:
     """The value of a coordinate, sizes in bytes. Raises _Mismatch for a value that it cannot have."""
     value, known = node.plain(), metric.coords[key]
     if isinstance(value, list | dict) or value is None:
-        raise _Mismatch("E236", f"`{key}` needs one value", "write one expectation for each value", node)
+        raise _Mismatch("E236", f"`{key}` needs a single value", "write an expectation for each value", node)
     if known is not None:
         if str(value) in known:
             return value

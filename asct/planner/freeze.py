@@ -15,7 +15,7 @@ from asct.planner.model import Check, Job, Origin, Point, ResolvedPlan
 SCHEMA = "asct.plan/1"
 _KIND, _VERSION = "asct.plan", 1
 _DEFERRED = "$deferred"
-_AGAIN = "write it again from the plan: `asct plan PLAN -o FILE`"
+_AGAIN = "create it again: `asct plan PLAN -o FILE`"
 
 
 def freeze(plan: ResolvedPlan) -> dict[str, Any]:
@@ -118,18 +118,20 @@ def thaw(document: Any) -> ResolvedPlan:
     content = {key: value for key, value in document.items() if key != "checksum"}
     try:
         if document.get("checksum") != digest(content):
-            _refuse("E261", "the frozen plan was altered after `asct plan -o` wrote it")
+            _refuse("E261", "the frozen plan was modified after `asct plan -o` wrote it")
         plan = _plan(content)
         found = plan_hash(plan.jobs, plan.hosts, plan.checks, plan.safety, plan.baseline)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise PlanError(
             Diagnostic(
-                "E260", f"not a whole frozen plan ({type(error).__name__})", hint="write it again: `asct plan -o`"
+                "E260",
+                f"the frozen plan is incomplete ({type(error).__name__})",
+                hint="create it again: `asct plan -o`",
             )
         ) from error
     seeds = all(job.seed == job_seed(found, job) for job in plan.jobs)
     if found != plan.hash or not seeds:
-        _refuse("E261", "the hash in the frozen plan is not that of its content")
+        _refuse("E261", "the hash in the frozen plan does not match its content")
     return plan
 
 
@@ -145,9 +147,13 @@ def _check_schema(document: Any) -> None:
             "E260", f"not a frozen plan: its schema is `{schema}`" if schema else "not a frozen plan: it has no schema"
         )
     if int(version) > _VERSION:
-        _refuse("E262", f"the frozen plan is {schema}; this asct reads up to {SCHEMA}", "use the asct that wrote it")
+        _refuse(
+            "E262",
+            f"the frozen plan is {schema}; this asct supports versions up to {SCHEMA}",
+            "use the asct that wrote it",
+        )
     if int(version) < _VERSION:
-        _refuse("E260", f"there is no {schema}")
+        _refuse("E260", f"unknown schema {schema}")
 
 
 def _plan(body: Mapping[str, Any]) -> ResolvedPlan:

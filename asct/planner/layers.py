@@ -69,8 +69,8 @@ def _layer(
         elif name in found:
             first = found[name]
             message = f"`{first.spelling}` and `{spelling}` are the same setting"
-            note = (f"`{first.spelling}` is given here", first.node.location)
-            hint = f"keep one; its main name is `{name}`"
+            note = (f"`{first.spelling}` is set here", first.node.location)
+            hint = f"remove one; the main name is `{name}`"
             context.findings.error("E204", message, node.location, hint, note)
         else:
             found[name] = GivenSetting(name, spelling, node, Origin(layer, node.span), rank)
@@ -80,7 +80,7 @@ def _layer(
 def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> None:
     """The error for a name that a benchmark does not have."""
     name = settings.benchmark.name
-    hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` shows them all")
+    hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
     context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
 
 
@@ -96,10 +96,10 @@ def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict
             if other.node.plain() != given.node.plain():
                 context.findings.error(
                     "E205",
-                    f"{other.origin.layer} and {given.origin.layer} give host `{host}` different values of `{name}`",
+                    f"{other.origin.layer} and {given.origin.layer} set different values of `{name}` for host `{host}`",
                     given.node.span,
-                    f"give `{name}` for host `{host}` itself, or in one of the groups only",
-                    (f"{other.origin.layer} gives it here", other.node.span),
+                    f"set `{name}` for host `{host}`, or in only one of the groups",
+                    (f"{other.origin.layer} sets it here", other.node.span),
                 )
     return found
 
@@ -117,8 +117,8 @@ def check_shared(context: ResolveContext) -> None:
     known |= _spellings(context, context.catalog.names())
     for layer, key, node in leftover:
         if key not in known:
-            hint = did_you_mean(key, known, "`asct list settings BENCHMARK` shows the settings of one")
-            message = f"no benchmark has the setting `{key}` given by {layer}"
+            hint = did_you_mean(key, known, "`asct list settings BENCHMARK` lists the settings of a benchmark")
+            message = f"no benchmark has the setting `{key}` (set by {layer})"
             context.findings.error("E202", message, node.location, hint)
 
 
@@ -216,8 +216,8 @@ class ValueReader:
         if found is None:
             return None
         if any(True for _ in _aliases(found.plain())):
-            message = f"`{name}` is swept and cannot wait for results of `needs`: the points must be known before"
-            self.context.findings.error("E219", message, node.span, "give values here, or set it under `config`")
+            message = f"`{name}` is swept and cannot use results of `needs`: points must be known before jobs run"
+            self.context.findings.error("E219", message, node.span, "list the values, or set it under `config`")
             return None
         return self.canonical(name, found.plain(), found)
 
@@ -244,7 +244,7 @@ class ValueReader:
             return []
         paths = dict.fromkeys(path for path, _ in node.value.paths)
         given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
-        return [(f"as it would be with {given}, an example of what is measured", None)]
+        return [(f"checked with {given}, an example of a result", None)]
 
     def _example(self, node: Node) -> Any:
         """The node's value with examples in the place of results. Raises PlanError where a result does not exist."""

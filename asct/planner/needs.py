@@ -90,7 +90,9 @@ class DependencyResolver:
         if draft.job.host not in self._where[target.id]:
             runs = ", ".join(self._where[target.id]) or "no host"
             message = f"`{draft.job.id}` on {draft.job.host} needs `{target.id}`, which does not run there"
-            findings.error("E221", message, node.span, f"let `{target.id}` run on {draft.job.host}; it runs on {runs}")
+            findings.error(
+                "E221", message, node.span, f"add {draft.job.host} to the hosts of `{target.id}` (now {runs})"
+            )
             return None
         return target if self._fits(draft, alias, target) else None
 
@@ -102,9 +104,9 @@ class DependencyResolver:
             return True
         self._context.findings.error(
             "E222",
-            f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, and `{target.id}` is `{found.name}`",
+            f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, but `{target.id}` is `{found.name}`",
             draft.entry.needs[alias].span,
-            f"name an entry that uses `{wanted}`, or leave `{alias}` out: it is then added by itself",
+            f"use an entry that uses `{wanted}`, or remove `{alias}`: asct then adds the job itself",
         )
         return False
 
@@ -145,7 +147,7 @@ class DependencyResolver:
                         "E225",
                         f"`{name}` reads results of `{target}`, which has {len(needed.job.points)} points",
                         node.span if node else draft.entry.span,
-                        f"name an entry with one point, or add one that uses `{needed.benchmark.name}` without a sweep",
+                        f"use an entry with one point, or add one that uses `{needed.benchmark.name}` without a sweep",
                     )
 
 
@@ -176,7 +178,7 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
         ring = cycle[start:-1] + cycle[:start]
         text = " needs ".join(f"`{name}`" for name in [*ring, ring[0]])
         span = drafts[ring[0]].entry.span
-        context.findings.error("E223", f"needs go round in a circle: {text}", span, "take one of them out")
+        context.findings.error("E223", f"dependencies form a cycle: {text}", span, "remove one of them")
         return False
     return True
 

@@ -123,7 +123,9 @@ def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
     if total <= most:
         return True
     message = f"the sweep of `{entry.id}` has {total:,} combinations before `where` and `exclude`"
-    context.findings.error("E217", message, sweep.span or entry.span, f"sweep less: at most {most:,} are tried")
+    context.findings.error(
+        "E217", message, sweep.span or entry.span, f"reduce the sweep: at most {most:,} are evaluated"
+    )
     return False
 
 
@@ -131,9 +133,11 @@ def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
     limit = context.plan.limits.points
     if total <= limit:
         return True
-    message = f"`{entry.id}` has {total:,} points, and `limits.points` is {limit:,}"
+    message = f"`{entry.id}` has {total:,} points, but `limits.points` is {limit:,}"
     span = (entry.sweep.span if entry.sweep else None) or entry.span
-    context.findings.error("E217", message, span, f"sweep less, or allow it: `limits: {{points: {total}}}`")
+    context.findings.error(
+        "E217", message, span, f"reduce the sweep, or raise the limit: `limits: {{points: {total}}}`"
+    )
     return False
 
 
@@ -172,8 +176,8 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
     if sweep.context.findings.errors > before:
         return None
     if not found.rows and not sweep.includes:
-        message = f"the sweep of `{sweep.entry.id}` leaves no point"
-        hint = "`where` and `exclude` together take out every combination"
+        message = f"the sweep of `{sweep.entry.id}` has no points"
+        hint = "`where` and `exclude` remove every combination"
         sweep.context.findings.error("E218", message, sweep.span, hint)
         return None
     if not _few_enough(sweep.context, sweep.entry, len(found.rows) + len(sweep.includes)):
@@ -250,8 +254,8 @@ def _duplicate(sweep: _EntrySweep, varying: Mapping[str, Any], span: Span) -> No
     if sweep.pinned:  # --set made them equal: one is enough
         return
     text = ", ".join(f"{name} {value}" for name, value in varying.items())
-    message = f"`{sweep.entry.id}` has the point {text} twice"
-    sweep.context.findings.error("E214", message, span, "take one of them out")
+    message = f"`{sweep.entry.id}` contains the point {text} twice"
+    sweep.context.findings.error("E214", message, span, "remove one of them")
 
 
 def _origins(sweep: _EntrySweep) -> dict[str, Origin]:

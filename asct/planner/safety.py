@@ -37,7 +37,7 @@ def check_consent(plan: Plan, findings: Findings) -> None:
     for item in plan.safety.destroys:
         problem = _problem(item, plan)
         if problem is None and (item.host, item.device) in seen:
-            problem = f"`{item.device}` on {item.host} is named twice", "keep one of them"
+            problem = f"`{item.device}` on {item.host} is listed twice", "remove one of them"
         if problem is not None:
             findings.error("E250", problem[0], item.span, problem[1])
         seen.add((item.host, item.device))
@@ -48,27 +48,30 @@ def _problem(item: Destroys, plan: Plan) -> tuple[str, str] | None:
     texts = {"host": item.host, "device": item.device, "serial": item.serial or "", "reason": item.reason}
     for key, text in texts.items():
         if "${" in text:
-            hint = "write out the value: consent never comes from a template"
-            return f"`{key}` of a device to destroy is a template", hint
+            hint = "write the value itself: consent cannot use templates"
+            return f"`{key}` in `destroys` is a template", hint
         if not text.isprintable() or text != text.strip():
-            hint = "write it as the host shows it, in one line and without spaces around it"
-            return f"`{key}` of a device to destroy has a character that no name has: {shown(text)}", hint
+            hint = "copy it from the host, without line breaks and surrounding spaces"
+            return f"`{key}` in `destroys` contains an invalid character: {shown(text)}", hint
     if item.host not in plan.hosts:
         hint = did_you_mean(item.host, plan.hosts)
-        return f"unknown host `{item.host}`; groups and patterns cannot consent", hint or "name one host of the plan"
+        return (
+            f"unknown host `{item.host}`; `destroys` does not accept groups and patterns",
+            hint or "use the name of a host in the plan",
+        )
     return _identity_problem(item)
 
 
 def _identity_problem(item: Destroys) -> tuple[str, str] | None:
     loop = _LOOP.fullmatch(item.device) is not None
     if not loop and (not _BY_ID.fullmatch(item.device) or ".." in item.device):
-        hint = "name it by /dev/disk/by-id/... (`asct doctor` lists them); other names move between boots"
-        return f"`{item.device}` does not name one device for good", hint
+        hint = "use /dev/disk/by-id/... (`asct doctor` lists the paths); other names can change at boot"
+        return f"`{item.device}` does not identify a device permanently", hint
     if loop and not (item.serial or "").startswith("/"):
-        return f"loop device `{item.device}` has no identity", "give the path of its backing file as `serial`"
+        return f"loop device `{item.device}` has no identity", "set `serial` to the path of its backing file"
     if not item.serial or item.serial == _ABSENT:
-        hint = "add `serial:` as `asct doctor` or `lsblk -o NAME,SERIAL` shows it on the host"
-        return f"`{item.device}` on {item.host} is named without its serial", hint
+        hint = "add the `serial` that `asct doctor`, or `lsblk -o NAME,SERIAL` on the host, prints"
+        return f"`{item.device}` on {item.host} has no `serial`", hint
     return None
 
 
@@ -95,24 +98,21 @@ def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fi
             _refuse(write, plan, findings)
     for place, item in consents.items():
         if whole and place not in used:
-            message = f"no job writes to {item.device} on {item.host}, which `safety.destroys` names"
+            message = f"`safety.destroys` lists {item.device} on {item.host}, but no job writes to it"
             findings.warn("E253", message, item.span, "remove it: no job uses this consent")
 
 
 def _refuse(write: _Write, plan: Plan, findings: Findings) -> None:
     job, device = write.job, write.device
     entry = next((entry for entry in plan.benchmarks if entry.id == job.id), None)
-    message = f"`{job.id}` would overwrite {device} on {job.host}, and the plan does not consent to that"
-    hint = "name host, device and serial under `safety.destroys`, or measure a file"
+    message = f"`{job.id}` would overwrite {device} on {job.host} without consent"
+    hint = "add host, device and serial to `safety.destroys`, or use a file"
     if not (_BY_ID.fullmatch(device) or _LOOP.fullmatch(device)):
-        hint = (
-            "name the device by /dev/disk/by-id/... in `file_names` and, with its serial, under `safety.destroys`; "
-            "or measure a file"
-        )
+        hint = "use /dev/disk/by-id/... in `file_names`, and add it with its serial to `safety.destroys`; or use a file"
     elif any(point.settings.get("overwrite") is True for point in job.points):
-        hint += "; `overwrite: true` in `config` stands for a regular file only"
+        hint += "; `overwrite: true` in `config` applies only to regular files"
     elif hosts := [item.host for item in plan.safety.destroys if item.device == device]:
-        hint += f"; the consent that there is stands for {', '.join(dict.fromkeys(hosts))}"
+        hint += f"; the existing consent is for {', '.join(dict.fromkeys(hosts))}"
     findings.error("E251", message, entry.span if entry else None, hint)
 
 

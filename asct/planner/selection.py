@@ -73,8 +73,8 @@ def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findin
     kept = [entry.id for entry in plan.benchmarks if entry.id in ids and entry.id in tagged]
     pairs = [(name, host) for name in kept for host in where[name] if host in hosts]
     if not pairs and not findings.errors:
-        hint = "`asct plan` without a selection shows what there is"
-        findings.error("E207", "nothing in the plan meets all of the selection", None, hint)
+        hint = "`asct plan` without a selection shows all jobs"
+        findings.error("E207", "nothing in the plan matches the whole selection", None, hint)
     return pairs
 
 
@@ -85,7 +85,7 @@ def _hosts(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
         found.update(named)
         if not named:
             message, hint = unknown_host(word, plan)
-            findings.error("E207", f"`--host {word}` selects nothing: {message}", None, hint)
+            findings.error("E207", f"`--host {word}` matches nothing: {message}", None, hint)
     return found
 
 
@@ -96,7 +96,7 @@ def _ids(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
         named = [word] if word in known else matching(word, known) if is_pattern(word) else []
         found.update(named)
         if not named:
-            message = f"`--benchmark {word}` selects nothing: the plan has no such id"
+            message = f"`--benchmark {word}` matches nothing: the plan has no such id"
             findings.error("E207", message, None, did_you_mean(word, known))
     return found
 
@@ -105,7 +105,7 @@ def _tagged(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
     known = {tag for entry in plan.benchmarks for tag in entry.tags}
     for word in words:
         if word not in known:
-            message = f"`--tag {word}` selects nothing: no benchmark of the plan has this tag"
+            message = f"`--tag {word}` matches nothing: no benchmark of the plan has this tag"
             findings.error(
                 "E207", message, None, did_you_mean(word, known, "no benchmark has tags" if not known else "")
             )

@@ -169,7 +169,7 @@ class SettingError:
 
 
 _WANTED = {
-    "int": "a whole number", "float": "a number", "string": "a text", "bool": "`true` or `false`", "list": "a list",
+    "int": "a whole number", "float": "a number", "string": "text", "bool": "`true` or `false`", "list": "a list",
     "tuple": "a list", "dict": "a map", "set": "a list", "none": "nothing",
 }  # fmt: skip
 _BOUNDS = {
@@ -221,7 +221,7 @@ def _words(error: Any) -> tuple[str, str]:
     if kind in ("value_error", "assertion_error"):
         return _raised(_context(error, "error"), error["msg"])
     if kind == "missing":
-        return "is not given and has no default", "give it under `config`"
+        return "is required: it has no default", "set it under `config`"
     if kind in ("literal_error", "enum"):
         return _choice(value, str(_context(error, "expected")))
     if kind in _BOUNDS:
@@ -229,7 +229,7 @@ def _words(error: Any) -> tuple[str, str]:
         return f"`{shown(value)}` is out of range", f"write {words} {_context(error, key)}"
     if kind in _LENGTHS:
         key, words = _LENGTHS[kind]
-        return f"has {_context(error, 'actual_length')} items", f"give {words} {_context(error, key)}"
+        return f"has {_context(error, 'actual_length')} items", f"use {words} {_context(error, key)}"
     return _mistyped(kind, value, str(error["msg"]))
 
 
@@ -243,7 +243,7 @@ def _choice(value: Any, expected: str) -> tuple[str, str]:
     names = _QUOTED.findall(expected)
     listed = ", ".join(f"`{name}`" for name in names) or expected
     hint = did_you_mean(str(value), names, f"one of {listed}") if names else f"one of {listed}"
-    return f"`{shown(value)}` is not one of its values", hint
+    return f"`{shown(value)}` is not a valid value", hint
 
 
 def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:

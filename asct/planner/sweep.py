@@ -135,7 +135,7 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
             first = taken[name].location
             message = f"`{name}` is swept twice"
             place = node.location
-            reader.context.findings.error("E211", message, place, "keep one of them", ("first here", first))
+            reader.context.findings.error("E211", message, place, "remove one of them", ("first defined here", first))
             continue
         taken[name] = node
         columns[name] = values
@@ -146,7 +146,7 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         counts = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
         node = next(iter(members.values()))
         message = f"the lists of a zip have different lengths: {counts}"
-        reader.context.findings.error("E213", message, node.location, "give each the same number of values")
+        reader.context.findings.error("E213", message, node.location, "list the same number of values for each")
         return None
     places = tuple(taken[name].location for name in columns)
     return DeclaredAxes(tuple(columns), tuple(columns.values()), places)
@@ -159,11 +159,11 @@ def axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
     place = node.location
     if name is None:
         benchmark = settings.benchmark.name
-        hint = did_you_mean(key, settings.spellings, f"`asct list settings {benchmark}` shows them all")
+        hint = did_you_mean(key, settings.spellings, f"`asct list settings {benchmark}` lists them")
         findings.error("E210", f"unknown axis `{key}`: `{benchmark}` has no such setting", place, hint)
     elif name in settings.steps:
         single = settings.steps[name]
-        findings.error("E210", f"`{key}` is a list of values for `{single}` already", place, f"sweep `{single}`")
+        findings.error("E210", f"`{key}` is itself a list of values for `{single}`", place, f"sweep `{single}`")
         return None
     return name
 
@@ -221,8 +221,8 @@ def _distinct(reader: ValueReader, item: DeclaredAxes, rows: Sequence[Row], pinn
             kept.append(row)
         elif not pinned:
             text = ", ".join(f"{name} {value}" for name, value in zip(item.names, row, strict=True))
-            place = ("first here", item.columns[0][first].span)
-            reader.context.findings.error("E214", f"{text} is there twice", node.span, "take one of them out", place)
+            place = ("first defined here", item.columns[0][first].span)
+            reader.context.findings.error("E214", f"{text} is listed twice", node.span, "remove one of them", place)
         for name, column, value in zip(item.names, item.columns, row, strict=True):
             axes.nodes.setdefault((name, frozen_key(value)), column[index])
     return kept
@@ -242,8 +242,8 @@ def _add_steps(
             _append(axes, single, [fixed.value], Origin(fixed.origin.layer, fixed.origin.span), [fixed.node])
         return
     if listed is not None and listed.waits:
-        message = f"`{steps}` lists points and cannot wait for results of `needs`: the points must be known before"
-        reader.context.findings.error("E219", message, listed.node.span, "write the list out")
+        message = f"`{steps}` lists points and cannot use results of `needs`: points must be known before jobs run"
+        reader.context.findings.error("E219", message, listed.node.span, "list the values")
         return
     if swept:
         axes.axes = [axis for axis in axes.axes if single not in axis.names]
@@ -254,10 +254,10 @@ def _add_steps(
 
 
 def _both_given(reader: ValueReader, steps: str, single: str, listed: SettingValue, fixed: SettingValue) -> None:
-    message = f"`{single}` and `{steps}` are both given; the list is there to sweep `{single}`"
+    message = f"`{single}` and `{steps}` are both set; `{steps}` sweeps `{single}`"
     place = fixed.node.location
-    note = (f"`{steps}` is given here", listed.node.location)
-    reader.context.findings.error("E211", message, place, "keep one of them", note)
+    note = (f"`{steps}` is set here", listed.node.location)
+    reader.context.findings.error("E211", message, place, "remove one of them", note)
 
 
 def _single_values(
@@ -272,7 +272,7 @@ def _single_values(
             continue
         if frozen_key(cell[0]) in found and node is not None:
             reader.context.findings.error(
-                "E214", f"{single} {cell[0]} is there twice", node.span, "take one of them out"
+                "E214", f"{single} {cell[0]} is listed twice", node.span, "remove one of them"
             )
         found.setdefault(frozen_key(cell[0]), cell[0])
     return list(found.values())
@@ -305,7 +305,7 @@ def _swept_name(reader: ValueReader, key: str, node: Node, names: Sequence[str])
     name = reader.settings.spellings.get(key)
     if name in names:
         return name
-    hint = did_you_mean(key, names, f"swept are {', '.join(names)}" if names else "nothing is swept here")
+    hint = did_you_mean(key, names, f"swept: {', '.join(names)}" if names else "nothing is swept")
     message = f"`{key}` in `exclude` is not swept"
     reader.context.findings.error("E215", message, node.location, hint)
     return None
@@ -314,7 +314,9 @@ def _swept_name(reader: ValueReader, key: str, node: Node, names: Sequence[str])
 def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[str, Node]]:
     if isinstance(node.value, dict) and node.value:
         return list(node.value.items())
-    context.findings.error("E215", f"an item of `{what}` is a map of settings", node.span, "write `{iodepth: 128}`")
+    context.findings.error(
+        "E215", f"an item of `{what}` must be a map of settings", node.span, "write `{iodepth: 128}`"
+    )
     return []
 
 
@@ -331,13 +333,13 @@ def _included(reader: ValueReader, node: Node) -> dict[str, Any]:
             unknown_setting(reader.context, key, item, reader.settings)
             continue
         if name in reader.settings.steps:
-            hint = f"give `{reader.settings.steps[name]}`"
-            message = f"`{key}` stands for several points"
+            hint = f"use `{reader.settings.steps[name]}`"
+            message = f"`{key}` is a list of values, not one value"
             reader.context.findings.error("E216", message, item.location, hint)
             continue
         if name in point:
-            message = f"`{name}` is given twice in one point"
-            reader.context.findings.error("E204", message, item.location, "keep one of the spellings")
+            message = f"`{name}` is set twice in one point"
+            reader.context.findings.error("E204", message, item.location, "remove one of the spellings")
             continue
         cell = reader.swept(name, item)
         if cell:
@@ -361,7 +363,7 @@ def report_unmatched(
         if matched:
             continue
         if dropped:
-            message, hint = f"`exclude` of `{job_id}` matches only what `where` drops anyway", "take it out"
+            message, hint = f"`exclude` of `{job_id}` matches only points that `where` already removes", "remove it"
         else:
             message, hint = f"`exclude` of `{job_id}` matches nothing", _nearest(rule, axes)
         context.findings.error("E215", message, rule.span, hint)
@@ -373,4 +375,4 @@ def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
         values = axes.get(name, ())
         if value not in values:
             return f"`{name}` is never {value}: {', '.join(str(item) for item in values[:12])}"
-    return "no point has these values together"
+    return "no point has this combination of values"

@@ -39,9 +39,9 @@ def test_notes_have_places_of_their_own() -> None:
         "E105",
         "duplicate key",
         Span("plans/lab.yaml", 5, 5, 7),
-        notes=(("first given here", Span("plans/lab.yaml", 2, 1, 4)),),
+        notes=(("first defined here", Span("plans/lab.yaml", 2, 1, 4)),),
     )
-    assert "note: first given here\n  ┌ plans/lab.yaml:2:1\n2 │ name: lab\n  │ ^^^^\n  └" in render(note, FILES)
+    assert "note: first defined here\n  ┌ plans/lab.yaml:2:1\n2 │ name: lab\n  │ ^^^^\n  └" in render(note, FILES)
 
 
 def test_without_the_text_of_the_file_the_place_is_shown() -> None:

@@ -66,9 +66,9 @@ def test_what_variables_say(variables: dict[str, Any], keys: dict[str, Any]) -> 
         ({"ansible_port": "ssh"}, "ansible_port: `ssh` is not a port"),
         ({"ansible_port": 70000}, "ansible_port: `70000` is not a port"),
         ({"ansible_host": "{{ ip }}"}, "ansible_host: `{{ ip }}` is a template"),
-        ({"ansible_host": ["a"]}, "ansible_host: is not a text"),
+        ({"ansible_host": ["a"]}, "ansible_host: is not text"),
         ({"ansible_become": "perhaps"}, "ansible_become: `perhaps` is neither yes nor no"),
-        ({"ansible_ssh_common_args": "-o 'ProxyJump"}, "a quote that is not closed"),
+        ({"ansible_ssh_common_args": "-o 'ProxyJump"}, "an unclosed quote"),
         ({"ansible_ssh_common_args": "-o ProxyCommand='nc -x proxy %h %p'"}, "ProxyCommand `nc -x proxy %h %p` is not"),
         ({"ansible_ssh_args": "-p x"}, "ansible_ssh_args: `x` is not a port"),
     ],
@@ -138,8 +138,8 @@ def test_remarks_come_once_and_passwords_go_nowhere(tmp_path: Path) -> None:
     }  # fmt: skip
     plan, findings = loaded(tmp_path, variables)
     assert [(item.severity, item.message.partition(": ")[2]) for item in findings] == [
-        ("warning", "host keys are checked whatever StrictHostKeyChecking and UserKnownHostsFile say (3 x)"),
-        ("warning", "passwords are not used: log in with a key or an agent (3 x)"),
+        ("warning", "host keys are always checked: StrictHostKeyChecking and UserKnownHostsFile are ignored (3 x)"),
+        ("warning", "passwords are ignored: log in with a key or an agent (3 x)"),
     ]
     own = {name: node.plain() for name, node in plan.hosts["n0"].vars.items()}
     assert own == {"ansible_python_interpreter": "/usr/bin/python3", "rack": "r1"}

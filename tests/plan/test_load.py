@@ -153,7 +153,7 @@ def test_environment_only_as_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plan.vars["disk"].value == "/dev/${vars.x}"
     assert plan.inputs == ("ASCT_TEST_DISK",)
     (item,) = load(BODY + "vars: {disk: '${env.ASCT_TEST_DISK}'}\n").diagnostics
-    assert (item.code, item.hint) == ("E121", "list it to allow it: `inputs: [ASCT_TEST_DISK]`")
+    assert (item.code, item.hint) == ("E121", "add it to `inputs`: `inputs: [ASCT_TEST_DISK]`")
 
 
 def test_layers_that_give_settings() -> None:

@@ -101,7 +101,7 @@ def test_values(text: str, expected: object) -> None:
     [
         ("${vars.qdd}", "E121", 3, 8, "`vars.qdd` is not defined", "did you mean `qd`?"),
         ("a ${qd}", "E121", 5, 2, "`qd` is not defined", "did you mean `vars.qd`?"),
-        ("${vars}", "E121", 3, 4, "`vars` alone is not a value", "`vars.name`"),
+        ("${vars}", "E121", 3, 4, "`vars` is not a value", "`vars.name`"),
         ("${vars.disk.serail}", "E121", 3, 16, "is not defined", "did you mean `serial`?"),
         ("${vars.qd.x}", "E121", 3, 9, "is not defined", "is not a map"),
         ("${host.vars.dsk}", "E121", 3, 13, "for host `altra`", "did you mean `disk`?"),
@@ -109,35 +109,35 @@ def test_values(text: str, expected: object) -> None:
         ("${host.cpus}", "E121", 3, 9, "`host.cpus` is not defined", "known: address"),
         ("${plan.nam}", "E121", 3, 8, "is not defined", "did you mean `name`?"),
         ("${env.PATH}", "E121", 3, 8, "does not list `PATH`", "`inputs: [HOME, PATH]`"),
-        ("${needs.cahe.x}", "E121", 3, 12, "`cahe` is not one of the `needs`", "did you mean `cache`?"),
-        ("${needs.cache}", "E121", 3, 11, "alone is not a value", "name a result"),
+        ("${needs.cahe.x}", "E121", 3, 12, "`cahe` is not an alias of `needs`", "did you mean `cache`?"),
+        ("${needs.cache}", "E121", 3, 11, "is not a value", "name of a result"),
         ("${vars.qd / 2}", "E120", 11, 1, "`/` is not part", "write `//`"),
-        ("${vars.qd ** 2}", "E120", 12, 1, "`*` where a value is needed", "write a number"),
+        ("${vars.qd ** 2}", "E120", 12, 1, "`*` is not a value", "write a number"),
         ("${vars.qd = 2}", "E120", 11, 1, "`=` is not part", "write `==`"),
-        ("${vars.qd 2}", "E120", 11, 1, "unexpected `2`", "operator is missing"),
-        ("${vars.qd[0]}", "E120", 10, 1, "`[` is not part", "no lists"),
-        ("${(vars.qd}", "E120", 3, 1, "a `(` is not closed", "add `)`"),
+        ("${vars.qd 2}", "E120", 11, 1, "unexpected `2`", "add an operator"),
+        ("${vars.qd[0]}", "E120", 10, 1, "`[` is not part", "lists are not supported"),
+        ("${(vars.qd}", "E120", 3, 1, "`(` is not closed", "add `)`"),
         ("${eval('x')}", "E120", 3, 4, "unknown function `eval`", "min, max, floor, ceil"),
         ("${floor(1, 2)}", "E120", 3, 5, "takes one value", ""),
-        ("${vars.}", "E120", 7, 1, "`.` is not part", "a name before and behind"),
-        ("${''.__class__}", "E120", 5, 1, "`.` is not part", "a name before and behind"),
+        ("${vars.}", "E120", 7, 1, "`.` is not part", "a name on both sides"),
+        ("${''.__class__}", "E120", 5, 1, "`.` is not part", "a name on both sides"),
         ("${4k}", "E120", 3, 2, "ambiguous size", "4KiB"),
-        ("${}", "E120", 1, 3, "an empty template", "`${vars.name}`"),
+        ("${}", "E120", 1, 3, "the template is empty", "`${vars.name}`"),
         ("a ${vars.qd", "E120", 3, 2, "`${` is not closed", "`$$`"),
-        ("${vars.qd +}", "E120", 12, 1, "a value is missing", "write a number"),
+        ("${vars.qd +}", "E120", 12, 1, "ends without a value", "write a number"),
         ("${vars.qd // 0}", "E122", 14, 1, "division by zero", "other than 0"),
         ("${1 % 0.0}", "E122", 7, 3, "division by zero", "other than 0"),
-        ("${vars.word + 1}", "E122", 3, 9, "`randread` is not a number", "numbers"),
-        ("${vars.yes + 1}", "E122", 3, 8, "`true` is not a number", "numbers"),
-        ("${vars.qd and true}", "E122", 3, 7, "`128` is neither true nor false", "compare"),
+        ("${vars.word + 1}", "E122", 3, 9, "`randread` is not a number", "number"),
+        ("${vars.yes + 1}", "E122", 3, 8, "`true` is not a number", "number"),
+        ("${vars.qd and true}", "E122", 3, 7, "`128` is neither true nor false", "comparison"),
         ("${vars.runtime + 5}", "E122", 16, 1, "a duration and a plain number", "unit"),
         ("${vars.runtime * 5s}", "E122", 16, 1, "a duration and a duration", "one side"),
-        ("${5 // vars.runtime}", "E122", 5, 2, "does not fit", "one side"),
+        ("${5 // vars.runtime}", "E122", 5, 2, "does not combine", "one side"),
         ("${min(vars.runtime, 5)}", "E122", 3, 3, "durations and plain numbers", "unit"),
         ("${9000000000000000000 * 9}", "E122", 23, 1, "out of range", "2^63"),
         ("${1e300 * 1e300}", "E122", 9, 1, "out of range", "2^63"),
-        ("x ${vars.depths}", "E122", 5, 1, "a list cannot be written into a text", "whole value"),
-        ("x ${vars.disk}", "E122", 5, 1, "a map cannot be written into a text", "whole value"),
+        ("x ${vars.depths}", "E122", 5, 1, "a list cannot be part of a text", "whole value"),
+        ("x ${vars.disk}", "E122", 5, 1, "a map cannot be part of a text", "whole value"),
         ("${" + "(" * 60 + "1" + ")" * 60 + "}", "E120", 33, 1, "nested too deeply", "`vars`"),
         ("${" + "-" * 60 + "1}", "E120", 62, 1, "nested too deeply", "`vars`"),
         ("${" + "1+" * 2000 + "1}", "E120", 3, 1, "more than 2000 characters", ""),
@@ -184,8 +184,8 @@ def test_a_node_without_templates_comes_back_itself() -> None:
 
 def test_what_is_not_known_here() -> None:
     bare = Scope(VARS)
-    assert "is not known here" in problems("${host.name}", bare)[0].message
-    assert "is not known here" in problems("${needs.cache.x}", bare)[0].message
+    assert "is not available here" in problems("${host.name}", bare)[0].message
+    assert "is not available here" in problems("${needs.cache.x}", bare)[0].message
 
 
 def test_an_environment_variable_that_is_not_set() -> None:

@@ -53,22 +53,22 @@ def test_a_whole_consent_holds() -> None:
         ({"serial": "${host.vars.serial}"}, "template"),
         ({"host": "g"}, "unknown host `g`"),
         ({"host": "*"}, "unknown host `*`"),
-        ({"device": "/dev/sda"}, "does not name one device"),
-        ({"device": "/dev/disk/by-id/../../sda"}, "does not name one device"),
-        ({"device": "/dev/disk/by-id/a/../../sda"}, "does not name one device"),
-        ({"serial": None}, "without its serial"),
-        ({"serial": ""}, "without its serial"),
+        ({"device": "/dev/sda"}, "does not identify a device"),
+        ({"device": "/dev/disk/by-id/../../sda"}, "does not identify a device"),
+        ({"device": "/dev/disk/by-id/a/../../sda"}, "does not identify a device"),
+        ({"serial": None}, "has no `serial`"),
+        ({"serial": ""}, "has no `serial`"),
         ({"device": "/dev/loop0", "serial": None}, "no identity"),
         ({"device": "/dev/loop0", "serial": "LOOP-1"}, "no identity"),
-        ({"device": "/dev/loop0p1", "serial": "/tmp/backing"}, "does not name one device"),
-        ({"device": "/dev/disk/by-path/pci-0"}, "does not name one device"),
-        ({"device": "/dev/disk/by-id/*"}, "does not name one device"),
-        ({"serial": "-"}, "without its serial"),
-        ({"serial": "S6X\t1"}, "character that no name has"),
-        ({"serial": "S6X\n"}, "character that no name has"),
-        ({"serial": " S6X"}, "character that no name has"),
-        ({"reason": "a\x1b[2J"}, "character that no name has"),
-        ({"host": "a\u2028"}, "character that no name has"),
+        ({"device": "/dev/loop0p1", "serial": "/tmp/backing"}, "does not identify a device"),
+        ({"device": "/dev/disk/by-path/pci-0"}, "does not identify a device"),
+        ({"device": "/dev/disk/by-id/*"}, "does not identify a device"),
+        ({"serial": "-"}, "has no `serial`"),
+        ({"serial": "S6X\t1"}, "invalid character"),
+        ({"serial": "S6X\n"}, "invalid character"),
+        ({"serial": " S6X"}, "invalid character"),
+        ({"reason": "a\x1b[2J"}, "invalid character"),
+        ({"host": "a\u2028"}, "invalid character"),
     ],
 )
 def test_half_a_consent_does_not(changes: dict[str, str | None], message: str) -> None:
@@ -77,7 +77,7 @@ def test_half_a_consent_does_not(changes: dict[str, str | None], message: str) -
 
 
 def test_one_device_is_named_once() -> None:
-    assert "named twice" in found(GOOD, GOOD)[0]
+    assert "listed twice" in found(GOOD, GOOD)[0]
 
 
 DEVICES = st.from_regex(r"/dev/(loop[0-9]+|disk/by-id/[a-zA-Z0-9:.-]+)", fullmatch=True)
@@ -112,7 +112,7 @@ safety: {destroys: [{host: a, device: /dev/disk/by-id/nvme-X, serial: S1, reason
 def test_writing_to_a_device_needs_consent_on_that_host() -> None:
     (found,) = refused(TWO_HOSTS % "write")
     assert "on b" in found.message
-    assert "the consent that there is stands for a" in found.hint
+    assert "the existing consent is for a" in found.hint
     assert len(resolved(TWO_HOSTS % "write", hosts=("a",)).jobs) == 1
     assert len(resolved(TWO_HOSTS % "read").jobs) == 2
 
@@ -165,13 +165,13 @@ def test_overwrite_in_config_stands_for_a_file() -> None:
 
     text = "benchmarks: [{uses: disk, config: {rw: write, filename: [/dev/loop7], overwrite: true}}]"
     (found,) = resolve(load(text), FakeCatalog(Overwriting())).diagnostics
-    assert (found.code, "regular file only" in found.hint) == ("E251", True)
+    assert (found.code, "only to regular files" in found.hint) == ("E251", True)
 
 
 def test_a_consent_that_no_job_needs_is_told() -> None:
     warnings = [item for item in resolved(TWO_HOSTS % "read").diagnostics if item.code == "E253"]
     assert [item.message for item in warnings] == [
-        "no job writes to /dev/disk/by-id/nvme-X on a, which `safety.destroys` names"
+        "`safety.destroys` lists /dev/disk/by-id/nvme-X on a, but no job writes to it"
     ]
     assert warnings[0].severity == "warning" and warnings[0].span is not None
     assert not resolved(TWO_HOSTS % "write", hosts=("a",)).diagnostics, "not of a part of the plan"

@@ -51,18 +51,18 @@ def test_a_plan_that_gives_none_leaves_it_open() -> None:
     [
         (
             "defaults: {timeout: 15m}\nbenchmarks: [{uses: disk, config: {duration: 20m}}]",
-            "a point of `disk` takes about 20m, and its `timeout` is 15m",
+            "a point of `disk` takes about 20m, but its `timeout` is 15m",
             "the limit is then 41m",
         ),
         (
             "benchmarks: [{uses: steady, timeout: 20s, config: {duration: 1s}}]",
-            "a point of `steady` may take up to 50s, and its `timeout` is 20s",
+            "a point of `steady` may take up to 50s, but its `timeout` is 20s",
             "the limit is then 15m",
         ),
         (
             "benchmarks: [{uses: disk, timeout: 1500ms, sweep: {duration: [1s, 2s]}}]",
-            "a point of `disk` takes about 2s, and its `timeout` is 1.5s",
-            "or raise it",
+            "a point of `disk` takes about 2s, but its `timeout` is 1.5s",
+            "raise `timeout`",
         ),
     ],
 )
