@@ -6,7 +6,7 @@ x is log2 of the size (octaves), y the natural logarithm of the latency, so a sl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +28,10 @@ class LatencyCurve:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    def without(self, sizes: Collection[int]) -> LatencyCurve:
+        """The points of all other sizes."""
+        return self.take([index for index, size in enumerate(self.sizes) if size not in sizes])
 
     def take(self, indices: Sequence[int]) -> LatencyCurve:
         """The points of these indices."""

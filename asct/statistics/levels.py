@@ -113,26 +113,22 @@ def find_levels(
     what optimum sizes are a multiple of. Raises ValueError for sizes or latencies that are not positive.
     """
     curve = latency_curve_of(latencies)
-    trusted = [i for i, size in enumerate(curve.sizes) if size not in uncertain]
-    bad = suspects(curve.take(trusted))
-    clean = curve.take([i for i in trusted if curve.sizes[i] not in bad])
+    trusted = curve.without(uncertain)
+    bad = suspects(trusted)
+    clean = trusted.without(bad)
     unfit = _unfit(clean, len(trusted))
     if unfit is not None:
         return LevelSearch((), *unfit, suspects=bad)
     thin = clean.take(thinned(clean))
     plateaus, shoulders = _plateaus(thin)
-    if len(plateaus) < 2:
-        return LevelSearch((), *_why_none(thin, plateaus), suspects=bad)
-    if len(plateaus) > MAX_LEVELS:
-        reason = f"{len(plateaus)} plateaus, more than a memory hierarchy has"
-        return LevelSearch((), "too-many-plateaus", reason, suspects=bad)
+    none = _why_none(thin, plateaus)
+    if none is not None:
+        return LevelSearch((), *none, suspects=bad)
     plateaus, open_end = _with_tail(thin, plateaus)
-    shoulders = [s for s in shoulders if not any(p.first <= s.last and s.first <= p.last for p in plateaus)]
-    usable = curve.take([i for i, size in enumerate(curve.sizes) if size not in bad])
-    bounds = [_bounds(usable, thin, plateau) for plateau in plateaus]
+    bounds = [_bounds(curve.without(bad), thin, plateau) for plateau in plateaus]
     names = name_levels([bound[1] for bound in bounds], curve.sizes[-1], open_end, hints)
     levels = tuple(_level(name, bound, latencies, thin, granule) for name, bound in zip(names, bounds, strict=True))
-    notes = _notes(thin, shoulders, open_end)
+    notes = _notes(thin, plateaus, shoulders, open_end)
     missing = unmatched_hints([level.upper for level in levels], names, hints)
     if missing:
         notes["cache-without-plateau"] = missing
@@ -152,7 +148,12 @@ def _unfit(curve: LatencyCurve, trusted: int) -> tuple[Cause, str] | None:
     return None
 
 
-def _why_none(thin: LatencyCurve, plateaus: Sequence[_Stretch]) -> tuple[Cause, str]:
+def _why_none(thin: LatencyCurve, plateaus: Sequence[_Stretch]) -> tuple[Cause, str] | None:
+    """Why the plateaus form no levels; None if they do."""
+    if len(plateaus) > MAX_LEVELS:
+        return "too-many-plateaus", f"{len(plateaus)} plateaus, more than a memory hierarchy has"
+    if len(plateaus) > 1:
+        return None
     ratio = math.exp(max(thin.y) - min(thin.y))
     if ratio < math.exp(MIN_STEP):
         return "flat-curve", f"the curve is flat: the largest latency is {ratio:.2f} times the smallest"
@@ -274,9 +275,13 @@ def _level(name: str, bound: _Bound, latencies: Mapping[int, float], thin: Laten
     return MemoryLevel(name, lower, upper, optimum, shorth_median(values), sizes, values, scatter, below, above)
 
 
-def _notes(thin: LatencyCurve, shoulders: Sequence[_Stretch], open_end: bool) -> dict[str, str]:
+def _notes(
+    thin: LatencyCurve, plateaus: Sequence[_Stretch], shoulders: Sequence[_Stretch], open_end: bool
+) -> dict[str, str]:
+    """Notes on shoulders that do not overlap a plateau, and on a curve that still rises at its end."""
     notes = {}
-    middles = [thin.sizes[(s.first + s.last) // 2] for s in shoulders if s.last > s.first]
+    apart = [s for s in shoulders if not any(p.first <= s.last and s.first <= p.last for p in plateaus)]
+    middles = [thin.sizes[(s.first + s.last) // 2] for s in apart if s.last > s.first]
     if middles:
         notes["shoulder"] = (
             f"around {', '.join(map(str, middles))} B the latency rises more slowly without a plateau: not a level"

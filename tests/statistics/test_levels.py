@@ -94,7 +94,7 @@ def test_random_hierarchies(
     found = find_levels(measured(stairs, refined(stairs, grid()), sigma, seed))
     assert len(found.levels) == len(latencies), (found.reason, found.notes)
     for level, latency in zip(found.levels, latencies, strict=True):
-        assert level.latency == pytest.approx(latency, rel=0.01 + sigma)
+        assert level.latency == pytest.approx(latency, rel=0.01 + 1.5 * sigma)
     assert all(level.lower <= level.optimum <= level.upper for level in found.levels)
 
 
