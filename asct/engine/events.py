@@ -15,7 +15,7 @@ from asct.store.writer import RunWriter
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base: `t` names the kind in JSON."""
+    """Base class; `t` is the kind in JSON."""
 
     t: ClassVar[str] = ""
 
@@ -35,7 +35,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """Hosts, jobs and the number of measurements planned, in all and `per_host`; `estimated_s` per host."""
+    """Hosts, jobs and the number of planned measurements, in total and `per_host`; `estimated_s` per host."""
 
     t: ClassVar[str] = "run-started"
     run: str
@@ -50,7 +50,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostReady(Event):
-    """A host answered and its facts were read; `text` describes it in a line, `work` is the session's folder there."""
+    """A host is open and its facts are read; `text` describes it in one line, `work` is the work folder there."""
 
     t: ClassVar[str] = "host-ready"
     host: str
@@ -60,7 +60,7 @@ class HostReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class KernelBuilt(Event):
-    """A kernel is on the host."""
+    """A kernel was built for the host."""
 
     t: ClassVar[str] = "kernel-built"
     host: str
@@ -72,7 +72,7 @@ class KernelBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class JobStarted(Event):
-    """The first point of a job begins."""
+    """The first point of a job starts."""
 
     t: ClassVar[str] = "job-started"
     host: str
@@ -84,7 +84,7 @@ class JobStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class RepeatEvent(Event):
-    """Base of what happens in one repeat of a point. `repeat` counts from 1; warm-ups are 0 and negative."""
+    """Base class of events of one repeat. `repeat` counts from 1; warm-ups are 0 and negative."""
 
     host: str
     id: str
@@ -94,7 +94,7 @@ class RepeatEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class PointStarted(RepeatEvent):
-    """One repeat of a point begins. `repeat` counts from 1; warm-ups are 0 and negative."""
+    """One repeat of a point starts. `repeat` counts from 1; warm-ups are 0 and negative."""
 
     t: ClassVar[str] = "point-started"
     label: str = ""
@@ -103,7 +103,7 @@ class PointStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(RepeatEvent):
-    """A step of a repeat of hours begins; `number` counts from 1. Not in the journal."""
+    """A step of a long repeat starts; `number` counts from 1. Not in the journal."""
 
     t: ClassVar[str] = "step-started"
     number: int
@@ -112,7 +112,7 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """What the drives below the targets did in the last second or so: B/s and requests a second. Not in the journal."""
+    """Rates of the drives below the targets during the last second: B/s and requests per second. Not in the journal."""
 
     t: ClassVar[str] = "drive-rates"
     read_bandwidth: float
@@ -123,7 +123,7 @@ class DriveRates(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class PointEnded(RepeatEvent):
-    """One repeat ended; its files are on disk."""
+    """One repeat ended, and its files are on disk."""
 
     t: ClassVar[str] = "point-ended"
     status: PointStatus
@@ -134,7 +134,7 @@ class PointEnded(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class JobEnded(Event):
-    """All points of a job are done or given up."""
+    """A job ended: all points were measured or skipped."""
 
     t: ClassVar[str] = "job-ended"
     host: str
@@ -144,7 +144,7 @@ class JobEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """Something to know that belongs to a host or to the whole run."""
+    """A diagnostic of a host or of the whole run."""
 
     t: ClassVar[str] = "notice"
     host: str | None
@@ -153,7 +153,7 @@ class Notice(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunEnded(Event):
-    """The run is over; `reports` maps a format to its path."""
+    """The run ended; `reports` has the path of each format."""
 
     t: ClassVar[str] = "run-ended"
     run: str

@@ -1,4 +1,4 @@
-"""What went wrong with a step: the cause, the last lines, where the whole output is, how to repeat it."""
+"""Why a step or a repeat failed, as diagnostics: cause, last lines of output, raw files, how to run it again."""
 
 from __future__ import annotations
 
@@ -21,95 +21,97 @@ _TAIL_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """A step that was run: where its files lie (relative to the run's folder) and the literal command."""
+    """A step that was run: its output, the folder of its files (relative to the run) and its command line."""
 
     output: Output
     host: str
     raw: str
     argv: tuple[str, ...]
     timed_out_s: float | None = None
-    """The limit it ran into; None when it ended by itself."""
+    """The time limit that it reached; None if it ended by itself."""
 
     @property
     def program(self) -> str:
-        """Its name, for people."""
+        """The name of the program."""
         return self.output.step.program.name
 
 
 def failure_of(ran: StepRun) -> Diagnostic | None:
-    """The diagnostic of a step that did not do its work; None for one that did."""
+    """The diagnostic of a step that failed; None for one that succeeded."""
     if ran.timed_out_s is not None:
         return _late(ran, ran.timed_out_s)
     status = ran.output.status
     if status < 0:
         return _killed(ran, -status)
     if status in (126, 127):
-        hint = "give the host a `workdir` that is not mounted noexec, or install the program"
-        return _diagnostic("E609", ran, f"{_place(ran)} could not be started (status {status}){_said(ran)}", hint)
+        hint = "set a `workdir` for the host that is not mounted noexec, or install the program"
+        return _diagnostic("E609", ran, f"{_title(ran)} could not be started (exit status {status}){_cause(ran)}", hint)
     if isinstance(ran.output.step.program, Kernel):
         return _kernel(ran, status)
     if status != 0:
-        hint = "the last lines below say why; run it again by hand with the command below"
-        return _diagnostic("E601", ran, f"{_place(ran)} failed with status {status}{_said(ran)}", hint)
+        hint = "see its last lines below; run it again with the command below"
+        return _diagnostic("E601", ran, f"{_title(ran)} failed with exit status {status}{_cause(ran)}", hint)
     return None
 
 
 def _killed(ran: StepRun, number: int) -> Diagnostic:
     name = signal_name(number)
     hints = {
-        "SIGKILL": "the kernel may have run out of memory: look at `dmesg` on the host, or lower the sizes",
-        "SIGILL": "the program uses an instruction that this CPU lacks: remove its build cache and run again",
+        "SIGKILL": "the Linux kernel may have run out of memory: check `dmesg` on the host, or reduce the sizes",
+        "SIGILL": "the program uses an instruction that this CPU does not have: remove its build cache and run again",
     }
-    hint = hints.get(name, "run it again by hand with the command below, in a debugger if it repeats")
-    return _diagnostic("E602", ran, f"{_place(ran)} was killed by {name}", hint)
+    hint = hints.get(name, "run it again with the command below, in a debugger if it fails again")
+    return _diagnostic("E602", ran, f"{_title(ran)} was killed by {name}", hint)
 
 
 def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
-    place = _place(ran)
+    title = _title(ran)
     if ran.output.step.program == Kernel(GUARD) and (refused := _refused(ran)) is not None:
         return refused
     if status == 2:
-        hint = "change the setting that its message names, `asct list settings` shows the ranges"
-        return _diagnostic("E604", ran, f"{place} refused its arguments{_said(ran)}", hint)
+        hint = "change the setting that the message names; `asct list settings` lists the ranges"
+        return _diagnostic("E604", ran, f"{title} rejected its arguments{_cause(ran)}", hint)
     if status == 3:
-        hint = "change the host as its message says, or the setting"
-        return _diagnostic("E605", ran, f"{place} cannot measure this on host {ran.host}{_said(ran)}", hint)
+        hint = "change the host as the message says, or the setting"
+        return _diagnostic("E605", ran, f"{title} cannot measure this on host {ran.host}{_cause(ran)}", hint)
     if status == 4:
-        hint = "the value was not recorded; if it repeats, suspect the memory or the virtual machine"
-        return _diagnostic("E606", ran, f"{place} failed its self-check{_said(ran)}", hint)
+        hint = "the value was discarded; if it fails again, suspect the memory or the virtual machine"
+        return _diagnostic("E606", ran, f"{title} failed its self-check{_cause(ran)}", hint)
     if status != 0:
-        return _diagnostic("E601", ran, f"{place} failed with status {status}{_said(ran)}", "see the last lines below")
-    return _unended(ran)
+        return _diagnostic(
+            "E601", ran, f"{title} failed with exit status {status}{_cause(ran)}", "see its last lines below"
+        )
+    return _incomplete(ran)
 
 
 def _refused(ran: StepRun) -> Diagnostic | None:
-    """The check of guard that kept the program from being started; None when it is not the reason."""
+    """The failed check because of which guard did not start the program; None if there was another reason."""
     found = refusal(ran.host, ran.output.stdout)
     return _diagnostic(found.code, ran, found.message, found.hint) if found is not None else None
 
 
-def _unended(ran: StepRun) -> Diagnostic | None:
+def _incomplete(ran: StepRun) -> Diagnostic | None:
     end = _end_line(ran.output.stdout)
     if end is None:
-        hint = "the output kept may be incomplete and is not used; measure it again with `asct resume`"
-        return _diagnostic("E607", ran, f"{_place(ran)} ended without its last line", hint)
+        hint = "its output may be incomplete and is not used; measure it again with `asct resume`"
+        return _diagnostic("E607", ran, f"{_title(ran)} ended without its last line", hint)
     if end.get("ok") is not True:
         why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
-        return _diagnostic("E606", ran, f"{_place(ran)} says itself that it failed{why}", "see the last lines below")
+        return _diagnostic("E606", ran, f"{_title(ran)} reports a failure{why}", "see its last lines below")
     return None
 
 
 def _late(ran: StepRun, limit_s: float) -> Diagnostic:
-    """The limit is the step's own, which has room for all that it should do, or what is left of the point's."""
+    """The limit is that of the step, which is generous, or what remains of the time limit of the point."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "raise `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
-        hint = "that is far more than it should take: look at the kernel's log (`dmesg`) and what else the host did"
-    return _diagnostic("E603", ran, f"{_place(ran)} did not end within {seconds} s and was stopped", hint)
+        hint = "it should take far less: check the log of the Linux kernel (`dmesg`) and other activity on the host"
+    return _diagnostic("E603", ran, f"{_title(ran)} reached its time limit of {seconds} s and was stopped", hint)
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
-    """The `end` object when the last line is one. Only whole lines count, so a cut-off one is none."""
+    """The `end` object if the last line is one and is complete."""
     if not stdout.endswith("\n"):
         return None
     last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
@@ -128,13 +130,13 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _place(ran: StepRun) -> str:
+def _title(ran: StepRun) -> str:
     step = ran.output.step.name
     return ran.program if step == ran.program else f"{ran.program} ({step})"
 
 
-def _said(ran: StepRun) -> str:
-    """The last line it wrote, as the cause."""
+def _cause(ran: StepRun) -> str:
+    """The last line of its output, as the cause."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
@@ -143,49 +145,49 @@ def _diagnostic(code: str, ran: StepRun, message: str, hint: str) -> Diagnostic:
     lines = tail(ran.output)
     notes = [f"  {line}" for line in lines]
     if lines:
-        notes.insert(0, "it wrote at the end:")
-    notes.append(f"its whole output is in {ran.raw}/")
-    notes.append(f"run it again on {ran.host}: {command_line(ran.argv, ran.output.step.env)}")
+        notes.insert(0, "its last lines:")
+    notes.append(f"complete output: {ran.raw}/")
+    notes.append(f"to run it again on {ran.host}: {command_line(ran.argv, ran.output.step.env)}")
     return Diagnostic(code, message, hint=hint, notes=tuple((note, None) for note in notes))
 
 
 def tail(output: Output) -> list[str]:
-    """The last lines of standard error; of standard output when that is empty."""
+    """The last lines of standard error, or of standard output if that is empty."""
     text = output.stderr if output.stderr.strip() else output.stdout
     lines = [line.rstrip() for line in text[-20000:].splitlines() if line.strip()]
     return [line if len(line) <= _TAIL_CHARACTERS else line[:_TAIL_CHARACTERS] + "…" for line in lines[-_TAIL_LINES:]]
 
 
 def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """A command as one would type it."""
+    """The command as typed in a shell."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
 
 
 def connection_lost(host: str, error: HostLost) -> Diagnostic:
-    """The connection broke in the midst of a measurement."""
+    """The connection broke during a repeat."""
     cause = error.diagnostics[0].message if error.diagnostics else "the connection broke"
-    hint = "the rest goes on when the host answers again; `retry: {max: 1, on: [host-lost]}` repeats the point"
-    return Diagnostic("E610", f"host {host}: lost while measuring: {cause}", hint=hint)
+    hint = "asct reconnects and measures the other points; `retry: {max: 1, on: [host-lost]}` retries this one"
+    return Diagnostic("E610", f"host {host}: connection lost during a measurement: {cause}", hint=hint)
 
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:
-    """A result of another job that this point reads is not there."""
-    hint = "give the setting that the needed job would have found"
-    return Diagnostic("E612", f"{job.id} on {job.host}: needs a result that was not found: {error}", hint=hint)
+    """A point reads a result of another job that does not exist."""
+    hint = "set the value that the other job would have measured"
+    return Diagnostic("E612", f"{job.id} on {job.host}: a required result does not exist: {error}", hint=hint)
 
 
 def invalid_settings(job: Job, error: Exception) -> Diagnostic:
-    """The settings do not hold with what the host is."""
-    hint = f"`asct list settings {job.benchmark}` shows what can be set"
+    """The settings do not fit the host."""
+    hint = f"`asct list settings {job.benchmark}` lists the settings"
     return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
 
 
 def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: str, error: Exception) -> Diagnostic:
-    """An output of another shape than the benchmark reads."""
+    """The benchmark cannot read an output."""
     lines = tail(outputs[-1]) if outputs else []
     shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # a file that was not fetched comes first
-    message = f"{job.benchmark}: no values in the output: {_reason(error)}"
+    message = f"{job.benchmark}: cannot read values from the output: {_reason(error)}"
     return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=shown)
 
 

@@ -1,7 +1,7 @@
-"""What a run may write on one host: asked of the plan and of the drives before, counted while it writes.
+"""Guards the drives of one host: checks the plan's consent and the drives before a write, counts the bytes written.
 
-Every job that writes to what the plan names has an audit.json: what was found there, what was decided, what was
-written. A resumed run reads them again, so that its limit holds over all of its parts.
+Every job that writes to a target of the plan has an audit.json with inspections, decisions and bytes written. A resumed
+run reads these files, so that the limit of the plan covers all parts of the run.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from asct.values.quantity import format_quantity
 Occasion = Literal["preflight", "start", "step"]
 _LIMIT: Final = "--max-write-bytes"
 _WRITE_BYTES: Final = 3
-"""Place of the written bytes among the counters of a device in a sample of guard."""
+"""Index of the bytes written among the counters of a device in a sample of guard."""
 
 
 class DriveGuard:
-    """One host of a run, over all of its jobs."""
+    """Consents and bytes written on one host, over all jobs of a run."""
 
     def __init__(self, writer: RunWriter, safety: Safety, host: str) -> None:
         self.writer = writer
@@ -53,11 +53,11 @@ class DriveGuard:
 
     @property
     def begun(self) -> frozenset[str]:
-        """Paths that a program of this run was let to write to."""
+        """Paths that a program of this run was allowed to write."""
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
-        """The gate of one job, with what an earlier part of the run noted."""
+        """The guard of one job, with the audit of an earlier part of the run."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
                 run=self.writer.run.run,
@@ -71,7 +71,7 @@ class DriveGuard:
 
 
 class JobGuard:
-    """One job: its targets, its audit."""
+    """The targets of one job and its audit."""
 
     def __init__(self, gate: DriveGuard, job: Job, audit: Audit) -> None:
         self._gate = gate
@@ -82,16 +82,16 @@ class JobGuard:
 
     @property
     def consents(self) -> Mapping[str, Consent]:
-        """Devices of the host that the plan gives up, by path."""
+        """Devices of the host that the plan allows to be overwritten, by path."""
         return self._gate.consents
 
     @property
     def written(self) -> frozenset[str]:
-        """Paths that this run wrote to before."""
+        """Paths that this run has written."""
         return self._gate.begun
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
-        """Devices to be written, as the plan gives them up. Each must have a consent."""
+        """Targets for guard, from the consents for these devices; each must have one."""
         found = [(path, self.consents[path]) for path in paths]
         return [
             Target(path, "write", consent.serial, consent.overwrite, path in self._gate.begun)
@@ -99,7 +99,7 @@ class JobGuard:
         ]
 
     def expect(self, demand: JobNeeds) -> None:
-        """Note what the job is about to write, by the estimate of its benchmark."""
+        """Note how much the job is going to write, as its benchmark estimates."""
         times = self._job.repeats + self._job.warmup
         for path in demand.written:
             self._target(path).planned_bytes = demand.writes.get(path, 0) * times
@@ -107,7 +107,7 @@ class JobGuard:
     # ---- what was found ----
 
     def note(self, occasion: Occasion, found: Inspection, raw: str = "") -> None:
-        """Keep one inspection, whatever came out; `raw` is the folder of its words."""
+        """Add an inspection to the audit, whatever its result; `raw` is the folder of its output."""
         for device in found.devices:
             target, size = self._targets.get(device.path), device.scalar("bytes")
             if target is not None and isinstance(size, int):
@@ -128,7 +128,7 @@ class JobGuard:
         self._save()
 
     def inspection_folder(self, occasion: Occasion) -> Path:
-        """An empty folder of the run for what the next inspection writes."""
+        """An empty folder for the output of the next inspection."""
         writer = self._gate.writer
         number = len(self._audit.looks) + 1
         return writer.repeat_folder(writer.layout.look(self._job.host, self._job.id, number, occasion))
@@ -142,8 +142,8 @@ class JobGuard:
     # ---- what is written ----
 
     def limited(self, step: Step) -> Step:
-        """The step as it is run: with the limit of what it may still write, if the plan has one that is lower than its
-        own. guard counts the targets of a program together, so that of several none can take more than it may."""
+        """The step with a limit of bytes written, if the plan leaves it less than its own limit. guard adds up the
+        targets of a program, so that none of several can exceed the limit."""
         left, own = self._left(step), _own_limit(step)
         if left is None or (own is not None and own <= left):
             return step
@@ -154,13 +154,13 @@ class JobGuard:
         return replace(step, arguments=(*head, _LIMIT, str(max(1, left)), *rest))
 
     def _left(self, step: Step) -> int | None:
-        """Bytes that the step may still write to any of its targets; None: as many as it likes."""
+        """Bytes that the step may still write to any of its targets; None: no limit."""
         limit, paths = self._gate.limit, self._written_paths(step)
         return min(limit - self._gate.spent[path] for path in paths) if limit is not None and paths else None
 
     def begin(self, step: Step) -> Diagnostic | None:
-        """Before a step: note that its program writes, for a run that is cut off in it. A refusal when the limit of the
-        plan is reached already."""
+        """Before a step: note that its program writes, in case the run ends during it. Returns a refusal if the limit
+        of the plan is already reached."""
         paths = self._written_paths(step)
         for path in paths:
             if self._gate.limit is not None and self._gate.spent[path] >= self._gate.limit:
@@ -174,8 +174,8 @@ class JobGuard:
         return None
 
     def settle(self, output: Output, raw: str) -> Diagnostic | None:
-        """After a step: count what its targets took, keep what it was refused for; a refusal when it was stopped by the
-        limit of the plan."""
+        """After a step: count the bytes written and note why guard refused to start it. Returns a refusal if the limit
+        of the plan stopped it."""
         paths = self._written_paths(output.step)
         if not paths:
             return None
@@ -185,7 +185,7 @@ class JobGuard:
             self._target(self._key(path)).written_bytes += number
         self._wear()
         if output.status == REFUSED_STATUS:
-            for path in self._first:  # no program was started: what is found there the next time is not of this run
+            for path in self._first:  # no program was started: data found there later is not from this run
                 self._target(path).begun = False
             targets = [Target(path, "write") for path in paths if path]
             self.note(
@@ -197,7 +197,7 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """A path that the plan names, or "" for a temporary file, whose name is another in every part of a run."""
+        """A path of the plan, or "" for a temporary file, whose name differs between the parts of a run."""
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -213,28 +213,27 @@ class JobGuard:
 
     def _exhausted(self, path: str) -> Diagnostic:
         taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
-        place = path or "the temporary file"
         message = (
-            f"host {self._job.host}: {place} took {taken} in this run; `safety.max_written` lets a program, with all "
-            f"its targets, go no further than {most}"
+            f"host {self._job.host}: {taken} were written to {path or 'the temporary file'} in this run; "
+            f"`safety.max_written` allows {most} for all targets of a program"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
 
 
 def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
-    """The arguments of guard itself, and those from `--` on."""
+    """The arguments of guard, and the program with its own arguments, from `--`."""
     at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
     return [*step.arguments[:at]], step.arguments[at:]
 
 
 def _own_limit(step: Step) -> int | None:
-    """The volume at which the step itself wants to be ended."""
+    """The step's own limit of bytes written."""
     head, _ = _parted(step)
     return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
 
 
 def _taken(output: Output) -> dict[str, int]:
-    """Bytes that each written target took between the first and the last sample of a step."""
+    """Bytes written to each target between the first and the last sample of a step."""
     begin, end = (_object(output.stdout, '{"t":"sample"', last=last).get("devices") for last in (False, True))
     taken: dict[str, int] = {}
     if not isinstance(begin, list) or not isinstance(end, list):
@@ -246,7 +245,7 @@ def _taken(output: Output) -> dict[str, int]:
 
 
 def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
-    """The first or last whole line that begins so; there may be hundreds of thousands in between."""
+    """The first or last complete line that starts with `start`; there may be hundreds of thousands of lines."""
     at = stdout.rfind(start) if last else stdout.find(start)
     end = stdout.find("\n", at)
     if at < 0 or end < 0:

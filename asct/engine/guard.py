@@ -19,12 +19,12 @@ _REFUSAL: Final = re.compile(r"refused: (?P<name>[a-z-]+): (?P<why>.*)", re.DOTA
 REQUIRED: Final = frozenset(
     {"identity", "kind", "serial", "read-only", "mounted", "system", "swap", "holders", "exclusive", "signature"}
 )
-"""Checks without which no device is written, should a guard ever leave one out."""
+"""Checks that must be reported before a device is written, even if a version of guard omits one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found, as it was said, and every reason not to go on."""
+    """The result of an inspection: devices and checks as reported, and every reason not to write."""
 
     devices: tuple[GuardTarget, ...] = ()
     checks: tuple[TargetCheck, ...] = ()
@@ -33,7 +33,7 @@ class Inspection:
 
 @dataclass(slots=True)
 class GuardReport:
-    """The lines of guard that matter here. `error` is that of the last one, None while there is no last one."""
+    """The parsed output of guard. `error` is the error in its `end` line."""
 
     devices: list[GuardTarget] = field(default_factory=list)
     checks: list[TargetCheck] = field(default_factory=list)
@@ -44,8 +44,8 @@ class GuardReport:
 def inspection_result(
     host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = ""
 ) -> Inspection:
-    """The outcome of guard over `targets`. Anything but a whole stream in which each written target passed every check
-    is a refusal; all of them are told, not just the first."""
+    """Evaluate the output of guard for `targets`. Anything but a complete output in which each written target passed
+    every check is a refusal; all refusals are returned, not only the first."""
     try:
         said = parse_report(stdout)
     except ValueError as error:
@@ -61,7 +61,7 @@ def inspection_result(
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
-    """Why guard did not start its program; None when it was not for a check."""
+    """The failed check because of which guard did not start its program; None if there was another reason."""
     try:
         return _refusal(host, parse_report(stdout))
     except ValueError:
@@ -69,7 +69,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 
 
 def _refusal(host: str, said: GuardReport) -> Diagnostic | None:
-    """Its last line names the check ("refused: mounted: ..."), the line of the check its target."""
+    """The `end` line names the check ("refused: mounted: ..."), the line of the check names the target."""
     found = _REFUSAL.fullmatch(said.error or "")
     if found is None:
         return None
@@ -82,23 +82,23 @@ def _written(check: TargetCheck, targets: Sequence[Target]) -> bool:
 
 
 def _gaps(said: GuardReport, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
-    """What is missing from a stream without a failed check."""
+    """What is missing in an output without a failed check."""
     if status is None:
-        return ["the checks did not end in time"]
+        return ["the checks reached their time limit"]
     if not said.ended:
-        return [f"the output of the checks is cut off (status {status}){_last(stderr)}"]
+        return [f"the output of the checks is incomplete (exit status {status}){_last(stderr)}"]
     if status != 0 or said.error is not None:
-        return [f"the checks ended with status {status}: {said.error or 'no reason was given'}{_last(stderr)}"]
+        return [f"the checks failed with exit status {status}: {said.error or 'no reason given'}{_last(stderr)}"]
     gaps = []
     for target in targets:
         seen = {check.name for check in said.checks if check.path == target.path}
         if target.access == "write" and (missing := sorted(REQUIRED - seen)):
-            gaps.append(f"nothing was said of {', '.join(missing)} of {target.path}")
+            gaps.append(f"no result for {', '.join(missing)} of {target.path}")
     return gaps
 
 
 def parse_report(stdout: str) -> GuardReport:
-    """The lines of guard before any program runs below it. Raises ValueError for what it does not write."""
+    """Parse what guard prints before it starts a program. Raises ValueError for any other output."""
     said = GuardReport()
     for number, line in enumerate(stdout.split("\n"), start=1):
         if not line.strip():
@@ -112,68 +112,70 @@ def parse_report(stdout: str) -> GuardReport:
                 said.devices.append(device_of(body))
             elif kind == "end":
                 said.ended = True
-                said.error = None if body["ok"] is True else str(body.get("error", "no reason was given"))
+                said.error = None if body["ok"] is True else str(body.get("error", "no reason given"))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ValueError(f"line {number} of the checks is not one of theirs: {line[:80]!r}") from None
+            raise ValueError(f"line {number} of the output of the checks is not valid: {line[:80]!r}") from None
     return said
 
 
 def _last(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return f"; it wrote: {lines[-1]}" if lines else ""
+    return f"; last line of stderr: {lines[-1]}" if lines else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCheckText:
-    """What a failed check is called and what may be done about it."""
+    """The error code and the hint of a failed check."""
 
     code: str
     hint: str
 
 
-_UNMOUNT: Final = "unmount it, if it is the drive that is meant to be destroyed"
+_UNMOUNT: Final = "unmount it if this is the drive to be overwritten"
 CHECKS: Final[dict[str, FailedCheckText]] = {
     "identity": FailedCheckText(
         "E440",
-        "`asct doctor` lists the devices of the host as they are named in a plan; a file is measured if it is there "
-        "already, and without `file_names` asct makes its own",
+        "`asct doctor` lists the devices of the host by the names a plan may use; a file must exist, or omit "
+        "`file_names` and asct creates one",
     ),
     "kind": FailedCheckText("E440", "name a whole disk, a partition or a regular file"),
-    "serial": FailedCheckText("E440", "compare the serial in `safety.destroys` with the one that `asct doctor` shows"),
-    "size": FailedCheckText("E440", "see whether a medium is in the drive, and whether it answers"),
+    "serial": FailedCheckText(
+        "E440", "compare the serial number in `safety.destroys` with the one that `asct doctor` lists"
+    ),
+    "size": FailedCheckText("E440", "check that the drive responds and that its medium is inserted"),
     "read-only": FailedCheckText(
-        "E441", "take its write protection away (`blockdev --setrw`, a switch), or take another"
+        "E441", "remove the write protection (`blockdev --setrw`, a switch), or use another drive"
     ),
-    "removable": FailedCheckText("E441", "take a drive that is built in, or measure a file on this one"),
+    "removable": FailedCheckText("E441", "use a built-in drive, or measure a file on this one"),
     "mounted": FailedCheckText("E442", _UNMOUNT),
-    "system": FailedCheckText("E442", "take another drive: this one carries the system, asct or the work folder"),
-    "swap": FailedCheckText("E442", "switch the swap off (`swapoff`), if its drive is meant to be destroyed"),
+    "system": FailedCheckText("E442", "use another drive: this one contains the system, asct or the work folder"),
+    "swap": FailedCheckText("E442", "disable the swap (`swapoff`) if this is the drive to be overwritten"),
     "holders": FailedCheckText(
-        "E442", "take apart what is built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)"
+        "E442", "remove the devices built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)"
     ),
-    "raid": FailedCheckText("E442", "stop the array (`mdadm --stop`) and take the member out of it"),
-    "open-elsewhere": FailedCheckText("E442", "end the program that holds it open"),
-    "exclusive": FailedCheckText("E442", "end what uses it, or run under an account that may open it"),
+    "raid": FailedCheckText("E442", "stop the array (`mdadm --stop`) and remove this drive from it"),
+    "open-elsewhere": FailedCheckText("E442", "end the program that has it open"),
+    "exclusive": FailedCheckText("E442", "end the program that uses it, or run under an account that may open it"),
     "multipath": FailedCheckText(
-        "E442", "leave one way to its content: take it out of the multipath map, detach the second loop device"
+        "E442", "leave one path to its content: remove it from the multipath map, or detach the second loop device"
     ),
     "reserved": FailedCheckText("E442", "release the reservation on the host that holds it"),
     "signature": FailedCheckText(
-        "E443", "if its content may go: `overwrite: true` beside it in `safety.destroys`, or `wipefs -a`"
+        "E443", "if its content may be lost, set `overwrite: true` for it in `safety.destroys`, or run `wipefs -a`"
     ),
-    "data": FailedCheckText("E443", "if its content may go: `overwrite: true` beside it in `safety.destroys`"),
+    "data": FailedCheckText("E443", "if its content may be lost, set `overwrite: true` for it in `safety.destroys`"),
     "namespaces": FailedCheckText(
-        "E441", "a purge would wipe its other namespaces too: delete these first, or leave the purge out"
+        "E441", "a purge would also erase its other namespaces: delete these first, or omit the purge"
     ),
 }
-"""By the names that the kernel guard gives its checks."""
+"""By the names of the checks in the output of guard."""
 
 UNREADABLE: Final = FailedCheckText(
-    "E444", "run as root, or give the account the right to read it; what is not known is not safe"
+    "E444", "run as root, or allow the account to read it; asct writes only what it could check"
 )
-UNCHECKED: Final = FailedCheckText("E445", "see what the checks wrote; without them nothing is written to a device")
+UNCHECKED: Final = FailedCheckText("E445", "read the output of the checks; without them asct writes to no device")
 VOLUME: Final = FailedCheckText(
-    "E446", "write less (fewer or shorter points), or raise `safety.max_written` and apply the plan anew"
+    "E446", "write less (fewer or shorter points), or raise `safety.max_written` and apply the plan again"
 )
 REFUSED: Final = frozenset({"E430", "E431", "E440", "E441", "E442", "E443", "E444", "E445", "E446"})
 """Codes that end a run with exit code 4."""
@@ -182,30 +184,30 @@ _LONGEST: Final = 300
 
 
 def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
-    """Whether it says that something was not touched for safety."""
+    """Whether a target was not touched for safety."""
     return diagnostic is not None and diagnostic.code in REFUSED
 
 
 def one_line(text: str) -> str:
-    """Words of a host in one line of bounded length, without control characters."""
+    """Text of a host as one line of limited length, without control characters."""
     line = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _LONGEST + 1])
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
 
 
 def refused_check(host: str, check: TargetCheck) -> Diagnostic:
-    """The refusal that a check stands for which did not pass."""
+    """The refusal for a check that did not pass."""
     named = CHECKS.get(check.name, UNCHECKED)
     if check.ok is None:
-        why = f"could not be checked: {one_line(check.detail)}" if check.detail else "could not be checked"
+        why = f"cannot be checked: {one_line(check.detail)}" if check.detail else "cannot be checked"
         named = UNREADABLE
     else:
-        why = one_line(check.detail) or "did not pass"
-    message = f"host {host}: {one_line(check.path)} is not touched: check `{check.name}`: {why}"
+        why = one_line(check.detail) or "failed"
+    message = f"host {host}: refused to use {one_line(check.path)}: check `{check.name}`: {why}"
     return Diagnostic(named.code, message, hint=named.hint)
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
-    """No check, no writing: the program that checks failed itself."""
+    """The refusal when the checks themselves failed: nothing is written without them."""
     message = f"host {host}: its devices could not be checked: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 
@@ -215,20 +217,21 @@ _EVERY_S: Final = 1.0
 _COUNTERS: Final = 4
 
 Rates = tuple[float, float, float, float]
-"""Reads a second, bytes read a second, writes a second, bytes written a second."""
+"""Per second: reads, bytes read, writes, bytes written."""
 _Sample = tuple[int, list[list[int] | None]]
 
 
 class RateFeed:
-    """Hears guard's lines; `tell` hears the rates of all drives together, once a second at most."""
+    """Computes the rates of all drives together from the output of guard, and passes them to `emit` at most once per
+    second."""
 
-    def __init__(self, tell: Callable[[Rates], None]) -> None:
-        self._tell = tell
+    def __init__(self, emit: Callable[[Rates], None]) -> None:
+        self._emit = emit
         self._base: _Sample | None = None
         self._due = 0.0
 
     def __call__(self, line: str) -> None:
-        """One line of guard's standard output; one that is no sample, or none that can be read, is passed over."""
+        """Process one line of the output; other lines than samples are ignored."""
         if not line.startswith(_SAMPLE) or time.monotonic() < self._due:
             return
         try:
@@ -239,11 +242,11 @@ class RateFeed:
             return
         self._base, self._due = sample, time.monotonic() + _EVERY_S
         if rates is not None:
-            self._tell(rates)
+            self._emit(rates)
 
 
 def _between(before: _Sample, after: _Sample) -> Rates | None:
-    """The rates from one sample to the next; None without time between them, or without a drive that is known."""
+    """The rates between two samples; None if no time passed or no drive is known."""
     seconds = (after[0] - before[0]) / 1e9
     pairs = {
         (tuple(old[:_COUNTERS]), tuple(new[:_COUNTERS]))

@@ -36,10 +36,10 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.guard import KERNEL, Target, inspection
 
 _REOPENINGS = 3
-"""How often in a row a host may be lost before it is given up."""
+"""How often in a row a lost host is reconnected."""
 _LOCK_POLL_S = 0.5
 _INSPECTION_S = 120.0
-"""More than the checks of many drives take; a drive that does not answer is not written."""
+"""Longer than the checks of many drives take; a drive that does not respond is not written."""
 
 
 class HostSession:
@@ -118,7 +118,7 @@ class HostSession:
                 time.sleep(_LOCK_POLL_S)
         self._folder = host.work
         if host.adopted:
-            message = f"host {self.name}: still has the session of before; what was measured there meanwhile is taken"
+            message = f"host {self.name}: resumed its session; results measured in the meantime are used"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
             host.wait_until_idle()
 
@@ -131,8 +131,8 @@ class HostSession:
         except OSError as error:
             raise self._run.writer.fail(folder, error) from error
         except (ValueError, NotMeasured) as error:
-            message = f"host {self.name}: its facts cannot be read: {error}"
-            hint = f"see what it answered in {folder}"
+            message = f"host {self.name}: cannot read its facts: {error}"
+            hint = f"its output is in {folder}"
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:

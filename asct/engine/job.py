@@ -199,7 +199,7 @@ class JobRunner:
         if self._earlier.runs is not None:
             begun = {point_id for point_id, _ in done}
             reuse = Reuse(self._run, self._earlier.runs, job, self.benchmark, self._session.facts)
-            for one in reuse.take([point for point in points if point.id not in begun]):
+            for one in reuse.reuse([point for point in points if point.id not in begun]):
                 done.add((one.point_id, one.repeat))
                 self._count_earlier(one.measured)
                 self._ledger.add(one.point_id, one.exported)
@@ -254,7 +254,7 @@ class JobRunner:
         """What measures on the present connection, the job's folder prepared; None when that is impossible."""
         session = self._session
         if not session.is_open:
-            self.entry.note = self.entry.note or f"host {self.job.host} was lost and did not answer again"
+            self.entry.note = self.entry.note or f"the connection to host {self.job.host} was lost"
             return None
         if self._generation != session.generation:
             self._generation = session.generation
@@ -337,7 +337,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def _unprepared(job: Job, cause: Diagnostic) -> Diagnostic:
-    message = f"{job.id} on {job.host}: the preparation failed: {cause.message}"
+    message = f"{job.id} on {job.host}: preparation failed: {cause.message}"
     return Diagnostic("E613", message, hint=cause.hint, notes=cause.notes)
 
 

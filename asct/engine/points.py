@@ -46,7 +46,7 @@ class BoundPoint:
 
 
 def waits_for_results(job: Job) -> bool:
-    """Whether points of the job wait for results of other jobs."""
+    """Whether settings of the job need results of other jobs."""
     return any(_waits(value) for point in job.points for value in point.settings.values())
 
 
@@ -59,9 +59,9 @@ def _waits(value: Any) -> bool:
 def bind_points(
     job: Job, benchmark: Benchmark[Any], ports: Services, values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """All points, and the needs of those that this host has room for (E422, E427 are kept with the others).
+    """All points, and the needs of those that fit the host; the others carry their diagnostic (E422, E427).
 
-    Raises NotMeasured (E612, E614) with every point that does not hold.
+    Raises NotMeasured (E612, E614) with every point whose settings are invalid.
     """
     points: list[BoundPoint] = []
     needs: list[Needs] = []
@@ -106,7 +106,7 @@ def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) ->
 def _invalid(job: Job, error: Mapping[str, Any]) -> Diagnostic:
     name = ".".join(str(part) for part in error["loc"])
     message = f"{job.id} on {job.host}: {name}: {str(error['msg']).lower()} (it is {error['input']!r})"
-    return Diagnostic("E614", message, hint=f"give `{name}` a value of its own in the plan")
+    return Diagnostic("E614", message, hint=f"set `{name}` in the plan")
 
 
 def _contradiction(job: Job, name: str, text: str) -> Diagnostic:
@@ -115,7 +115,7 @@ def _contradiction(job: Job, name: str, text: str) -> Diagnostic:
 
 
 def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) -> dict[str, Scalar]:
-    """`alias.path` to value from the jobs that `job` needs; raises NotMeasured (E611) when one was not measured."""
+    """Results that `job` needs, by `alias.path`; raises NotMeasured (E611) when one was not measured."""
     values: dict[str, Scalar] = {}
     failed: list[tuple[str, str]] = []
     for alias, job_id in job.needs.items():
@@ -130,10 +130,10 @@ def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) 
 
 
 def _needed_failed(job: Job, job_id: str) -> Diagnostic:
-    message = f"{job.id} on {job.host}: skipped, since {job_id}, whose result it reads, was not measured"
-    return Diagnostic("E611", message, hint=f"see why {job_id} failed, or give the settings it would have found")
+    message = f"{job.id} on {job.host}: skipped because {job_id}, whose result it needs, was not measured"
+    return Diagnostic("E611", message, hint=f"check why {job_id} failed, or set the values that it would have measured")
 
 
 def total_seconds(needs: Sequence[Needs], repeats: int) -> float:
-    """The estimated time of all repeats."""
+    """The estimated duration of all repeats."""
     return sum(need.seconds for need in needs) * repeats

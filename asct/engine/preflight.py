@@ -22,12 +22,12 @@ from asct.sdk.needs import Needs, Privilege
 from asct.values.cpulist import format_cpulist
 
 RESERVE_BYTES = 512 << 20
-"""Free space that a scratch file leaves on the host."""
+"""Free space that must remain on the host besides a scratch file."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreflightProblem:
-    """A diagnostic; `refused` for those that protect data (exit code 4)."""
+    """Why a job cannot run; `refused` if that protects data (exit code 4)."""
 
     diagnostic: Diagnostic
     refused: bool = False
@@ -35,7 +35,7 @@ class PreflightProblem:
 
 @dataclass(slots=True)
 class JobNeeds:
-    """The needs of the points of a job taken together: what must be there for any of them."""
+    """The combined needs of all points of a job."""
 
     kernels: dict[str, None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
@@ -43,19 +43,19 @@ class JobNeeds:
     scratch: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     targets: dict[str, bool] = field(default_factory=dict)
-    """Path to whether a point writes it without leave to overwrite; False also for those that are only read."""
+    """Path to whether a point writes it without permission to overwrite; False also if it is only read."""
     writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)
     rights: dict[Privilege, None] = field(default_factory=dict)
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Named targets that a point writes or purges."""
+        """Targets of the plan that a point writes or purges."""
         return tuple(dict.fromkeys((*self.writes, *self.purges)))
 
     @classmethod
     def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Largest version of each tool, every scratch file and target."""
+        """Combine the needs of points: the highest version of each tool, every scratch file and target."""
         demand = cls()
         for one in needs:
             demand._add(one)
@@ -88,7 +88,8 @@ def version_key(text: str) -> tuple[int, ...]:
 
 
 def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[PreflightProblem]:
-    """Everything of `demand` that `facts` say the host lacks. `found` maps tools the facts do not list to a path."""
+    """Everything in `demand` that the host is missing according to its facts. `found` has the paths of tools that are
+    not in the facts."""
     findings = [_tool(name, version, facts, found, host) for name, version in demand.tools.items()]
     findings.append(_scratch(demand, facts, host))
     return [PreflightProblem(item) for item in findings if item is not None]
@@ -103,13 +104,13 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
         return Diagnostic("E420", f"host {host}: {name} is not installed", hint=install)
     have = version_key(fact.version or "")
     if minimum and have and have < version_key(minimum):
-        message = f"host {host}: {name} {fact.version} is too old, {minimum} is needed ({fact.path})"
+        message = f"host {host}: {name} {fact.version} is too old, {minimum} is required ({fact.path})"
         return Diagnostic("E421", message, hint=f"install {name} {minimum} or newer on {host}")
     return None
 
 
 def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
-    """Why the host has no room for a point, though it may have for others of its job; `what` begins the message."""
+    """Why a point does not fit the host, while other points of its job may; the message starts with `what`."""
     return _cpus(need, facts, what) or _memory(need, facts, what)
 
 
@@ -117,16 +118,16 @@ def _cpus(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
     usable = usable_cpus(facts)
     if not usable or need.cpus <= len(usable):
         return None
-    message = f"{what}: {need.cpus} CPUs are needed, {len(usable)} can be used (CPU {format_cpulist(usable)})"
-    return Diagnostic("E427", message, hint="widen the affinity mask or the cpuset of the account, or leave this out")
+    message = f"{what}: requires {need.cpus} CPUs, {len(usable)} are usable (CPU {format_cpulist(usable)})"
+    return Diagnostic("E427", message, hint="widen the affinity mask or the cpuset of the account, or omit this point")
 
 
 def _memory(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
     available = facts.memory.available_bytes
     if available is None or need.memory_bytes <= available:
         return None
-    message = f"{what}: {mib(need.memory_bytes)} of memory are needed, {mib(available)} are available"
-    return Diagnostic("E422", message, hint="lower its size, or free memory on the host")
+    message = f"{what}: requires {mib(need.memory_bytes)} of memory, {mib(available)} are available"
+    return Diagnostic("E422", message, hint="reduce the size, or free memory on the host")
 
 
 def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None:
@@ -134,10 +135,10 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
     if free is None or not wanted or wanted + RESERVE_BYTES <= free:
         return None
     message = (
-        f"host {host}: a scratch file of {mib(wanted)} and a reserve of {mib(RESERVE_BYTES)} do not fit: "
-        f"{mib(free)} are free where the work folder is"
+        f"host {host}: not enough space for a scratch file of {mib(wanted)} and a reserve of {mib(RESERVE_BYTES)}: "
+        f"{mib(free)} are free in the file system of the work folder"
     )
-    return Diagnostic("E423", message, hint="lower `filesize`, or give the host another `workdir`")
+    return Diagnostic("E423", message, hint="reduce `filesize`, or set another `workdir` for the host")
 
 
 def mib(number: int) -> str:
@@ -149,10 +150,10 @@ def mib(number: int) -> str:
 
 _MOST_NAMES: Final = 3
 _LIKE: Final = 0.6
-"""How alike a suggested name is at least (Ratcliff/Obershelp)."""
+"""Minimum similarity of a suggested name (Ratcliff/Obershelp)."""
 
 Kind = Literal["file", "device", "folder", "other", "absent", "homeless"]
-"""`homeless`: absent, and so is the folder it would stand in."""
+"""`homeless`: the path does not exist, and neither does its folder."""
 
 _LOOK = """for p do
   if [ -f "$p" ]; then echo file
@@ -167,7 +168,7 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
-    """What each path is on the host, links followed, in one exchange. Raises HostError."""
+    """The kind of each path on the host, links followed, in one exchange. Raises HostError."""
     if not paths:
         return {}
     names = list(paths)
@@ -186,7 +187,7 @@ def check_targets(
     host: str,
     known: Collection[str] = (),
 ) -> list[PreflightProblem]:
-    """What forbids to touch the named paths, by what they are. `made` are files that this run itself made on the host,
+    """Why targets of the plan must not be touched, by their kind. `made` are files that this run created on the host,
     `consented` devices that the plan gives up: whether these may be written is found out by the kernel guard. `known`
     are names of devices that the host has, for suggestions."""
     findings = []
@@ -203,40 +204,40 @@ def check_targets(
 
 def _written(path: str, kind: Kind, careful: bool, host: str) -> PreflightProblem | None:
     if kind == "file" and careful:
-        hint = "put `overwrite: true` into the benchmark's config if its content may go, or leave `file_names` out"
+        hint = "set `overwrite: true` in the config of the benchmark if its content may be lost, or omit `file_names`"
         message = f"host {host}: {path} exists and would be overwritten"
         return PreflightProblem(Diagnostic("E430", message, hint=hint), refused=True)
     if kind == "device":
-        message = f"host {host}: {path} is a block device, and the plan does not give it up by this name"
-        hint = "name its /dev/disk/by-id path in `file_names` and, with its serial, under `safety.destroys`"
+        message = f"host {host}: {path} is a block device, and the plan has no consent for this name"
+        hint = "use its /dev/disk/by-id path in `file_names` and, with its serial number, in `safety.destroys`"
         return PreflightProblem(Diagnostic("E431", message, hint=hint), refused=True)
     if kind in ("folder", "other"):
         what = "a folder" if kind == "folder" else "neither a regular file nor a block device"
-        message = f"host {host}: {path} is {what}; it is not written to"
-        hint = "name a regular file, or leave `file_names` out for a temporary file"
+        message = f"host {host}: refused to write {path}: it is {what}"
+        hint = "use a regular file, or omit `file_names` to use a temporary file"
         return PreflightProblem(Diagnostic("E431", message, hint=hint), refused=True)
     return None
 
 
 def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[str]) -> PreflightProblem | None:
     if kind in ("absent", "homeless") and is_device_path(path):
-        message = f"host {host}: there is no device {path}"
+        message = f"host {host}: device {path} does not exist"
         return PreflightProblem(Diagnostic("E424", message, hint=_missing_device(path, known)))
     if kind == "homeless":
         message = f"host {host}: the folder of {path} does not exist"
         return PreflightProblem(
-            Diagnostic("E425", message, hint="make the folder on the host, or correct `file_names`")
+            Diagnostic("E425", message, hint="create the folder on the host, or correct `file_names`")
         )
     if kind == "absent" and not written:
         message = f"host {host}: {path} does not exist"
         return PreflightProblem(
-            Diagnostic("E424", message, hint="correct `file_names`, or leave it out for a temporary file")
+            Diagnostic("E424", message, hint="correct `file_names`, or omit it to use a temporary file")
         )
     return None
 
 
 def missing_devices(kinds: Mapping[str, Kind]) -> bool:
-    """Whether a named device is not there: the host's own names are then worth a look."""
+    """Whether a device of the plan does not exist, so that the names of existing ones are useful."""
     return any(kind in ("absent", "homeless") and is_device_path(path) for path, kind in kinds.items())
 
 
@@ -248,12 +249,16 @@ def device_names(host: Host) -> list[str]:
 
 
 def _missing_device(path: str, known: Collection[str]) -> str:
-    """The way out for a device that is not there: the names most like it, of those that are."""
+    """The hint for a missing device: the most similar names among the existing ones."""
     names = {PurePosixPath(name).name: name for name in known}
     close = get_close_matches(PurePosixPath(path).name, names, n=_MOST_NAMES, cutoff=_LIKE)
     if close:
         return f"did you mean {' or '.join(names[name] for name in close)}?"
-    return "`asct doctor` lists the devices of the host" if known else "the host names no device by-id; see `lsblk`"
+    return (
+        "`asct doctor` lists the devices of the host"
+        if known
+        else "the host has no device in /dev/disk/by-id; run `lsblk`"
+    )
 
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
@@ -267,12 +272,12 @@ def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
 
 
 _MOST: Final = 4
-"""Findings that the line names."""
+"""Number of findings that the notice names."""
 _LINKS: Final = 'for path do readlink -f -- "$path" || echo; done'
 
 
 def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
-    """What jobs with these demands open and use on an open host. Raises HostLost."""
+    """What jobs with these needs open and use on a host. Raises HostLost."""
     paths: dict[str, None] = {}
     tools: dict[str, None] = {}
     for demand in demands:
@@ -282,20 +287,20 @@ def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
 
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:
-    """The kernel's names of devices, links followed, in one exchange; none when there is nothing to ask."""
+    """The kernel's names of devices, links followed, in one exchange."""
     if not paths:
         return {}
     try:
         lines = host.execute(["sh", "-c", _LINKS, "sh", *paths]).stdout.splitlines()
     except HostLost:
         raise
-    except HostError:  # the checks of targets ask the same host and say what is the matter
+    except HostError:  # the checks of targets contact the same host and report the error
         return {}
     return {path: PurePosixPath(line).name for path, line in zip(paths, lines, strict=False) if line}
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """One line on what disturbs the jobs with these subjects; None when nothing does."""
+    """A notice of what disturbs jobs with these subjects; None if nothing does."""
     told = found.touching(subjects)
     if not told:
         return None

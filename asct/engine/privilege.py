@@ -1,7 +1,7 @@
-"""What runs as root on a host whose plan says `sudo: true`: asked of sudo itself, kernel by kernel, before a job.
+"""Which kernels run as root on a host with `sudo: true`: each is tried through sudo before a job.
 
-A kernel that is allowed to is run through sudo once, with the one option that does nothing but describe it. That tells
-more than `sudo -l`: whether a password is wanted, whether a terminal is, whether the file may be run from where it is.
+A kernel is run through sudo once, with the option that only makes it describe itself. This shows more than `sudo -l`:
+whether sudo requires a password or a terminal, and whether the file may be executed in its folder.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from asct.hosts.base import Host
 from asct.sdk.needs import Privilege
 
 _ASK_S: Final = 20.0
-"""Time for an answer of sudo: an account from a directory server may take a while."""
+"""Time limit of sudo: looking up an account on a directory server may take a while."""
 _DESCRIBED: Final = '{"t":"describe"'
 
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """What sudo said to a kernel, and the line of sudoers that changes its mind."""
+    """Why sudo refused a kernel, and the line of sudoers that allows it."""
 
     why: str
     line: str
 
 
 class Rights:
-    """One host of a run. `granted` are the kernels that run through sudo."""
+    """The privileges on one host. `granted` are the kernels that run through sudo."""
 
     def __init__(self, host: str, *, sudo: bool) -> None:
         self._host = host
@@ -41,8 +41,8 @@ class Rights:
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
-        """Try the kernels that are there: what is refused. A warning for what is only lost, told once; an error for
-        what keeps the job from running. Raises HostLost."""
+        """Try the kernels that are built; returns a diagnostic for each refusal: an error if the job cannot run without
+        it, otherwise a warning, once. Raises HostLost."""
         if not self._sudo or programs.facts.system.uid == 0:
             return []
         found = []
@@ -56,7 +56,7 @@ class Rights:
         return found
 
     def _refusal(self, connection: Host, programs: Programs, kernel: str) -> _Refusal | None:
-        """Why sudo does not run a kernel; asked once."""
+        """Why sudo does not run a kernel; each kernel is tried once."""
         if kernel not in self.granted and kernel not in self._refusals:
             path = programs.kernels[kernel]
             why = _tried(connection, path)
@@ -69,33 +69,33 @@ class Rights:
 
 
 def _tried(connection: Host, path: str) -> str | None:
-    """What keeps a kernel from being run through sudo; None when it was."""
+    """Why a kernel cannot be run through sudo; None if it was run."""
     try:
         answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
     except HostTimeout:
-        return f"sudo gave no answer within {_ASK_S:g} s"
+        return f"sudo did not respond within {_ASK_S:g} s"
     if answer.status == 0 and answer.stdout.startswith(_DESCRIBED):
         return None
     lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-    return lines[-1] if lines else f"it ended with status {answer.status} and said nothing"
+    return lines[-1] if lines else f"exit status {answer.status}, no output"
 
 
 def sudoers_line(account: str, path: str, sha256: str) -> str:
-    """The line of sudoers that lets `account` run the program at `path` as root: the very file with that sum only."""
+    """The line of sudoers that allows `account` to run the program at `path` as root, only with this checksum."""
     return f"{_escaped(account)} ALL=(root) NOPASSWD: sha256:{sha256} {_escaped(path)}"
 
 
 def _escaped(text: str) -> str:
-    """What would end a word, or begin a remark. Wildcards in a path are left: the sum says which file is meant."""
+    """Escape what would end a word or start a comment. Wildcards in a path are harmless because of the checksum."""
     return re.sub(r"[\\,:=#\s]", r"\\\g<0>", text)
 
 
 def _finding(host: str, item: Privilege, refusal: _Refusal) -> Diagnostic:
-    lost = "" if item.needed else "; measured without"
+    lost = "" if item.needed else "; measured without it"
     return Diagnostic(
         "E428",
-        f"host {host}: sudo does not run {item.kernel} ({refusal.why}), which as root {item.why}{lost}",
-        hint="add this line to sudoers on the host (`visudo -f /etc/sudoers.d/asct`), or take `sudo: true` out",
+        f"host {host}: sudo refuses to run {item.kernel} ({refusal.why}), which as root {item.why}{lost}",
+        hint="add this line to sudoers on the host (`visudo -f /etc/sudoers.d/asct`), or remove `sudo: true`",
         verbatim=refusal.line,
         severity="error" if item.needed else "warning",
     )

@@ -1,4 +1,4 @@
-"""Where the programs of a job lie on a host: kernels that the toolchain put there, tools that the host has."""
+"""Paths of the programs on a host: kernels that were built for it, and tools that it has."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from asct.toolchain.provide import BuiltKernel
 
 
 class MissingProgram(LookupError):
-    """A program that the host does not have; the name is the argument."""
+    """The host does not have a program; the argument is its name."""
 
 
 @dataclass(slots=True)
 class Programs:
-    """Paths by name. `found` holds tools outside the facts, looked up on the host's PATH; `elevated` the kernels that
-    sudo lets run as root."""
+    """Paths by name. `found` has tools on the host's PATH that are not in the facts, `elevated` the kernels that sudo
+    allows to run as root."""
 
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
     built: dict[str, BuiltKernel] = field(default_factory=dict)
-    """Of what the kernels are made."""
+    """How the kernels were built."""
     found: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)
 
@@ -40,18 +40,18 @@ class Programs:
         return path
 
     def through_sudo(self, step: Step) -> bool:
-        """Whether a step is to be run as root, and can be."""
+        """Whether a step is run as root, through sudo."""
         return step.as_root and isinstance(step.program, Kernel) and step.program.name in self.elevated
 
     def unknown(self, names: Mapping[str, object]) -> list[str]:
-        """Of these tools, the ones that neither facts nor an earlier look have found."""
+        """Those of the tools that are neither in the facts nor looked up yet."""
         return [name for name in names if name not in self.facts.tools and name not in self.found]
 
 
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """The program at `path` with the arguments of a step or of what runs beside it, in `folder` of the host.
+    """The program at `path` with the arguments of a step or companion, in `folder` of the host.
 
-    With `sudo` it is a kernel that starts itself again as root; the files to be collected it makes before.
+    With `sudo` it is a kernel that restarts itself as root; before, it creates the files that are collected.
     """
     argv = (path, *part.arguments)
     if isinstance(part, Step):
@@ -61,7 +61,7 @@ def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = F
 
 
 def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The fetched files as text; a file with other bytes is read with replacement characters."""
+    """The fetched files as text; invalid bytes become replacement characters."""
     return {name: _text(f"{folder}/{name}") for name in names}
 
 

@@ -1,4 +1,4 @@
-"""The git commit of a plan's folder, read from .git itself: no program is started and no hook can run."""
+"""Reads the git commit of a plan's folder from .git: no program is started and no hook can run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def git_commit(plan: Path) -> str | None:
-    """The commit checked out where `plan` lies; None outside of a repository, or for one that cannot be read."""
+    """The commit checked out in the folder of `plan`; None outside a repository or if it cannot be read."""
     try:
         folder = _git_folder(plan.resolve().parent)
         return _head(folder) if folder is not None else None

@@ -17,12 +17,12 @@ Swept = dict[str, Scalar | list[Scalar] | None]
 
 
 class ContractBreach(ValueError):
-    """A benchmark gave what it does not declare, or a value that is not a finite number."""
+    """A benchmark returned an undeclared metric, or a value that is not a finite number."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordOrigin:
-    """What all records of a job share."""
+    """The parts that all records of a job have in common."""
 
     run: str
     plan: str
@@ -36,7 +36,7 @@ class RecordOrigin:
 
 
 def swept_values(point: Point, settings: Mapping[str, Any]) -> Swept:
-    """The swept settings of a point with bound values, JSON scalars or lists of them (sizes are bytes)."""
+    """The swept settings of a point with their final values: JSON scalars or lists of them (sizes in bytes)."""
     return {name: _plain(settings.get(name, value)) for name, value in point.swept.items()}
 
 
@@ -57,9 +57,9 @@ def records_of(
     for item in measurements:
         metric = origin.metrics.get(item.metric)
         if metric is None:
-            raise ContractBreach(f"{job.benchmark} gave the metric `{item.metric}`, which it does not declare")
+            raise ContractBreach(f"{job.benchmark} returned the metric `{item.metric}`, which it does not declare")
         if not math.isfinite(item.value):
-            raise ContractBreach(f"{job.benchmark} gave {item.value} for `{item.metric}`")
+            raise ContractBreach(f"{job.benchmark} returned {item.value} for `{item.metric}`")
         records.append(
             Record(
                 run=origin.run,
@@ -85,7 +85,7 @@ def records_of(
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """The way back, for results that were measured by an earlier part of a resumed run."""
+    """The measurements of stored records, for results of an earlier part of the run or of an earlier run."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]
 
 
@@ -93,17 +93,17 @@ Exported = Mapping[str, Scalar]
 
 
 class ExportLedger:
-    """What the repeats of one job exported, per point."""
+    """The results of one job for others, per point."""
 
     def __init__(self) -> None:
         self._by_point: dict[str, list[Exported]] = {}
 
     def add(self, point_id: str, exported: Exported) -> None:
-        """Note one repeat."""
+        """Add the results of one repeat."""
         self._by_point.setdefault(point_id, []).append(exported)
 
     def values(self) -> dict[str, Scalar]:
-        """One value per path. A path on which the points of the job differ is left out: none of them is the one."""
+        """One value per path. A path whose value differs between points is omitted: none of them is the result."""
         per_point = [combined(repeats) for repeats in self._by_point.values()]
         paths = dict.fromkeys(path for values in per_point for path in values)
         found: dict[str, Scalar] = {}
@@ -115,13 +115,13 @@ class ExportLedger:
 
 
 def combined(repeats: Sequence[Exported]) -> dict[str, Scalar]:
-    """Repeats of one point, path by path; a path that only some repeats found counts with those."""
+    """The middle value of the repeats of one point for each path, among those repeats that have it."""
     paths = dict.fromkeys(path for values in repeats for path in values)
     return {path: middle([values[path] for values in repeats if path in values]) for path in paths}
 
 
 def middle(values: Sequence[Scalar]) -> Scalar:
-    """Median of numbers (of whole numbers the lower of the middle two, which was measured); else the most frequent."""
+    """The median of numbers (of integers the lower median, which was measured), otherwise the most frequent value."""
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         return median_low(_numbers(values))
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):

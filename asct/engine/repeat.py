@@ -247,7 +247,7 @@ class RepeatRunner:
         while steps := self._more_steps(attempt.point, context):
             yield from steps
             if len(context.done) > _MOST_STEPS:
-                raise ValueError(f"it asked for more than {_MOST_STEPS} steps")
+                raise ValueError(f"the benchmark returned more than {_MOST_STEPS} steps")
 
     def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
         """Raises _UnreadableError when the outputs of earlier steps have an unexpected shape."""
@@ -298,7 +298,7 @@ class RepeatRunner:
             self._fail_unreadable(attempt, error)
             return []
         if not found:
-            message = f"{self._job.benchmark} measured no value"
+            message = f"{self._job.benchmark} returned no value"
             attempt.fail("failed", Diagnostic("E616", message, hint=f"the raw output is in {raw}/"))
             return []
         attempt.measurements, attempt.exported = found, exported
@@ -327,8 +327,8 @@ class RepeatRunner:
             return
         attempt.status = "noisy"
         if self._job.strict:
-            message = f"the values are flagged {', '.join(flags)} and `strict` is set: counts as not measured"
-            hint = "quieten the host, raise `repeats`, or take `strict` out"
+            message = f"the values are flagged {', '.join(flags)}; with `strict` they count as not measured"
+            hint = "reduce other activity on the host, increase `repeats`, or remove `strict`"
             attempt.diagnostic = Diagnostic("E617", message, hint=hint, severity="warning")
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:

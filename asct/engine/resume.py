@@ -1,4 +1,4 @@
-"""What a run still lacks, from its journal and status files; opening it again to measure just that."""
+"""Finds the missing repeats of a run from its journal and status files, and reopens it to measure only these."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DONE = ("ok", "noisy")
 def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:
     """(job, point id, repeat) of every repeat that the run in `layout` did not measure, in the plan's order.
 
-    Measured means: the journal tells its end as ok or noisy (ok alone for a strict job), status.json is whole and says
-    the same, and all of its records are there. Warm-ups are not listed. Raises StoreError when the run is unreadable.
+    A repeat is measured if the journal has its end as ok or noisy (only ok for a strict job), status.json is valid and
+    agrees, and all of its records exist. Warm-ups are not listed. Raises StoreError when the run is unreadable.
     """
     done = measured(resolved, read_run(layout.root))
     return [
@@ -37,7 +37,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
 
 
 def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, MeasuredRepeat]:
-    """The repeats of `resolved` that the run has."""
+    """The repeats of `resolved` that the run has measured."""
     told = stored.ends()
     recorded = Counter(map(_key, stored.records()))
     found: dict[RepeatKey, MeasuredRepeat] = {}
@@ -55,7 +55,7 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Measu
 
 
 def _status(stored: StoredRun, key: RepeatKey) -> Status | None:
-    """What a repeat's own file tells; None for one that is missing or torn."""
+    """status.json of a repeat; None if it is missing or damaged."""
     try:
         return stored.status(stored.layout.repeat(*key))
     except StoreError:
@@ -69,15 +69,15 @@ def _key(record: Record) -> RepeatKey:
 def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
     """Raises StoreError (E507) when `resolved` is not what the run measured."""
     if stored.run.plan_hash != resolved.hash:
-        message = f"{stored.layout.root}: measured another plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
-        hint = (
-            "`asct resume` goes on with the plan as it was then; without `--resume` the changed one is a run of its own"
+        message = (
+            f"{stored.layout.root}: the run has another plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
         )
+        hint = "`asct resume` uses the original plan; without `--resume` the changed plan starts a new run"
         raise StoreError(Diagnostic("E507", message, hint=hint))
 
 
 def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
-    """The run's writer with what is measured already; raises StoreError when `resolved` is not the plan of the run."""
+    """The writer of the run, and what it has measured; raises StoreError when `resolved` is not the plan of the run."""
     stored = read_run(layout.root)
     check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)
@@ -109,7 +109,7 @@ def _told(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 def _exports(
     resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, MeasuredRepeat], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
-    """Results of jobs that others need, from the records that stay."""
+    """Results of jobs that others need, from the records that are kept."""
     by_repeat: dict[RepeatKey, list[Record]] = {}
     for record in records:
         if _key(record) in done:

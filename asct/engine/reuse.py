@@ -1,6 +1,6 @@
-"""Points that an earlier run measured under the very same conditions are taken from it (`apply --reuse AGE`).
+"""Reuses points that an earlier run measured under the same conditions (`apply --reuse AGE`).
 
-A point is taken whole or not at all: repeats of several runs would not tell how much it varies.
+A point is reused with all of its repeats or not at all: repeats of different runs would not show its spread.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _MOST_CHANGES: Final = 6
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
-    """What was measured below `results` in the last `age_s` seconds; `leave_out` is the run that asks."""
+    """Runs below `results` with measurements of the last `age_s` seconds, without the run `leave_out`."""
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
 def query_of(job: Job, point_id: str) -> ReuseQuery:
-    """What of a point must be there to do without measuring it."""
+    """The repeats that an earlier run must have for a point to be reused."""
     return ReuseQuery(job.host, point_id, job.repeats, ACCEPTED[:1] if job.strict else ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True)
 class ReusedRepeat:
-    """A repeat that was taken, and its results for jobs that need them."""
+    """A repeat that was reused, and its results for jobs that need them."""
 
     point_id: str
     repeat: int
@@ -53,7 +53,7 @@ class ReusedRepeat:
 
 @dataclass(slots=True)
 class Reuse:
-    """Takes the points of one job from earlier runs. Methods raise StoreError when this run cannot be written."""
+    """Reuses points of one job. Methods raise StoreError when the present run cannot be written."""
 
     run: RunContext
     runs: EarlierRuns
@@ -61,10 +61,10 @@ class Reuse:
     benchmark: Benchmark[Any]
     facts: HostFacts
     others: dict[str, list[EarlierPoint]] = field(default_factory=dict)
-    """By run: points that it measured under other conditions."""
+    """By run: points that it measured under different conditions."""
 
-    def take(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
-        """Each repeat of each point that an earlier run has; then tells of those that it has under other conditions."""
+    def reuse(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
+        """Yield each repeat that is reused; then emit a notice for points measured under different conditions."""
         for point in points:
             if point.reuse_key and not self.run.stop.requested:
                 yield from self._point(point)
@@ -83,7 +83,7 @@ class Reuse:
         return []
 
     def _adopted(self, point: BoundPoint, found: EarlierPoint) -> list[EarlierRepeat]:
-        """The repeats, their raw files in the folders of this run; none, and told why, when they are not whole."""
+        """The repeats, with their raw files linked into this run; none, with a notice, if they are incomplete."""
         layout = self.run.writer.layout
         try:
             whole = found.repeats()
@@ -98,7 +98,7 @@ class Reuse:
         return whole
 
     def _repeat(self, point: BoundPoint, earlier: EarlierRepeat, run: str) -> ReusedRepeat:
-        """One repeat as one of this run, with the events of its end: a resume then finds it like any other."""
+        """Store a repeat as one of this run, with the events of its end, so that a resume finds it like any other."""
         writer, job, status = self.run.writer, self.job, earlier.status
         source = status.reused_from or run
         folder = writer.layout.repeat(job.host, job.id, point.id, status.repeat)
@@ -107,7 +107,7 @@ class Reuse:
         writer.finish_repeat(folder, earlier.command, _status(status, earlier.raw, raw, source), records)
         place = (job.host, job.id, point.id, status.repeat)
         self.run.events.emit(PointStarted(*place, point.label, point.estimated_s))
-        self.run.events.emit(PointEnded(*place, status.status, 0.0, f"measured before, {source}"))
+        self.run.events.emit(PointEnded(*place, status.status, 0.0, f"reused from {source}"))
         exported = self.benchmark.export(measurements_of(records))
         return ReusedRepeat(
             point.id,
@@ -122,46 +122,46 @@ class Reuse:
         return record.model_copy(update={**own, "flags": [*flags, REUSED]})
 
     def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:
-        """What is other than when points were measured before, as far as the facts tell it."""
+        """A notice of what changed since points were measured, as far as the facts show it."""
         first = found[0]
         facts = first.facts()
         names = changes(facts, self.facts) if facts is not None else []
         more = f" and {len(names) - _MOST_CHANGES} more" if len(names) > _MOST_CHANGES else ""
         what = (
-            f"{', '.join(names[:_MOST_CHANGES])}{more}" if names else "a program, a drive, or a result that they read"
+            f"{', '.join(names[:_MOST_CHANGES])}{more}" if names else "a program, a drive, or a result they depend on"
         )
         points = "1 point" if len(found) == 1 else f"{len(found)} points"
         ago = age(first.measured_at, now())
         message = (
-            f"{self.job.id} on {self.job.host}: {points} of {first.name}, {ago} old, cannot be taken: {what} changed"
+            f"{self.job.id} on {self.job.host}: {points} of {first.name} ({ago} ago) cannot be reused: {what} changed"
         )
         return Diagnostic("E623", message, severity="note")
 
 
 def _status(status: Status, before: str, raw: str, source: str) -> Status:
-    """How the repeat ended there, with its folders as they are here."""
+    """status.json of the repeat, with its folders in this run."""
     steps = [{**row, "folder": raw + str(row["folder"]).removeprefix(before)} for row in status.steps]
     flags = sorted({*status.flags, REUSED})
     return status.model_copy(update={"steps": steps, "flags": flags, "reused_from": source})
 
 
 def _damaged(found: EarlierPoint, error: StoreError) -> Diagnostic:
-    message = f"nothing of {found.name} is taken for {found.job_id} {found.point_id}: {error.diagnostics[0].message}"
-    return Diagnostic("E624", message, hint=f"`asct results verify {found.name}` shows all of it", severity="warning")
+    message = f"{found.job_id} {found.point_id} of {found.name} is not reused: {error.diagnostics[0].message}"
+    return Diagnostic("E624", message, hint=f"`asct results verify {found.name}` lists all damage", severity="warning")
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
-    """At most how many points of each job (by its key) could be taken: measured in time, on hosts whose facts were the
-    same then as the newest that are known. What is there now only the host can say."""
+    """An upper limit of the points of each job (by its key) that can be reused: recent enough, and measured on hosts
+    whose facts equal the newest known ones. Only the host itself can confirm them."""
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {
-        job.key: sum(_may_be_taken(job, point, benchmark, runs, newest[job.host]) for point in job.points)
+        job.key: sum(_may_be_reused(job, point, benchmark, runs, newest[job.host]) for point in job.points)
         for job in resolved.jobs
         if (benchmark := catalog.get(job.benchmark)) is not None
     }
 
 
-def _may_be_taken(
+def _may_be_reused(
     job: Job, point: Point, benchmark: Benchmark[Any], runs: EarlierRuns, newest: HostFacts | None
 ) -> bool:
     params = benchmark.params_model.model_validate(known_settings(point))

@@ -1,8 +1,8 @@
-"""What a measurement depends on, as one key: while it is the same, an earlier result may be taken again (`--reuse`).
+"""Computes a key of everything a measurement depends on: while it is unchanged, the result can be reused (`--reuse`).
 
 The key is a SHA-256 over the benchmark and its version, the settings (with the results of other jobs filled in), the
-kernels with their compiler and flags, the tools, the host and what is known of its hard- and software, and the drives
-below the targets. Times of files, names of plans and versions of asct are no part of it.
+kernels with their compiler and flags, the tools, the host with its hardware and software, and the drives below the
+targets. Times of files, names of plans and versions of asct do not count.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ _MOVING: Final[dict[str, Any]] = {
     },
     "nodes": {"__all__": {"free_bytes": True, "available_bytes": True, "huge_pages": {"__all__": {"free"}}}},
 }  # fmt: skip
-"""Facts that change by themselves or say nothing of a measurement, and the tools and drives: of those only the ones
-that a point uses count."""
+"""Facts that change by themselves or do not affect a measurement; also tools and drives, of which only those count that
+a point uses."""
 _GRAIN: Final = 64 << 20
-"""Sizes of memory count in steps of so many bytes: a kernel keeps a little more or less for itself at each start."""
+"""Memory sizes are rounded to this many bytes: the Linux kernel reserves a slightly different size at each boot."""
 
 
 def can_be_reused(needs: Needs) -> bool:
-    """Whether a point leaves everything as it was but its own files: one that writes what the plan names, or wipes it,
-    is measured each time it is asked for."""
+    """Whether a point changes nothing but its own files: one that writes or purges a target of the plan is measured
+    every time."""
     return not needs.purges and not any(path for path, _ in needs.writes_bytes)
 
 
 def conditions(facts: HostFacts) -> dict[str, Any]:
-    """What is known of a host and does not move by itself, by the name of the fact (`cpu.governor`, `nodes`)."""
+    """The facts of a host that do not change by themselves, by name (`cpu.governor`, `nodes`)."""
     found: dict[str, Any] = {}
     for name, value in facts.model_dump(mode="json", exclude=_MOVING).items():
         parts = {f"{name}.{part}": inner for part, inner in value.items()} if isinstance(value, dict) else {name: value}
         found.update(parts)
     found["memory.total_bytes"] = _coarse(found["memory.total_bytes"])
     found["nodes"] = [{**node, "memory_bytes": _coarse(node["memory_bytes"])} for node in found["nodes"]]
-    if facts.cpu.governor is None:  # then the clock is the one of this moment
+    if facts.cpu.governor is None:  # then the frequency is a momentary one
         del found["cpu.frequency_hz"]
     return found
 
@@ -66,14 +66,14 @@ def _coarse(size: int | None) -> int | None:
 
 
 def changes(before: HostFacts, after: HostFacts) -> list[str]:
-    """The names of the facts in which two states of a host differ, as far as a measurement depends on them."""
+    """The names of the facts that differ between two states of a host and that a measurement depends on."""
     first, second = conditions(before), conditions(after)
     return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
 
 
 @dataclass(frozen=True, slots=True)
 class ReuseInputs:
-    """What the points of one job meet on their host. `needs` are the results of other jobs that they read."""
+    """What the reuse keys of one job depend on. `needs` are the results of other jobs that its points read."""
 
     host: Host
     spec: HostSpec
@@ -84,7 +84,7 @@ class ReuseInputs:
 def with_reuse_keys(
     job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], around: ReuseInputs
 ) -> list[BoundPoint]:
-    """The points with their keys; one that cannot be taken again, or not be measured at all, has none.
+    """The points with their keys; a point that cannot be reused, or cannot be measured, has none.
 
     Raises HostLost.
     """
@@ -96,7 +96,7 @@ def with_reuse_keys(
     }
     try:
         opened = drives(around.host, {path for needs in asked.values() for path in _opened(needs, around.host)})
-    except HostTimeout:  # of a drive that does not answer nobody knows whether it is still the same
+    except HostTimeout:  # whether a drive is unchanged is unknown while it does not respond
         return list(points)
     place = [spec.name, spec.transport, spec.address, spec.user, spec.sudo, spec.workdir]
     common = digest([job.benchmark, job.version, place, conditions(facts), dict(around.needs)])
@@ -109,7 +109,7 @@ def with_reuse_keys(
 
 
 def _opened(needs: Needs, host: Host) -> list[str]:
-    """The paths that a point opens; a file that its job makes lies in the work folder."""
+    """The paths that a point opens; files that its job creates are in the work folder."""
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
@@ -122,13 +122,13 @@ def _used(needs: Needs, around: ReuseInputs, opened: Mapping[str, str]) -> list[
 
 
 def _build(name: str, programs: Programs) -> list[Any]:
-    """Of what a kernel is made, and whether it runs as root."""
+    """How a kernel was built, and whether it runs as root."""
     built = programs.built[name]
     return [built.sha256, built.compiler, list(built.flags), name in programs.elevated]
 
 
 def _tool(name: str, programs: Programs) -> list[str | None]:
-    """Where a tool is and its version; nothing for one that the host lacks."""
+    """Path and version of a tool; empty if the host does not have it."""
     fact = programs.facts.tools.get(name)
     if fact is not None:
         return [fact.path, fact.version]
@@ -156,14 +156,14 @@ for path do
   drive=$(readlink -f -- "$drive")
   [ ! -b "$drive" ] || tell "/sys/class/block/${{drive##*/}}"
 done"""
-"""Model, serial, firmware and the like of a block device, of the drive it is a part of, and of those below it. A file
-is known by its size and by what it lies on."""
+"""Prints model, serial number, firmware and the like of a block device, of the drive that it is a part of, and of the
+devices below it; of a file its size and its file system."""
 
 _HEAD = re.compile(r"^=\n", re.MULTILINE)
 
 
 def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
-    """Each path with what is known of its drives, links followed, in one exchange. Raises HostError."""
+    """A description of the drives of each path, links followed, in one exchange. Raises HostError."""
     if not paths:
         return {}
     names = list(paths)

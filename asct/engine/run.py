@@ -1,11 +1,11 @@
-"""Runs a resolved plan on its hosts and leaves a results tree.
+"""Runs a resolved plan on its hosts, one thread for each, and writes a results tree.
 
-The order of a whole run, which the command line keeps:
+A command calls, in this order:
 
-1. `outcome = apply(resolved, options, listeners=...)`: measures; afterwards everything measured is on disk;
-2. `verdicts = asct.analysis...judge(...)`: judges the expectations from what is on disk;
+1. `outcome = apply(resolved, options, listeners=...)`: measures; afterwards every result is on disk;
+2. `verdicts = asct.analysis.expectations.judge(...)`: judges the expectations from what is on disk;
 3. `code = finish_run(outcome, verdicts, render)`: writes verdicts and exit code into run.json, calls `render` for the
-   reports, tells `RunEnded`, lets go of the run's folder.
+   reports, emits `RunEnded`, unlocks the folder of the run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ RunState = Literal["complete", "incomplete", "interrupted"]
 
 @dataclass(slots=True)
 class RunOutcome:
-    """A run that has measured and is not yet finished. `signal` is the number of the signal that ended it, if any."""
+    """A run that is measured but not yet finished. `signal` is the number of the signal that ended it, if any."""
 
     layout: RunLayout
     writer: RunWriter
@@ -66,7 +66,7 @@ class RunOutcome:
 
     @property
     def run(self) -> Run:
-        """run.json as it stands."""
+        """run.json in its present state."""
         return self.writer.run
 
 
@@ -101,10 +101,10 @@ def apply(
 
 
 def finish_run(outcome: RunOutcome, verdicts: Sequence[Verdict] = (), render: Render | None = None) -> int:
-    """Write how the run ended, have the reports rendered, tell the listeners; returns the exit code.
+    """Write the end of the run, render the reports, emit `RunEnded`; returns the exit code.
 
-    `render` gets the layout and gives the path of each format it wrote; run.json is whole by then. Raises StoreError
-    when run.json cannot be written.
+    `render` returns the path of each format that it wrote; run.json is complete by then. Raises StoreError when it
+    cannot be written.
     """
     writer = outcome.writer
     jobs = writer.run.jobs
@@ -171,7 +171,7 @@ class HostRunner:
         self._session = HostSession(run, spec, earlier.folders.get(spec.name, ""))
         self.jobs = [JobRunner(run, self._session, job, earlier, last=job is jobs[-1]) for job in jobs]
         self.entry = HostEntry(
-            name=spec.name, transport=spec.transport, address=spec.address, status="skipped", reason="not begun"
+            name=spec.name, transport=spec.transport, address=spec.address, status="skipped", reason="not started"
         )
 
     def run(self) -> None:
@@ -229,9 +229,9 @@ class HostRunner:
             job.entry.note = job.entry.note or f"host {self.entry.name}: {status}"
 
     def _lost(self) -> None:
-        reason = "it did not answer again after the connection broke"
-        message = f"host {self.entry.name}: {reason}; its other measurements are skipped"
-        hint = "`asct resume` measures them when the host answers again"
+        reason = "the connection was lost and could not be restored"
+        message = f"host {self.entry.name}: {reason}; its remaining measurements are skipped"
+        hint = "`asct resume` measures them when the host can be reached again"
         self._run.events.notice(self.entry.name, Diagnostic("E610", message, hint=hint))
         self._set("lost", reason)
         for job in self.jobs:
@@ -271,8 +271,8 @@ def _wait(
             run.stop.request("store")
         if limit_s is not None and time.monotonic() - started > limit_s and not run.stop.requested:
             run.stop.request("timeout")
-            hint = "raise `--timeout`; `asct resume` measures the rest"
-            run.events.notice(None, Diagnostic("E618", f"the run reached its limit of {limit_s:g} s", hint=hint))
+            hint = "increase `--timeout`, or run `asct resume` to measure the remaining points"
+            run.events.notice(None, Diagnostic("E618", f"the run reached its time limit of {limit_s:g} s", hint=hint))
         if run.stop.at_once and time.monotonic() - interrupted > _INTERRUPT_AGAIN_S:
             interrupted = time.monotonic()
             for host in hosts:
@@ -289,7 +289,7 @@ def _raise_bugs(run: RunContext, futures: Sequence[Future[None]]) -> None:
     if failure is not None:
         run.events.notices(None, failure.diagnostics)
     elif run.stop.reason == "fail-fast":
-        hint = "`asct resume` goes on from here"
+        hint = "`asct resume` measures the remaining points"
         message = "stopped at the first failed measurement (`--fail-fast`)"
         run.events.notice(None, Diagnostic("E619", message, hint=hint))
 
@@ -326,7 +326,7 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
 
 
 def _abandon(writer: RunWriter) -> None:
-    """A bug, or a tree that broke at the start: say in run.json that the run did not end well, if that is possible."""
+    """After a bug, or a results tree that failed at the start: write into run.json that the run is incomplete."""
     try:
         writer.finish(status="incomplete", exit_code=70, ended_at=now())
     except StoreError:
@@ -347,10 +347,10 @@ def exit_code(
     findings: bool = False,
     signal: int | None = None,
 ) -> int:
-    """128 + signal when interrupted; else the highest of 0, 1, 3 and 4 that applies.
+    """128 + signal if the run was interrupted, otherwise the highest of 0, 1, 3 and 4 that applies.
 
-    `strict` maps (host, job id) to whether noisy repeats of that job count as not measured. `findings` says that
-    something went wrong outside the jobs (the results tree could not be written).
+    `strict` maps (host, job id) to whether noisy repeats of that job count as not measured. `findings` is True if a
+    failure outside the jobs occurred (the results tree could not be written).
     """
     if signal is not None:
         return 128 + signal

@@ -91,7 +91,7 @@ class StepRunner:
         try:
             task = self.task(step, into, limit, done, self.key(identity, number, step))
         except MissingProgram as error:
-            done.failure = Diagnostic("E420", f"host {name}: {error} is not there", hint=f"install {error}")
+            done.failure = Diagnostic("E420", f"host {name}: {error} is not installed", hint=f"install {error}")
             return False
         done.failure = self._guard.begin(step)
         if done.failure is not None:
@@ -223,7 +223,7 @@ class StepNotes:
         number = len(done.outputs) - 1
         if self._earlier and not self.finished:
             done.outputs[-1] = replace(done.outputs[-1], resumed=True)
-            done.notes.append(f"went on behind step {number} after a pause")
+            done.notes.append(f"resumed after step {number}")
         output, folder = done.outputs[-1], str(done.rows[-1]["folder"])
         with writing(self._writer.layout.root / folder):
             files = hashes(self._writer.layout.root / folder, output.files)

@@ -1,4 +1,4 @@
-"""Reading single documents: found out by their `schema`, checked against their model, never guessed at."""
+"""Reads single documents: identified by `schema`, migrated to the present version, validated by their model."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ VERSIONS: dict[str, int] = {
 """The version of each kind of document that this asct writes."""
 
 MIGRATIONS: dict[tuple[str, int], Migration] = {}
-"""(kind, version) to the function that lifts a document of that version to the next; version 1 is the first."""
+"""(kind, version) to the function that migrates a document to the next version; 1 is the first."""
 
 _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
-"""Bytes of a name (NAME_MAX of Linux) and characters below a run: longer ones cannot even be looked for."""
+"""Bytes of a name (NAME_MAX of Linux) and characters of a path below a run: longer ones cannot exist."""
 
 
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
-    """A StoreError of one finding."""
+    """A StoreError with one diagnostic."""
     return StoreError(Diagnostic(code, message, hint=hint))
 
 
 def inside(root: Path, relative: str) -> Path:
-    """The path `relative` names below `root`; raises StoreError (E510) when it would leave it, through links too."""
+    """The path `relative` below `root`; raises StoreError (E510) if it is outside of `root`, also through a link."""
     candidate = root / relative
     if Path(relative).is_absolute() or ".." in Path(relative).parts or "\0" in relative:
         raise store_error("E510", f"`{relative}` is outside the run's folder", "the tree was modified outside asct")
@@ -63,16 +63,16 @@ def read_text(path: Path) -> str:
     """The text of a file of the tree; raises StoreError (E508, E515)."""
     try:
         if not path.is_file():
-            raise store_error("E508", f"{path}: there is no such file", "the run is incomplete or was moved in part")
+            raise store_error(
+                "E508", f"{path}: the file does not exist", "the run is incomplete, or only a part of it was copied"
+            )
         if path.stat().st_size > _LARGEST_BYTES:
             raise store_error(
-                "E508", f"{path}: is larger than {_LARGEST_BYTES >> 20} MiB, which no document of asct is"
+                "E508", f"{path}: larger than {_LARGEST_BYTES >> 20} MiB, the limit for documents of asct"
             )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise store_error(
-            "E508", f"{path}: is not text (byte {error.start})", "restore the file from a copy"
-        ) from error
+        raise store_error("E508", f"{path}: not text (byte {error.start})", "restore the file from a copy") from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise store_error("E515", f"{path}: cannot be read: {reason}", "check the permissions") from error
@@ -85,10 +85,10 @@ def parse_object(text: str, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         what = error.msg.lower() if isinstance(error, json.JSONDecodeError) else str(error)
-        message = f"{place}: is cut off or not JSON: {what}{where}" if text.strip() else f"{place}: is empty"
-        raise store_error("E508", message, "`asct resume` measures again what is missing") from error
+        message = f"{place}: incomplete or not JSON: {what}{where}" if text.strip() else f"{place}: empty file"
+        raise store_error("E508", message, "`asct resume` measures missing points again") from error
     if not isinstance(value, dict):
-        raise store_error("E507", f"{place}: holds a {type(value).__name__}, not an object of asct")
+        raise store_error("E507", f"{place}: contains a {type(value).__name__}, not an object")
     return value
 
 
@@ -97,11 +97,11 @@ def _refuse_constant(name: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-"""Made once: for a line it takes as long to make one as to read it."""
+"""Created once: creating one takes as long as decoding a line."""
 
 
 def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:
-    """`document` in the present version of `kind`, migrated in memory when older.
+    """`document` in the present version of `kind`, migrated in memory if it is older.
 
     Raises StoreError: E507 for something else than `asct.<kind>`, E509 for a newer version.
     """
@@ -109,23 +109,23 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
     match = _NAME.fullmatch(name) if isinstance(name, str) else None
     if match is None or match[1] != kind:
         found = f"`{name}`" if isinstance(name, str) else "none"
-        raise store_error("E507", f"{place}: schema asct.{kind}/{VERSIONS[kind]} is expected, found {found}")
+        raise store_error("E507", f"{place}: expected schema asct.{kind}/{VERSIONS[kind]}, found {found}")
     version = int(match[2])
     if version > VERSIONS[kind]:
-        message = f"{place}: has {name}, this asct reads up to asct.{kind}/{VERSIONS[kind]}"
-        raise store_error("E509", message, "read it with a newer asct")
+        message = f"{place}: has schema {name}, this asct reads up to asct.{kind}/{VERSIONS[kind]}"
+        raise store_error("E509", message, "use a newer asct")
     lifted = dict(document)
     while version < VERSIONS[kind]:
         migration = MIGRATIONS.get((kind, version))
         if migration is None:
-            raise store_error("E507", f"{place}: there never was an asct.{kind}/{version}")
+            raise store_error("E507", f"{place}: schema asct.{kind}/{version} does not exist")
         lifted = migration(lifted)
         version += 1
     return lifted
 
 
 def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
-    """`document` as `model`; raises StoreError (E508) naming the first field that does not hold."""
+    """`document` as `model`; raises StoreError (E508) with the first invalid field."""
     try:
         return model.model_validate(document)
     except ValidationError as error:
@@ -136,6 +136,6 @@ def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
 
 
 def load(model: type[M], kind: str, path: Path, place: str = "") -> M:
-    """Read, migrate and check one document file."""
+    """Read, migrate and validate one document file."""
     place = place or str(path)
     return validated(model, current(parse_object(read_text(path), place), kind, place), place)

@@ -1,4 +1,4 @@
-"""What earlier runs of a results folder measured, looked up point by point, newest run first (`--reuse`)."""
+"""Searches the earlier runs of a results folder for measured points, newest run first (`--reuse`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from asct.store.reader import RepeatKey, StoredRun, real_folders
 
 @dataclass(frozen=True, slots=True)
 class ReuseQuery:
-    """Repeats 1 to `repeats` of a point on a host, each ended in one of the ways `accepted`."""
+    """Repeats 1 to `repeats` of a point on a host, each with a status in `accepted`."""
 
     host: str
     point_id: str
@@ -29,11 +29,11 @@ class ReuseQuery:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRepeat:
-    """One repeat of an earlier run, whole. `folder` is that of its raw files."""
+    """One complete repeat of an earlier run. `folder` contains its raw files."""
 
     folder: Path
     raw: str
-    """The same, as the run's own documents write it."""
+    """The folder as the documents of the run contain it."""
     status: Status
     command: CommandDocument
     records: Sequence[Record]
@@ -41,7 +41,7 @@ class EarlierRepeat:
 
 @dataclass(slots=True)
 class _Run:
-    """One earlier run. Its records and its journal are read when something of it is taken, and kept."""
+    """One earlier run. Its records and journal are read when the first of its points is reused, and cached."""
 
     stored: StoredRun
     name: str
@@ -60,7 +60,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class EarlierPoint:
-    """A point that one job of an earlier run has in full, as far as its status files tell."""
+    """A point that a job of an earlier run has completely, judged by its status files."""
 
     run: _Run
     host: str
@@ -75,11 +75,11 @@ class EarlierPoint:
 
     @property
     def measured_at(self) -> str:
-        """When the first of its repeats began."""
+        """When its first repeat started."""
         return min(status.started_at for status in self.statuses)
 
     def facts(self) -> HostFacts | None:
-        """What that run knew of the host; None when it cannot be read."""
+        """The facts of the host in that run; None if they cannot be read."""
         layout = self.run.stored.layout
         try:
             return load(HostFacts, "facts", self.run.stored.inside(layout.facts(self.host)))
@@ -87,7 +87,7 @@ class EarlierPoint:
             return None
 
     def repeats(self) -> list[EarlierRepeat]:
-        """Its repeats with their records; raises StoreError (E508, E510, E512, E513) when one is not whole."""
+        """Its repeats with their records; raises StoreError (E508, E510, E512, E513) if one is incomplete."""
         lines = self.run.read()
         return [self._repeat(status, lines) for status in self.statuses]
 
@@ -96,19 +96,17 @@ class EarlierPoint:
         folder = stored.layout.repeat(*key)
         command = stored.command(folder)
         if self.run.ends.get(key) != status.status or command is None or not status.has_all(len(lines.get(key, ()))):
-            raise store_error(
-                "E513", f"{folder}: its status.json is not what the journal and the records of its run say"
-            )
+            raise store_error("E513", f"{folder}: status.json disagrees with the journal or the records of the run")
         for row in status.steps:
             if not inside(stored.layout.root, str(row["folder"])).is_dir():
-                raise store_error("E512", f"{folder}: raw files that its status.json points to are missing")
+                raise store_error("E512", f"{folder}: raw files that status.json refers to are missing")
         place = str(stored.layout.records)
         records = [validated(Record, parse_object(line, place), place) for line in lines[key]]
         return EarlierRepeat(folder, stored.layout.relative(folder), status, command, records)
 
 
 class EarlierRuns:
-    """The runs below `results` that may hold something measured at `since` or later; several threads may ask."""
+    """The runs below `results` that may contain measurements of `since` or later. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None) -> None:
         self._results = results
@@ -118,7 +116,7 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, query: ReuseQuery) -> Iterator[EarlierPoint]:
-        """Every job of every run that has the point in full, newest run first. Only its status files are read."""
+        """Every job of every run that has the point completely, newest run first. Only status files are read."""
         for run in self._all():
             for job in real_folders(run.stored.layout.root / "jobs" / query.host):
                 statuses = self._statuses(run.stored, job / query.point_id, query)
@@ -126,7 +124,7 @@ class EarlierRuns:
                     yield EarlierPoint(run, query.host, job.name, query.point_id, statuses)
 
     def newest_facts(self, host: str) -> HostFacts | None:
-        """What the newest run on `host` found there; None without any."""
+        """The facts of `host` in the newest run that has them; None if none has."""
         for run in self._all():
             facts = EarlierPoint(run, host, "", "", ()).facts()
             if facts is not None:
@@ -146,7 +144,7 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """A run that never ended (its process was killed) may have measured at any time."""
+        """A run without an end (its process was killed) may have measured at any time."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:
@@ -172,7 +170,7 @@ class EarlierRuns:
 
 
 def _status(stored: StoredRun, folder: Path) -> Status | None:
-    """None for a repeat that is not there, did not end, or whose status cannot be read: it is not taken."""
+    """The status of a repeat; None if it does not exist, did not end, or cannot be read."""
     try:
         return stored.status(folder)
     except StoreError:
@@ -180,7 +178,7 @@ def _status(stored: StoredRun, folder: Path) -> Status | None:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Kept as text: of thousands of records mostly few are taken."""
+    """The lines of records.jsonl by repeat, as text: usually few of thousands are reused."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     for number, line in enumerate(read_text(stored.inside(path)).split("\n")[:-1], start=1):
@@ -190,5 +188,5 @@ def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
             key = (body["host"], body["id"], body["point_id"], body["repeat"])
             found.setdefault(key, []).append(line)
         except (KeyError, TypeError) as error:
-            raise store_error("E508", f"{place}: does not say of which repeat it is") from error
+            raise store_error("E508", f"{place}: does not name its repeat") from error
     return found

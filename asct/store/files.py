@@ -1,4 +1,4 @@
-"""Whole files or none: written under a temporary name, synced, renamed. Failures become StoreError with the way out."""
+"""Writes files atomically (temporary name, sync, rename) and appends lines. Failures become StoreError with a hint."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""No space, over quota, over the file size limit: more room helps."""
+"""No space, quota exceeded, file size limit exceeded."""
 
 
 def is_full(error: OSError) -> bool:
-    """Whether `error` says that no room is left."""
+    """Whether a write failed because no space is left."""
     return error.errno in FULL
 
 
@@ -25,8 +25,8 @@ def write_error(path: Path, error: OSError) -> StoreError:
     reason = (error.strerror or str(error)).lower()
     if is_full(error):
         hint = f"free some space on the file system of {path.parent}, then run `asct resume`"
-        return StoreError(Diagnostic("E503", f"{path}: {reason}; the run cannot go on", hint=hint))
-    hint = f"make {path.parent} writable or choose another place with `--results DIR`, then run `asct resume`"
+        return StoreError(Diagnostic("E503", f"{path}: {reason}; the run cannot continue", hint=hint))
+    hint = f"make {path.parent} writable or select another folder with `--results DIR`, then run `asct resume`"
     return StoreError(Diagnostic("E502", f"{path}: cannot be written: {reason}", hint=hint))
 
 
@@ -40,7 +40,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries; file systems that cannot do so are left to themselves."""
+    """Flush the entries of a folder to the disk; file systems that do not support this are ignored."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):
@@ -63,13 +63,13 @@ def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
 
 
 def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None:
-    """Put `content` at `path` as a whole: a reader sees the old file or the new one. A link in its way is replaced and
-    never followed: a folder of results may be open to others.
+    """Replace `path` atomically: a reader sees the old file or the new one. A link at `path` is replaced, not followed:
+    others may be able to write to a results folder.
 
-    `sync` False leaves out flushing to the disk: for the many small files of a repeat, whose journal line is flushed
-    after them and whose loss is noticed (an empty or missing status.json counts as not measured).
+    With `sync` False the file is not flushed to the disk: for the many small files of a repeat, whose journal line is
+    flushed after them and whose loss is detected (an empty or missing status.json counts as not measured).
     """
-    folder, name = os.path.split(path)  # three hundred bytes are written in less time than pathlib needs
+    folder, name = os.path.split(path)  # pathlib takes longer than writing three hundred bytes
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118
     with writing(path):
         try:
@@ -91,7 +91,7 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
 
 
 def clear_unfinished(folder: Path) -> None:
-    """Remove what `write_atomic` left anywhere below `folder` when its process was killed; only for its one writer."""
+    """Remove temporary files of a killed process below `folder`; only its one writer may do this."""
     for path in folder.rglob(".*.tmp"):
         with suppress(OSError):
             path.unlink()
@@ -104,7 +104,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 class LineFile:
-    """An append-only file of lines. Each `append` is one write; a line that fails half-way is taken back."""
+    """An append-only file of lines. Each `append` is one write; a partial line is removed after a failure."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -114,7 +114,7 @@ class LineFile:
             self.size = os.fstat(self._descriptor).st_size
 
     def _end_last_line(self) -> None:
-        """Cut off a torn last line, so that appending after a crash does not glue two lines together."""
+        """Remove an incomplete last line, so that the next line does not continue it."""
         size = os.fstat(self._descriptor).st_size
         position = size
         while position > 0:
@@ -141,7 +141,7 @@ class LineFile:
                 os.fdatasync(self._descriptor)
 
     def take_back(self, size: int) -> None:
-        """Cut the file back to `size`, an earlier value of `self.size`; never raises."""
+        """Truncate the file to `size`, an earlier value of `self.size`; never raises."""
         with suppress(OSError):
             os.ftruncate(self._descriptor, size)
             self.size = size

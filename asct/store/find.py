@@ -15,7 +15,7 @@ from asct.store.reader import StoredRun, read_run, readable, real_folders
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """One folder of a run; `run` is None when `findings` say why it cannot be read."""
+    """The folder of a run; `run` is None if it cannot be read, for the reasons in `findings`."""
 
     layout: RunLayout
     run: Run | None
@@ -23,7 +23,7 @@ class ListedRun:
 
 
 def list_runs(results: Path) -> list[ListedRun]:
-    """Every run below `results`, oldest first; a missing folder holds none."""
+    """Every run below `results`, oldest first; none if the folder does not exist."""
     found = []
     for root in _run_folders(results):
         stored, findings = readable(root)
@@ -32,7 +32,7 @@ def list_runs(results: Path) -> list[ListedRun]:
 
 
 def _age(item: ListedRun) -> tuple[str, int, str]:
-    """By time, then by the number behind the id: a run of the same second."""
+    """By time, then by the number after the id (runs of the same second)."""
     name = item.layout.root.name
     stamp, _, rest = name.partition("-")
     digits = rest.partition("-")[2]
@@ -47,7 +47,7 @@ def _run_folders(results: Path) -> list[Path]:
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether it is the folder of a run; one that may not be looked into is none."""
+    """Whether it is the folder of a run; False if it cannot be read."""
     with suppress(OSError):
         return (folder / "run.json").is_file()
     return False

@@ -1,4 +1,4 @@
-"""The folder of a run: made, cleared, locked for one writer, filled with hard links to the files of another run."""
+"""Creates, clears and locks the folder of a run, and links files of another run into it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from asct.store.model import Run
 
 
 def new_folder(results: Path, run: Run) -> Path:
-    """Make results/<plan>/<run id>/, with `-2`, `-3` ... when that exists; raises StoreError (E501)."""
+    """Create results/<plan>/<run id>/, with `-2`, `-3` ... if that exists; raises StoreError (E501)."""
     name = run.run or run_id(datetime.fromisoformat(run.started_at), run.plan_hash)
     for number in range(1, 1000):
         folder = plan_folder(results, run.plan) / (name if number == 1 else f"{name}-{number}")
@@ -34,11 +34,11 @@ def new_folder(results: Path, run: Run) -> Path:
             raise _cannot_make(folder, error) from error
         else:
             return folder
-    raise _cannot_make(folder, FileExistsError(errno.EEXIST, "a thousand runs have begun in this second"))
+    raise _cannot_make(folder, FileExistsError(errno.EEXIST, "a thousand runs were started in this second"))
 
 
 def given_folder(folder: Path) -> Path:
-    """Make `folder`, or take it when it is empty; raises StoreError (E501, E516)."""
+    """Create `folder`, or use it if it is empty; raises StoreError (E501, E516)."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         occupied = next(folder.iterdir(), None)
@@ -46,33 +46,33 @@ def given_folder(folder: Path) -> Path:
         raise _cannot_make(folder, error) from error
     if occupied is not None:
         message = f"{folder}: the folder is not empty (`{occupied.name}`)"
-        raise StoreError(Diagnostic("E516", message, hint="give a new folder, or `--force` to replace an earlier run"))
+        raise StoreError(Diagnostic("E516", message, hint="use a new folder, or `--force` to replace an earlier run"))
     return folder
 
 
 def _cannot_make(folder: Path, error: OSError) -> StoreError:
     reason = (error.strerror or str(error)).lower()
-    hint = "choose another place with `--results DIR`, or make this one writable"
+    hint = "select another folder with `--results DIR`, or make this one writable"
     if is_full(error):
-        hint = f"free some space on the file system of {folder.parent}, or choose another place with `--results DIR`"
-    return StoreError(Diagnostic("E501", f"{folder}: the results folder cannot be made: {reason}", hint=hint))
+        hint = f"free some space on the file system of {folder.parent}, or select another folder with `--results DIR`"
+    return StoreError(Diagnostic("E501", f"{folder}: cannot create the results folder: {reason}", hint=hint))
 
 
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
         "disturbances", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve")  # fmt: skip
 _REPORTS = ("*.csv", "report.*", "annotations.txt", "records.parquet")
-"""What `asct report` and `asct run --format` write beside a run."""
+"""Files that `asct report` and `asct run --format` write into the folder of a run."""
 
 
 def clear_run(folder: Path) -> None:
-    """Remove an earlier run from `folder` (`--force`): only the entries of the layout, and only beside a run.json.
+    """Remove an earlier run from `folder` (`--force`): only files that asct writes, and only if there is a run.json.
 
-    Raises StoreError when `folder` holds something else, which stays untouched.
+    Raises StoreError if `folder` contains something else, which is not touched.
     """
     if not (folder / "run.json").is_file():
         if folder.is_dir() and any(folder.iterdir()):
-            message = f"{folder}: holds files but no run of asct, so nothing is replaced"
-            raise StoreError(Diagnostic("E516", message, hint="give a new or empty folder"))
+            message = f"{folder}: contains files but no run of asct; nothing was replaced"
+            raise StoreError(Diagnostic("E516", message, hint="use a new or empty folder"))
         return
     try:
         reports = [path for pattern in _REPORTS for path in folder.glob(pattern)]
@@ -86,7 +86,7 @@ def clear_run(folder: Path) -> None:
 
 
 def link_latest(root: Path) -> Diagnostic | None:
-    """Point `latest` beside `root` to it, replacing an older link at once; what went wrong as a warning."""
+    """Make `latest` beside `root` a link to it, atomically; returns a warning if that failed."""
     link = latest_link(root.parent)
     temporary = link.with_name(f".latest.{os.getpid()}.tmp")
     try:
@@ -97,16 +97,16 @@ def link_latest(root: Path) -> Diagnostic | None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         reason = (error.strerror or str(error)).lower()
-        message = f"{link}: the link to the newest run could not be made: {reason}"
-        return Diagnostic("E514", message, hint=f"name this run by its id, {root.name}", severity="warning")
+        message = f"{link}: cannot create the link to the newest run: {reason}"
+        return Diagnostic("E514", message, hint=f"refer to this run by its id, {root.name}", severity="warning")
     return None
 
 
 def link_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
-    """Put the regular files below `source` into the folder `target`: as hard links, or as copies where those fail.
+    """Link the regular files below `source` into the folder `target`, or copy them where hard links fail.
 
-    Symbolic links and devices are left out, and the files of `source` itself that are named in `leave_out`. Raises
-    OSError for `target`, and StoreError (E515) for what cannot be read in `source`.
+    Symbolic links, devices, and the files of `source` named in `leave_out` are omitted. Raises OSError if `target`
+    cannot be written, StoreError (E515) if `source` cannot be read.
     """
     with _reading(source), os.scandir(source) as found:
         entries = [entry for entry in found if entry.name not in leave_out]
@@ -139,7 +139,8 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 class RunLock:
-    """Held from `take` to `release`. The file stays: removing it would let two writers hold different inodes."""
+    """Allows one writer per run: an flock, released with its process. The file is not removed: two writers could then
+    lock different inodes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -154,9 +155,9 @@ class RunLock:
         except BlockingIOError:
             holder = os.pread(descriptor, 64, 0).decode("ascii", errors="replace").strip() or "unknown"
             os.close(descriptor)
-            message = f"{self.path.parent}: another asct writes into this run (process {holder})"
-            raise SafetyError(Diagnostic("E504", message, hint="wait for it to end, or stop it")) from None
-        except OSError:  # a file system without locks: one writer is then the user's care
+            message = f"{self.path.parent}: process {holder} of asct is writing this run"
+            raise SafetyError(Diagnostic("E504", message, hint="wait until it ends, or stop it")) from None
+        except OSError:  # the file system has no locks: the user must ensure a single writer
             os.close(descriptor)
             return
         with suppress(OSError):
@@ -165,7 +166,7 @@ class RunLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Let go; harmless when not held."""
+        """Release the lock; harmless if it is not held."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

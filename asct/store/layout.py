@@ -1,4 +1,4 @@
-"""Every path of a results tree. Nobody else joins paths of it.
+"""Every path of a results tree; no other module builds them.
 
     results/<plan name>/<run id>/      latest -> newest
       run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
@@ -8,8 +8,8 @@
       build/<host>/
       report.html  summary.md  junit.xml  asct.log
 
-The first step of a repeat lies in r<k>/ itself, each further step in r<k>/<number>-<step>/. Warm-ups are w1, w2, ...
-A repeat that was tried again leaves its earlier attempts in r<k>.try1/, r<k>.try2/, ... `.lock` is held by the writer.
+The files of the first step of a repeat are in r<k>/, those of each further step in r<k>/<number>-<step>/. Warm-ups are
+w1, w2, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ def run_id(started: datetime, plan_hash: str) -> str:
 
 
 def safe_name(name: str) -> str:
-    """`name` if it can be a file name without leaving its folder; raises ValueError otherwise."""
+    """`name` if it is safe as the name of a file or folder; raises ValueError otherwise."""
     if not _SAFE.fullmatch(name) or ".." in name or len(name) > 128:
-        raise ValueError(f"`{name}` cannot be a folder name: letters, digits and . _ @ + : - only, no `..`")
+        raise ValueError(
+            f"`{name}` is not valid as a folder name: use only letters, digits and . _ @ + : -, and no `..`"
+        )
     return name
 
 
@@ -72,7 +74,7 @@ class RunLayout:
 
     @property
     def reserve(self) -> Path:
-        """Room kept free so that a run that filled the disk can still write how it ended."""
+        """Reserved space, so that a run that filled the disk can still write its end."""
         return self.root / ".reserve"
 
     @property
@@ -109,7 +111,7 @@ class RunLayout:
         return self.job(host, job_id) / "audit.json"
 
     def look(self, host: str, job_id: str, number: int, occasion: str) -> Path:
-        """The folder of what inspection `number` (from 1) of a job's targets wrote."""
+        """The folder of the output of inspection `number` (from 1) of a job's targets."""
         return self.job(host, job_id) / "audit" / f"{number}-{safe_name(occasion)}"
 
     def repeat(self, host: str, job_id: str, point_id: str, repeat: int) -> Path:
@@ -127,19 +129,19 @@ class RunLayout:
         return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:
-        """Where the finished steps of a repeat of hours are noted one by one."""
+        """The notes of the finished steps of a long repeat."""
         return repeat / "steps.jsonl"
 
     def step(self, repeat: Path, number: int, name: str) -> Path:
-        """The folder of step `number` (from 0) of a repeat or of `prepare`; further steps have one of their own."""
+        """The folder of step `number` (from 0) of a repeat or of `prepare`."""
         return repeat if number == 0 else repeat / f"{number + 1}-{safe_name(name)}"
 
     def attempt(self, repeat: Path, number: int) -> Path:
-        """Where attempt `number` (from 1) goes when the repeat is tried again."""
+        """Where attempt `number` (from 1) is moved when the repeat is retried."""
         return repeat.with_name(f"{repeat.name}.try{number}")
 
     def relative(self, path: Path) -> str:
-        """`path` as documents of the tree write it: below the root, with forward slashes."""
+        """`path` relative to the root, as documents contain it, with forward slashes."""
         text, root = str(path), str(self.root)
         return text[len(root) + 1 :] if text.startswith(f"{root}/") else path.relative_to(self.root).as_posix()
 
@@ -150,10 +152,10 @@ def _job(root: Path, host: str, job_id: str) -> Path:
 
 
 def plan_folder(results: Path, plan: str) -> Path:
-    """The folder of all runs of a plan; raises ValueError for a name that would leave `results`."""
+    """The folder of all runs of a plan; raises ValueError for an unsafe name."""
     return results / safe_name(plan)
 
 
 def latest_link(plan: Path) -> Path:
-    """The link to the newest run, in the folder of a plan."""
+    """The link to the newest run of a plan."""
     return plan / "latest"

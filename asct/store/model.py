@@ -17,7 +17,8 @@ class _Document(BaseModel):
 
 
 class Verdict(_Document):
-    """The outcome of one expectation on one host and one place. `text` says the bound, `reason` why it is unknown."""
+    """The outcome of one expectation on one host at one set of coordinates. `text` is the bound; `reason` explains an
+    unknown outcome."""
 
     outcome: Literal["pass", "fail", "unknown"]
     severity: Literal["fail", "warn", "info"]
@@ -37,7 +38,7 @@ class Verdict(_Document):
 
 
 class HostEntry(_Document):
-    """A host of the run: how it was reached and whether it could be used."""
+    """A host of the run: its transport and whether it could be used."""
 
     name: str
     transport: str
@@ -48,7 +49,7 @@ class HostEntry(_Document):
 
 
 class Reused(_Document):
-    """Repeats of a job that were taken from an earlier run (`--reuse`) instead of being measured."""
+    """Repeats of a job that were reused from an earlier run (`--reuse`)."""
 
     run: str
     """`<plan>/<run id>` of the run that measured them."""
@@ -58,7 +59,7 @@ class Reused(_Document):
 
 
 class JobEntry(_Document):
-    """A job of the run and how many of its measurements ended how."""
+    """A job of the run, with the number of its repeats by status."""
 
     id: str
     benchmark: str
@@ -70,15 +71,15 @@ class JobEntry(_Document):
     counts: dict[str, int] = Field(default_factory=dict)
     elapsed_s: float = 0.0
     note: str = ""
-    """Why nothing, or not all, was measured."""
+    """Why repeats were not measured."""
     refused: bool = False
     """Refused for safety; decides the exit code."""
     reused: list[Reused] = Field(default_factory=list)
-    """What of `counts` was taken from earlier runs, by run."""
+    """The part of `counts` that was reused, by run."""
     host_states: dict[str, int] = Field(default_factory=dict)
-    """How many measurements found their host in which state (stable, noisy, invalid, unknown), by their telemetry."""
+    """Number of repeats by host state (stable, noisy, invalid, unknown), from their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
-    """How many of them each reason concerns (`steal`, `others`, `quota`)."""
+    """Number of repeats by reason (`steal`, `others`, `quota`)."""
 
 
 class Run(_Document):
@@ -109,7 +110,7 @@ class Run(_Document):
 
 
 class Status(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. Its presence means the repeat is over."""
+    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended. It exists once the repeat has ended."""
 
     schema_: Literal["asct.status/1"] = Field("asct.status/1", alias="schema")
     status: PointStatus
@@ -124,21 +125,21 @@ class Status(_Document):
     steps: list[dict[str, Scalar | None]] = Field(default_factory=list)
     """Per step: name, status (exit), elapsed_ns, folder (relative)."""
     reuse_key: str = ""
-    """SHA-256 over all that the measurement depends on; while it is the same, `--reuse` may take it again."""
+    """SHA-256 of everything that the measurement depends on; `--reuse` requires it to be unchanged."""
     reused_from: str = ""
-    """`<plan>/<run id>` of the run that measured it; empty for the run itself."""
+    """`<plan>/<run id>` of the run that measured it; empty for this run."""
     records: int | None = None
-    """How many lines of records.jsonl it has, so that a cut in that file is seen; null: not counted (an older run)."""
+    """Number of its lines in records.jsonl, to detect missing ones; null in runs of an older asct."""
     telemetry: HostVerdict | None = None
-    """Whether the host was quiet meanwhile, as telemetry.json says; null when nothing was run."""
+    """Whether the host was quiet, from telemetry.json; null if no step ran."""
 
     def has_all(self, records: int) -> bool:
-        """Whether so many records are all that it gave, as far as that can be told."""
+        """Whether this number of records is complete, as far as known."""
         return records > 0 and self.records in (None, records)
 
 
 class CommandDocument(_Document):
-    """jobs/.../command.json: what was run, literally, so that it can be run again by hand."""
+    """jobs/.../command.json: the command lines of a repeat, so that they can be run again by hand."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
     host: str
@@ -150,7 +151,7 @@ class CommandDocument(_Document):
 
 
 class Readings(_Document):
-    """What was read of the host right before and after a step, as it was read."""
+    """The unmodified readings before and after a step."""
 
     before: str = ""
     after: str = ""
@@ -159,14 +160,14 @@ class Readings(_Document):
 
 
 class StepNote(_Document):
-    """One line of jobs/.../r<k>/steps.jsonl: a finished step of a repeat that can go on behind it."""
+    """One line of jobs/.../r<k>/steps.jsonl: a finished step, after which the repeat can be resumed."""
 
     schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
     digest: str
-    """SHA-256 of the plan, the repeat and the step: a line of any other one does not fit."""
+    """SHA-256 of plan, repeat and step: identifies the step that the line belongs to."""
     name: str
     folder: str
-    """Where its files lie, relative to the run."""
+    """The folder of its files, relative to the run."""
     status: int
     elapsed_ns: int
     resumed: bool = False
@@ -189,7 +190,7 @@ class AuditConsent(_Document):
 
 
 class AuditCheck(_Document):
-    """One look at a target; `ok` null: it could not be seen."""
+    """One check of a target; `ok` null: it could not be checked."""
 
     path: str
     name: str
@@ -198,14 +199,14 @@ class AuditCheck(_Document):
 
 
 class AuditRefusal(_Document):
-    """Why a target was not touched."""
+    """Why a target was not used."""
 
     code: str
     message: str
 
 
 class AuditLook(_Document):
-    """One inspection of the targets on the host: every device and check that the kernel guard reported."""
+    """One inspection of the targets on the host: every device and check that guard reported."""
 
     at: str
     occasion: Literal["preflight", "start", "step"]
@@ -215,23 +216,23 @@ class AuditLook(_Document):
     devices: list[dict[str, Any]] = Field(default_factory=list)
     checks: list[AuditCheck] = Field(default_factory=list)
     raw: str = ""
-    """The folder of what the checks wrote, relative to the run; empty when they were not asked."""
+    """The folder of the output of guard, relative to the run; empty if it did not run."""
 
 
 class AuditTarget(_Document):
-    """What a job writes to one target, all repeats together."""
+    """What a job writes to one target, summed over all repeats."""
 
     path: str
-    """As the plan names it; empty for temporary files."""
+    """The path in the plan; empty for temporary files."""
     planned_bytes: int
-    """At most about so many."""
+    """Estimated upper limit."""
     written_bytes: int = 0
-    """By the counters of the drives below it, while this run wrote there."""
+    """From the counters of the drives below it, while this run wrote."""
     capacity_bytes: int | None = None
     drive_writes: float | None = None
     """`written_bytes` as a share of the capacity."""
     percentage_used: int | None = None
-    """Of the life of the drive, as it said itself before the job (NVMe, may be above 100)."""
+    """Percentage of the life of the drive, as it reported before the job (NVMe, may exceed 100)."""
     begun: bool = False
     """Whether a step that writes there was started."""
 
@@ -254,7 +255,7 @@ State = Literal["stable", "noisy", "invalid", "unknown"]
 
 
 class Reason(_Document):
-    """One thing that disturbed: `seen` in `unit` (empty: a number), more than `limit`; `means` says it in words."""
+    """One disturbance: the value `seen` in `unit` (empty: a count) exceeds `limit`; `means` explains it."""
 
     what: str
     state: Literal["noisy", "invalid"]
@@ -265,7 +266,7 @@ class Reason(_Document):
 
 
 class HostVerdict(_Document):
-    """`unknown`: the host could not be read at both ends. The worst reason decides the state."""
+    """The worst reason decides the state; `unknown`: readings are missing."""
 
     state: State
     reasons: list[Reason] = Field(default_factory=list)
@@ -329,7 +330,7 @@ class Telemetry(_Document):
     own_cpu_s: float | None = None
     others_cpus: float | None = None
     unknown: dict[str, str] = Field(default_factory=dict)
-    """What could not be read, and why."""
+    """Values that are unknown, and why."""
 
 
 class _Line(BaseModel):
@@ -337,7 +338,7 @@ class _Line(BaseModel):
 
 
 class Meta(_Line):
-    """First line: what was built and how it was called. Further fields are the kernel's own."""
+    """First line: how the kernel was built and called. Further fields are specific to the kernel."""
 
     t: Literal["meta"]
     kernel: str | None = Field(default=None, description="name of the folder in kernels/")
@@ -348,23 +349,23 @@ class Meta(_Line):
 
 
 class Ready(_Line):
-    """Set-up is done (memory touched, threads bound); what follows is measured."""
+    """Set-up is finished (memory touched, threads bound); samples follow."""
 
     t: Literal["ready"]
 
 
 class KernelSample(_Line):
-    """One measurement: raw integers under names that carry the unit (`ns`, `bytes`, `ticks`, `ops`)."""
+    """One measurement: raw integers whose names are their units (`ns`, `bytes`, `ticks`, `ops`)."""
 
     t: Literal["sample"]
 
 
 class End(_Line):
-    """Last line. A stream without it is cut off, and the measurement failed."""
+    """Last line. Output without it is incomplete, and the measurement failed."""
 
     t: Literal["end"]
     ok: bool
-    error: str | None = Field(default=None, description="why not ok, for people")
+    error: str | None = Field(default=None, description="why `ok` is false")
 
 
 class StreamLine(RootModel[Annotated[Meta | Ready | KernelSample | End, Field(discriminator="t")]]):

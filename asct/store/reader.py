@@ -1,4 +1,4 @@
-"""Opens runs and reads what they hold. Nothing is written; damaged and foreign files are reported, never guessed at."""
+"""Reads runs. Nothing is written; damaged and unknown files are reported."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _REPEAT = re.compile(r"r[0-9]{1,9}")
 
 @dataclass(slots=True)
 class StoredRun:
-    """A run on disk. Reading methods raise StoreError; what could be left out is noted in `notes` instead."""
+    """A run on disk. Methods that read raise StoreError; `notes` has what could be omitted."""
 
     layout: RunLayout
     run: Run
     notes: list[Diagnostic] = field(default_factory=list)
 
     def records(self) -> list[Record]:
-        """All lines of records.jsonl; a cut-off last line is left out with a note."""
+        """All lines of records.jsonl; an incomplete last line is omitted with a note."""
         return list(self._lines(self.layout.records, "record", Record))
 
     def journal(self) -> list[dict[str, Any]]:
-        """All events, oldest first; a cut-off last line is left out with a note."""
+        """All events, oldest first; an incomplete last line is omitted with a note."""
         path = self.layout.journal
         return [current(body, "event", place) for body, place in self._objects(path)]
 
     def ends(self) -> dict[RepeatKey, str]:
-        """How each repeat ended by the journal; a later end replaces an earlier one."""
+        """The status of each repeat in the journal; a later end replaces an earlier one."""
         return {
             (event["host"], event["id"], event["point_id"], event["repeat"]): event["status"]
             for event in self.journal()
@@ -52,12 +52,12 @@ class StoredRun:
         }
 
     def torn(self) -> bool:
-        """Whether the journal or the records end in a line that is cut off; going on with the run mends that."""
+        """Whether the last line of the journal or of the records is incomplete; resuming the run repairs that."""
         paths = (self.layout.journal, self.layout.records)
         return any(path.exists() and read_text(self.inside(path))[-1:] not in ("", "\n") for path in paths)
 
     def facts(self) -> dict[str, HostFacts]:
-        """Facts by host, of the hosts that gave some."""
+        """Facts by host, for hosts that have some."""
         found = {}
         for host in self.run.hosts:
             path = self.layout.facts(_safe(host.name))
@@ -66,7 +66,7 @@ class StoredRun:
         return found
 
     def disturbances(self) -> dict[str, Disturbances]:
-        """What disturbed each host from the start; runs of before this was looked at have none."""
+        """Disturbances by host; runs of older versions of asct have none."""
         found = {}
         for host in self.run.hosts:
             path = self.layout.disturbances(_safe(host.name))
@@ -75,29 +75,29 @@ class StoredRun:
         return found
 
     def resolved(self) -> dict[str, Any]:
-        """plan.resolved.json as written; the planner thaws it."""
+        """plan.resolved.json as written; the planner parses it."""
         return parse_object(read_text(self.inside(self.layout.resolved)), str(self.layout.resolved))
 
     def status(self, repeat: Path) -> Status | None:
-        """status.json of a repeat's folder; None when the repeat never ended."""
+        """status.json of a repeat's folder; None if the repeat did not end."""
         path = self.layout.status(repeat)
         return load(Status, "status", self.inside(path)) if path.exists() else None
 
     def command(self, repeat: Path) -> CommandDocument | None:
-        """command.json of a repeat's folder; None when it never ended."""
+        """command.json of a repeat's folder; None if the repeat did not end."""
         path = self.layout.command(repeat)
         return load(CommandDocument, "command", self.inside(path)) if path.exists() else None
 
     def repeats(self) -> Iterator[Path]:
-        """The folders of all repeats on disk (warm-ups and set-aside attempts left out), sorted."""
+        """The folders of all repeats on disk, sorted, without warm-ups and earlier attempts."""
         return repeat_folders(self.layout)
 
     def raw(self, record: Record) -> Path:
-        """The folder a record was read from; raises StoreError when it leads out of the run."""
+        """The folder with the raw files of a record; raises StoreError if it is outside of the run."""
         return inside(self.layout.root, record.raw)
 
     def inside(self, path: Path) -> Path:
-        """`path` once it is sure that no link leads it out of the run's folder."""
+        """`path`, checked that no link leads out of the run's folder."""
         return inside(self.layout.root, self.layout.relative(path))
 
     def _lines(self, path: Path, kind: str, model: type[M]) -> Iterator[M]:
@@ -106,7 +106,9 @@ class StoredRun:
 
     def _objects(self, path: Path) -> Iterator[tuple[dict[str, Any], str]]:
         if not path.exists():
-            raise store_error("E508", f"{path}: there is no such file", "the run is incomplete or was moved in part")
+            raise store_error(
+                "E508", f"{path}: the file does not exist", "the run is incomplete, or only a part of it was copied"
+            )
         text = read_text(self.inside(path))
         lines = text.split("\n")
         torn = lines.pop()
@@ -117,14 +119,14 @@ class StoredRun:
             self._note_torn(path, len(lines) + 1)
 
     def _note_torn(self, path: Path, number: int) -> None:
-        message = f"{path}:{number}: the last line is cut off and left out"
-        note = Diagnostic("E511", message, hint="`asct resume` measures again what it belonged to", severity="warning")
+        message = f"{path}:{number}: the last line is incomplete and ignored"
+        note = Diagnostic("E511", message, hint="`asct resume` measures its repeat again", severity="warning")
         if note not in self.notes:
             self.notes.append(note)
 
 
 def _safe(name: str) -> str:
-    """`name` if it can be a folder of the tree; raises StoreError (E510) for one that came from elsewhere."""
+    """`name` if it is safe as a folder name; otherwise raises StoreError (E510)."""
     try:
         return safe_name(name)
     except ValueError as error:
@@ -143,7 +145,7 @@ def repeat_folders(layout: RunLayout) -> Iterator[Path]:
 
 
 def real_folders(folder: Path) -> list[Path]:
-    """The folders in `folder`, sorted; links are left out, and a folder that cannot be read has none."""
+    """The folders in `folder`, sorted, without links; none if it cannot be read."""
     try:
         return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
@@ -151,12 +153,12 @@ def real_folders(folder: Path) -> list[Path]:
 
 
 def read_run(root: Path) -> StoredRun:
-    """The run in the folder `root`; raises StoreError when there is none, or it is damaged, foreign or newer."""
+    """The run in the folder `root`; raises StoreError if it does not exist, is damaged, or of a newer asct."""
     layout = RunLayout(root)
     if not root.is_dir():
-        raise store_error("E505", f"{root}: there is no such folder", "`asct results list` shows the runs")
+        raise store_error("E505", f"{root}: the folder does not exist", "`asct results list` lists the runs")
     if not layout.run.exists():
-        raise store_error("E505", f"{root}: is not the folder of a run: it has no run.json")
+        raise store_error("E505", f"{root}: not the folder of a run: it contains no run.json")
     run = load(Run, "run", inside(root, "run.json"))
     for job in run.jobs:
         for name in (job.host, job.id, job.benchmark):  # folders of the tree, files of reports
@@ -165,7 +167,7 @@ def read_run(root: Path) -> StoredRun:
 
 
 def readable(root: Path) -> tuple[StoredRun | None, tuple[Diagnostic, ...]]:
-    """The same as `read_run` for listings: the findings instead of an exception."""
+    """Like `read_run`, but returns diagnostics instead of raising them."""
     try:
         return read_run(root), ()
     except StoreError as error:
@@ -173,7 +175,10 @@ def readable(root: Path) -> tuple[StoredRun | None, tuple[Diagnostic, ...]]:
 
 
 def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
-    """The steps noted for the repeat in the folder `repeat`, first to last; raises StoreError (E508, E510, E515)."""
+    """The notes of the finished steps of a repeat, up to the first that is incomplete or whose files have changed.
+
+    Raises StoreError (E508, E510, E515).
+    """
     path = inside(layout.root, layout.relative(layout.steps(repeat)))
     if not path.exists():
         return []
@@ -192,5 +197,5 @@ def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
 
 
 def hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of each file; raises OSError, and StoreError (E510) for a name that leaves the folder."""
+    """SHA-256 of each file; raises OSError, and StoreError (E510) for a name that is outside of the folder."""
     return {name: hashlib.sha256(inside(folder, name).read_bytes()).hexdigest() for name in names}

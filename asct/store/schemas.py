@@ -1,4 +1,4 @@
-"""The JSON Schemas of results_schema/, generated from the models. A test keeps the files equal to what this gives."""
+"""Generates the JSON Schemas of results_schema/ from the models; a test compares them with the files."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "run": (Run, "run.json: what was run, where, and how it ended"),
     "record": (Record, "one line of records.jsonl: one measured value with its coordinates"),
-    "facts": (HostFacts, "facts/<host>.json: what is known of a host"),
-    "disturbances": (Disturbances, "disturbances/<host>.json: what disturbs measurement on a host, with fix and undo"),
+    "facts": (HostFacts, "facts/<host>.json: facts of a host"),
+    "disturbances": (Disturbances, "disturbances/<host>.json: host conditions that distort results, with fix and undo"),
     "status": (Status, "status.json: how one repeat ended"),
-    "command": (CommandDocument, "command.json: what one repeat ran, literally"),
-    "step": (StepNote, "one line of steps.jsonl: a finished step of a repeat that can go on behind it"),
-    "audit": (Audit, "audit.json: what was found on the targets of a job, what was decided, what was written"),
-    "telemetry": (Telemetry, "telemetry.json: what else a host did around one repeat, and whether it was quiet"),
-    "kernel": (StreamLine, "one line that a kernel prints on standard output"),
+    "command": (CommandDocument, "command.json: the command lines of one repeat"),
+    "step": (StepNote, "one line of steps.jsonl: a finished step, after which the repeat can be resumed"),
+    "audit": (Audit, "audit.json: inspections of the targets of a job, decisions, bytes written"),
+    "telemetry": (Telemetry, "telemetry.json: host state around one repeat, and whether the host was quiet"),
+    "kernel": (StreamLine, "one line of the standard output of a kernel"),
 }
 
 

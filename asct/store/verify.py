@@ -1,4 +1,4 @@
-"""Checks a whole run: every document against its schema, the raw files behind the records, the counts."""
+"""Checks a run: every document against its schema, the raw files of the records, the counts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from asct.store.model import Status
 from asct.store.reader import StoredRun, repeat_folders
 from asct.store.schemas import violations
 
-_HOST_KNOWN = "restore it from a copy; without it the values are whole, and status.json has the verdict on the host"
+_HOST_KNOWN = "restore it from a copy; the values do not depend on it, and status.json contains the host state"
 _LIMIT = 50
-"""Findings of one kind; a tree damaged throughout need not list every file."""
+"""Maximum number of findings of one kind."""
 
 
 def verify(stored: StoredRun) -> list[Diagnostic]:
-    """Every finding about the run, worst kinds first; empty for a whole run."""
+    """Every finding about the run, worst kinds first; empty for a complete run."""
     layout = stored.layout
     findings = _document(layout.run, "run", stored)
     findings += _plain(layout.resolved)
@@ -58,7 +58,7 @@ def _plain(path: Path) -> list[Diagnostic]:
 
 
 def _audits(stored: StoredRun) -> Iterator[Diagnostic]:
-    """What is kept of the targets that were written, and the raw words of the checks behind it."""
+    """The audits of written targets, and the output of guard that they refer to."""
     for path in sorted(stored.layout.root.glob("jobs/*/*/audit.json")):
         found = _document(path, "audit", stored)
         yield from found
@@ -80,7 +80,7 @@ def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
             if stored.layout.steps(folder).exists():
                 yield from _lines(stored, stored.layout.steps(folder), "step")[1]
         elif stored.run.status == "complete":
-            message = f"{folder}: has no status.json although the run says it is complete"
+            message = f"{folder}: has no status.json although the run is complete"
             yield Diagnostic("E513", message, hint="`asct resume` measures it again")
 
 
@@ -92,8 +92,8 @@ def _lines(stored: StoredRun, path: Path, kind: str) -> tuple[list[dict[str, Any
     except StoreError as error:
         return bodies, list(error.diagnostics)
     if lines.pop():
-        message = f"{path}:{len(lines) + 1}: the last line is cut off and left out"
-        hint = "`asct resume` measures again what it belonged to"
+        message = f"{path}:{len(lines) + 1}: the last line is incomplete and ignored"
+        hint = "`asct resume` measures its repeat again"
         findings.append(Diagnostic("E511", message, hint=hint, severity="warning"))
     for number, line in enumerate(lines, start=1):
         place = f"{path}:{number}"
@@ -114,7 +114,7 @@ def _raw(stored: StoredRun, records: list[dict[str, Any]]) -> Iterator[Diagnosti
 
 
 def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
-    """The folder `raw` of a document, which has this file."""
+    """The folder `raw` that a document refers to must contain `file`."""
     if Path(raw).is_absolute():
         yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint="the tree was modified outside asct")
         return
@@ -124,22 +124,20 @@ def _raw_folder(stored: StoredRun, raw: str, file: str) -> Iterator[Diagnostic]:
         yield from error.diagnostics
         return
     if not (folder / file).exists():
-        yield Diagnostic("E512", f"{folder}: raw files that records point to are missing")
+        yield Diagnostic("E512", f"{folder}: raw files that records refer to are missing")
 
 
 def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[Diagnostic]:
-    """run.json against the status files, and records against the repeats that gave them."""
+    """Compare run.json with the status files, and the records with their repeats."""
     findings = [_wrong_run(stored, record) for record in records if record["run"] != stored.run.run][:1]
     if stored.run.status == "running":
-        message = f"{stored.layout.run}: the run never ended (its process was killed, or still runs)"
+        message = f"{stored.layout.run}: the run has not ended (its process was killed, or is still running)"
         return [*findings, Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")]
     on_disk = Counter(status.status for _, status in _statuses(stored))
     for name in ("ok", "noisy", "failed", "timeout"):
         told = stored.run.counts.get(name, 0)
         if told != on_disk[name]:
-            message = (
-                f"{stored.layout.run}: says {told} measurements ended `{name}`, the status files say {on_disk[name]}"
-            )
+            message = f"{stored.layout.run}: counts {told} repeats as `{name}`, the status files {on_disk[name]}"
             findings.append(Diagnostic("E513", message))
     findings += _cut(stored, records)[:_LIMIT]
     journal = {
@@ -156,19 +154,19 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
 
 
 def _cut(stored: StoredRun, records: list[dict[str, Any]]) -> list[Diagnostic]:
-    """Repeats whose status.json counts other records than records.jsonl has of them."""
+    """Repeats whose number of records differs between status.json and records.jsonl."""
     there = Counter(str(record["raw"]) for record in records)
     findings = []
     for folder, status in _statuses(stored):
         found = there[stored.layout.relative(folder)]
         if status.records not in (None, found):
-            message = f"{folder}: gave {status.records} records, {stored.layout.records.name} has {found} of them"
+            message = f"{folder}: has {status.records} records, {stored.layout.records.name} contains {found} of them"
             findings.append(Diagnostic("E513", message, hint="`asct resume` measures it again"))
     return findings
 
 
 def _wrong_run(stored: StoredRun, record: dict[str, Any]) -> Diagnostic:
-    return Diagnostic("E507", f"{stored.layout.records}: holds records of another run, {record['run']}")
+    return Diagnostic("E507", f"{stored.layout.records}: contains records of another run, {record['run']}")
 
 
 def _statuses(stored: StoredRun) -> Iterator[tuple[Path, Status]]:

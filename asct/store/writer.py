@@ -1,8 +1,8 @@
 """Writes one run: whole files atomically, the journal and the records by appending. One writer per run, any thread.
 
-Order of a repeat: its folder and raw files (by the transport), command.json, status.json, its lines of records.jsonl,
-then the journal line of its end, which is flushed to the disk. A repeat counts as over when status.json and the
-journal agree; anything torn before is measured again by a resume.
+Order of a repeat: its folder and raw files (by the transport), command.json, its lines of records.jsonl, status.json,
+then the journal line of its end, which is flushed to the disk. A repeat is complete when status.json and the journal
+agree; a resume measures everything else again.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def _document(model: BaseModel) -> str:
 
 
 class RunWriter:
-    """The run folder while it is written. Every method raises StoreError when the tree cannot be written."""
+    """Writes the folder of a run. Every method raises StoreError when the results tree cannot be written."""
 
     def __init__(self, layout: RunLayout, run: Run) -> None:
         self.layout = layout
         self.run = run
         self.notes: list[Diagnostic] = []
-        """What is less than usual about this tree (no `latest` link)."""
+        """Warnings about the results tree (no `latest` link)."""
         self.failure: StoreError | None = None
-        """Set by the first write that failed; the run must end then."""
+        """The first write that failed; the run must end then."""
         self._mutex = RLock()
         self._lock = RunLock(layout.lock)
         self._journal: LineFile | None = None
@@ -56,10 +56,10 @@ class RunWriter:
 
     @classmethod
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
-        """Make results/<plan>/<run id>/ (or `folder`, which must be empty) and write what is known at the start.
+        """Create results/<plan>/<run id>/ (or use `folder`, which must be empty) and write what is known at the start.
 
-        `run.run` is replaced by the id of the folder made: a second run in the same second gets `-2`. Raises
-        StoreError before anything else happens when the place cannot be made or written.
+        `run.run` is replaced by the name of the folder: a second run in the same second gets `-2`. Raises StoreError
+        before anything else happens if the folder cannot be created or written.
         """
         layout = RunLayout(new_folder(results, run) if folder is None else given_folder(folder))
         if folder is None:
@@ -77,14 +77,14 @@ class RunWriter:
 
     @classmethod
     def reopen(cls, layout: RunLayout, run: Run) -> RunWriter:
-        """Go on writing a run that exists (resume); torn last lines are cut off. Raises SafetyError while locked."""
+        """Continue an existing run (resume); incomplete last lines are removed. Raises SafetyError if it is locked."""
         writer = cls(layout, run)
         writer._open_streams()
         clear_unfinished(layout.root)
         return writer
 
     def drop_records(self, repeats: Collection[tuple[str, str, str, int]]) -> None:
-        """Take repeats (host, job id, point id, repeat) that are measured again out of records.jsonl."""
+        """Remove the records of repeats (host, job id, point id, repeat) that are measured again."""
         with self._mutex, writing(self.layout.records):
             lines = self.layout.records.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [line for line in lines if _record_key(line) not in repeats]
@@ -104,7 +104,7 @@ class RunWriter:
         self._lock.take()
         self._journal = LineFile(self.layout.journal)
         self._records = LineFile(self.layout.records)
-        with suppress(OSError):  # a convenience: without it a full disk costs the end of run.json, nothing else
+        with suppress(OSError):  # without it only the end of run.json is lost on a full disk
             self.layout.reserve.write_bytes(b"\1" * _RESERVE_BYTES)
 
     # ---- documents of the whole run ----
@@ -127,22 +127,22 @@ class RunWriter:
         self._put(path, _document(found), sync=False)
 
     def facts_folder(self, host: str) -> Path:
-        """facts/<host>/, made."""
+        """facts/<host>/, created."""
         return self._make(self.layout.facts_raw(host))
 
     def build_folder(self, host: str) -> Path:
-        """build/<host>/, made."""
+        """build/<host>/, created."""
         return self._make(self.layout.build(host))
 
     def json(self, path: Path, document: Mapping[str, Any], *, sync: bool = True) -> None:
-        """Any further document (audit.json), as a whole; the folder is made."""
+        """Any other document (audit.json); its folder is created."""
         self._make(path.parent)
         self._put(path, json.dumps(document, indent=1, allow_nan=False) + "\n", sync=sync)
 
     # ---- one repeat ----
 
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
-        """Make an empty folder for a repeat; what an earlier attempt (number `attempt` - 1) left is moved aside."""
+        """Create an empty folder for a repeat; the files of the earlier attempt (`attempt` - 1) are moved aside."""
         self._check()
         parent = folder.parent
         try:
@@ -171,14 +171,14 @@ class RunWriter:
         self._put(self.layout.telemetry(folder), _document(telemetry), sync=False)
 
     def finish_repeat(self, folder: Path, command: CommandDocument, status: Status, records: Sequence[Record]) -> None:
-        """command.json, the lines of records.jsonl, then status.json: its presence means the repeat is over."""
+        """Write command.json, the lines of records.jsonl, then status.json, which marks the repeat as ended."""
         status = status.model_copy(update={"records": len(records)})
         self._put(self.layout.command(folder), _document(command), sync=False)
         if not records or self._records is None:
             self._put(self.layout.status(folder), _document(status), sync=False)
             return
         lines = "".join(map(_line, records))
-        with self._mutex:  # a disk that is full between the two leaves neither
+        with self._mutex:  # if the disk is full in between, neither remains
             before = self._records.size
             self._append(self._records, lines, sync=False)
             try:
@@ -188,9 +188,9 @@ class RunWriter:
                 raise
 
     def adopt(self, sources: Mapping[Path, Path]) -> None:
-        """Make the folders of repeats, each with the raw files of an earlier run, all but how it ended there.
+        """Create the folders of reused repeats, each with the raw files of an earlier run but not its documents.
 
-        Raises StoreError, also (E515) when the earlier run cannot be read: nothing is left of the folders then.
+        Raises StoreError, also (E515) if the earlier run cannot be read: the folders are removed then.
         """
         for folder, source in sources.items():
             self.repeat_folder(folder)
@@ -205,7 +205,7 @@ class RunWriter:
                 raise
 
     def note_step(self, repeat: Path, note: StepNote) -> None:
-        """One more line of the repeat's steps.jsonl, on the disk behind the files that it names."""
+        """Append a line to the repeat's steps.jsonl, after the files that it names were flushed to the disk."""
         self._check()
         path = self.layout.steps(repeat)
         try:
@@ -216,12 +216,12 @@ class RunWriter:
             raise self._failed(error) from error
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
-        """Open the folder of a repeat again behind these steps: what else is noted of it, and its end, go."""
+        """Continue a repeat after these steps: other notes and its status.json are removed."""
         self._put(self.layout.steps(repeat), "".join(map(_line, notes)))
         self._unlink(self.layout.status(repeat))
 
     def discard_steps(self, repeat: Path) -> None:
-        """The repeat came to an end that does not count: the next one begins with its first step."""
+        """Remove the notes of a repeat that starts over."""
         self._unlink(self.layout.steps(repeat))
 
     def _unlink(self, path: Path) -> None:
@@ -232,10 +232,10 @@ class RunWriter:
             raise self.fail(path, error) from error
 
     def journal(self, event: Mapping[str, Any], *, sync: bool, force: bool = False) -> None:
-        """One line of journal.jsonl. `sync` flushes it to the disk, at most once in 250 ms unless `force`.
+        """Append a line to journal.jsonl. `sync` flushes it to the disk, at most once in 250 ms unless `force`.
 
-        A process that dies loses nothing; a machine that loses power loses at most what such short points took, and a
-        resume measures it again.
+        A killed process loses nothing; after a power failure at most the points of this time are missing, and a resume
+        measures them again.
         """
         line = json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n"
         if self._journal is None:
@@ -249,7 +249,7 @@ class RunWriter:
     # ---- the end ----
 
     def finish(self, **changes: Any) -> Run:
-        """Put `changes` (verdicts, exit_code, status ...) into run.json; works after a full disk too, if at all."""
+        """Write `changes` (verdicts, exit_code, status ...) into run.json; if possible also after a full disk."""
         with self._mutex:
             self._release_reserve()
             self.run = self.run.model_copy(update=changes)
@@ -257,13 +257,13 @@ class RunWriter:
             return self.run
 
     def journal_last(self, event: Mapping[str, Any]) -> None:
-        """A journal line after a failure: written if possible, never raises."""
+        """Append the last line of the journal, also after a failure; never raises."""
         if self._journal is not None:
             with self._mutex, suppress(StoreError):
                 self._journal.append(json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n", sync=True)
 
     def close(self) -> None:
-        """Close files and let go of the lock; closing twice is harmless, failures are ignored."""
+        """Close files and release the lock; closing twice is harmless, failures are ignored."""
         with self._mutex:
             self._release_reserve()
             for stream in (self._journal, self._records):
@@ -279,14 +279,14 @@ class RunWriter:
     # ---- failures ----
 
     def probe(self) -> None:
-        """Make sure that there is room left; raises StoreError (E502, E503)."""
+        """Check that space is left; raises StoreError (E502, E503)."""
         path = self.layout.root / ".probe"
         self._put(path, "\0" * _RESERVE_BYTES, sync=False)
         with suppress(OSError):
             path.unlink()
 
     def fail(self, path: Path, error: OSError) -> StoreError:
-        """Note that the tree cannot be written; gives room back so that the end can still be written."""
+        """Note that the results tree cannot be written, and release the reserved space for the end of the run."""
         return self._failed(write_error(path, error))
 
     def _failed(self, error: StoreError) -> StoreError:

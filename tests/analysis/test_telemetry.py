@@ -25,7 +25,7 @@ def entry(**states: int) -> JobEntry:
 
 
 def test_a_reason_says_how_much() -> None:
-    reason = Reason(what="others", state="noisy", seen=1.48112, limit=0.1, unit="CPUs", means="other programs ran")
+    reason = Reason(what="others", state="noisy", seen=1.48112, limit=0.1, unit="CPUs", means="other programs used")
     assert reason_text(reason) == "others 1.48 CPUs (quiet limit 0.1 CPUs)"
     plain = Reason(what="drive-warning", state="invalid", seen=4, limit=0, unit="", means="\x1b[31mx")
     assert reason_text(plain) == "drive-warning 4 (quiet limit 0)"
@@ -42,7 +42,7 @@ def test_repeats_are_told_together_with_the_worst(tmp_path: Path) -> None:
     latency, depths = open_view(write_sample(tmp_path), Fakes()).jobs
     assert host_remarks(latency) == []
     assert host_remarks(depths) == ["2 repeats, worst iodepth 4, repeat 2: noisy host, steal 3 % (quiet limit 1 %)"]
-    assert meanings([latency, depths]) == {"steal": "the hypervisor ran something else"}
+    assert meanings([latency, depths]) == {"steal": "the hypervisor ran other guests"}
     assert [item.label for item in depths.repeats if mark_of(item)] == ["iodepth 4, repeat 1", "iodepth 4, repeat 2"]
 
 

@@ -75,7 +75,7 @@ def test_a_killed_test_goes_on_at_its_round(tmp_path: Path) -> None:
     assert [[step[key] for key in kept] for step in status["steps"][: len(before)]] == [
         [note[key] for key in kept] for note in before
     ]
-    assert f"went on behind step {len(before)} after a pause" in status["notes"]
+    assert f"resumed after step {len(before)}" in status["notes"]
     rounds = [step["name"] for step in status["steps"] if "round" in step["name"]]
     assert len(rounds) == len(set(rounds)) >= 3
     assert any(record["metric"] == "iops" for record in lines(run / "records.jsonl"))

@@ -167,7 +167,7 @@ def test_the_limit_holds_over_repeats_and_jobs(tmp_path: Path) -> None:
     assert limits(guard) == [1000, 600, 200]
     assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "failed": 1, "skipped": 1})
     diagnostic = done.status("b").diagnostic
-    assert (diagnostic["code"], "no further than 1000 B" in diagnostic["message"]) == ("E446", True)
+    assert (diagnostic["code"], "`safety.max_written` allows 1000 B" in diagnostic["message"]) == ("E446", True)
     assert audit(done, "b")["targets"][0]["written_bytes"] == 200
 
 
@@ -221,6 +221,6 @@ def test_a_refused_program_is_no_failed_self_check() -> None:
     end = {"t": "end", "ok": False, "error": "refused: swap: it is swap"}
     found = failure_of(ran("".join(json.dumps(item) + "\n" for item in (check, end)), 4))
     assert found is not None
-    assert (found.code, found.message) == ("E442", f"host h: {DEVICE} is not touched: check `swap`: it is swap")
+    assert (found.code, found.message) == ("E442", f"host h: refused to use {DEVICE}: check `swap`: it is swap")
     other = failure_of(ran('{"t":"end","ok":false,"error":"it broke"}\n', 4))
     assert other is not None and other.code == "E606"

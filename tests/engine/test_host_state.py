@@ -95,7 +95,7 @@ def test_telemetry_of_an_altered_tree_is_found(lab: Lab) -> None:
     assert any("telemetry.json" in finding.message for finding in verify(done.stored))
     done.stored.layout.telemetry(folder).unlink()
     (lost,) = (finding for finding in verify(done.stored) if "telemetry.json" in finding.message)
-    assert "there is no such file" in lost.message and "status.json" in lost.hint
+    assert "the file does not exist" in lost.message and "status.json" in lost.hint
 
 
 def test_a_host_that_is_not_read_is_of_unknown_state(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ def test_all_refusals_are_told_with_their_names() -> None:
     text = lines(*passed(), check("mounted", False, "on /mnt"), check("data", None), {"t": "end", "ok": False})
     found = inspection_result("h", [TARGET], 4, text)
     assert [item.code for item in found.refusals] == ["E442", "E444"]
-    assert found.refusals[0].message == "host h: /dev/loop7 is not touched: check `mounted`: on /mnt"
-    assert "could not be checked" in found.refusals[1].message
+    assert found.refusals[0].message == "host h: refused to use /dev/loop7: check `mounted`: on /mnt"
+    assert "cannot be checked" in found.refusals[1].message
     assert all(item.hint for item in found.refusals)
 
 
@@ -60,7 +60,7 @@ def test_each_check_is_explained(name: str) -> None:
 
 def test_a_name_that_leads_nowhere_has_a_way_out_for_devices_and_files() -> None:
     hint = refused_check("h", TargetCheck("/new/file", "identity", False, "no such file; nothing is created")).hint
-    assert hint is not None and "asct doctor" in hint and "without `file_names`" in hint
+    assert hint is not None and "asct doctor" in hint and "omit `file_names`" in hint
 
 
 def test_codes_of_refusals_exist() -> None:
@@ -104,7 +104,7 @@ def test_a_target_that_is_read_is_not_judged_here() -> None:
 def test_why_a_step_was_refused() -> None:
     text = lines(check("identity", False, "gone"), {"t": "end", "ok": False, "error": "refused: identity: gone"})
     found = refusal("h", text)
-    assert found is not None and found.message == "host h: /dev/loop7 is not touched: check `identity`: gone"
+    assert found is not None and found.message == "host h: refused to use /dev/loop7: check `identity`: gone"
     assert refusal("h", lines({"t": "end", "ok": False, "error": "no such option"})) is None
     assert refusal("h", "garbage") is None
 

@@ -75,7 +75,7 @@ def test_it_goes_on_behind_the_last_finished_step(lab: Lab, tmp_path: Path) -> N
     status = done.status()
     assert [row["name"] for row in status.steps] == [f"round-{number}" for number in range(5)]
     assert status.elapsed_s >= sum(row["elapsed_ns"] for row in status.steps) / 1e9
-    assert "went on behind step 3 after a pause" in status.notes
+    assert "resumed after step 3" in status.notes
     command = done.stored.command(cut.folder)
     assert command is not None and len(command.steps) == 5
     assert (cut.folder / "4-round-3" / "kept").read_text() == "3\n"
@@ -176,7 +176,7 @@ def test_a_step_that_hangs_is_ended_by_a_limit_of_its_own(lab: Lab, tmp_path: Pa
         if done.code == 0 and begun == "0123":
             break
     assert (found.status, found.diagnostic["code"]) == ("timeout", "E603")
-    assert f"did not end within {limit_s:g} s" in found.diagnostic["message"]
+    assert f"reached its time limit of {limit_s:g} s" in found.diagnostic["message"]
     assert "dmesg" in found.diagnostic["hint"]
     assert (done.values(), ran(log)) == ([SUM, 3.0], "01233" + "4")
 

@@ -106,11 +106,11 @@ def test_failures_show_the_last_lines_and_the_command() -> None:
     found = failure_of(ran(Tool("fio"), 1, stderr="\n".join(f"line {n}" for n in range(50)) + "\n" + "x" * 9999))
     assert found is not None
     notes = [text for text, _ in found.notes]
-    assert notes[0] == "it wrote at the end:"
+    assert notes[0] == "its last lines:"
     assert notes[1].strip() == "line 46" and len(notes[5]) < 500
-    assert notes[-2:] == ["its whole output is in jobs/x/", "run it again on h: env 'A=b c' /bin/x 'a b'"]
+    assert notes[-2:] == ["complete output: jobs/x/", "to run it again on h: env 'A=b c' /bin/x 'a b'"]
     timeout = failure_of(ran(Tool("fio"), 0, timed_out_s=2.5))
-    assert timeout is not None and "within 2.5 s" in timeout.message
+    assert timeout is not None and "limit of 2.5 s" in timeout.message
     assert failure_of(ran(Tool("fio"), 0)) is None
     assert (signal_name(11), signal_name(99)) == ("SIGSEGV", "signal 99")
     assert command_line(("a", "$(b)"), {}) == "a '$(b)'"

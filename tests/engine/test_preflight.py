@@ -37,7 +37,7 @@ def test_cpus_that_may_be_used_at_once() -> None:
     need = Needs(cpus=2)
     lacking = unfit(need, facts(cpu={"online": [0, 1, 2], "allowed": [2]}), "job on h")
     assert lacking is not None
-    assert (lacking.code, lacking.message) == ("E427", "job on h: 2 CPUs are needed, 1 can be used (CPU 2)")
+    assert (lacking.code, lacking.message) == ("E427", "job on h: requires 2 CPUs, 1 are usable (CPU 2)")
     assert codes(need, facts(cpu={"online": [0, 1], "allowed": [0, 1]})) == []
     assert codes(need, facts()) == []
     assert codes(Needs(), facts(cpu={"online": [0], "allowed": [0]})) == []
@@ -83,7 +83,7 @@ def test_a_point_without_room_fails_and_the_others_go_on(lab: Lab) -> None:
     assert done.codes() == ["E422"], "told before anything is measured"
     status = done.status(number=1)
     assert (status.diagnostic["code"], status.steps) == ("E422", [])
-    assert status.diagnostic["message"] == "a on local: 99.0 GiB of memory are needed, 4096 MiB are available"
+    assert status.diagnostic["message"] == "a on local: requires 99.0 GiB of memory, 4096 MiB are available"
 
 
 def test_a_job_without_room_for_any_point_is_skipped(lab: Lab) -> None:

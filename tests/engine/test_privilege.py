@@ -81,8 +81,8 @@ def test_what_is_only_useful_is_told_once_and_what_is_needed_each_time() -> None
     first = ask(rights, host, PAGES, WRITE, READ)
     assert [severity for severity, _ in first] == ["warning", "error", "warning"]
     assert first[0][1] == (
-        "host h: sudo does not run chase (sudo: a password is required), which as root reserves 2 MiB pages; "
-        "measured without"
+        "host h: sudo refuses to run chase (sudo: a password is required), which as root reserves 2 MiB pages; "
+        "measured without it"
     )
     assert ask(rights, host, PAGES, WRITE, READ) == [first[1]]
     assert host.asked == ["/c/chase", "/c/guard"] and rights.granted == set()
@@ -91,13 +91,13 @@ def test_what_is_only_useful_is_told_once_and_what_is_needed_each_time() -> None
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (None, "sudo gave no answer within 20 s"),
+        (None, "sudo did not respond within 20 s"),
         (
             CommandResult(3, "", "chase: sudo cannot be run: No such file or directory\n"),
             "sudo cannot be run: No such file",
         ),
-        (CommandResult(1, "", ""), "it ended with status 1 and said nothing"),
-        (CommandResult(0, "Welcome!\n", ""), "it ended with status 0 and said nothing"),
+        (CommandResult(1, "", ""), "exit status 1, no output"),
+        (CommandResult(0, "Welcome!\n", ""), "exit status 0, no output"),
     ],
 )
 def test_reasons(answer: CommandResult | None, why: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from asct.engine.reuse import earlier_runs, reusable
-from asct.engine.reuse_key import changes, conditions, drives, repeatable
+from asct.engine.reuse_key import can_be_reused, changes, conditions, drives
 from asct.hosts.base import Host
 from asct.hosts.local import LocalHost
 from asct.hosts.opening import open_host
@@ -182,9 +182,9 @@ def test_another_version_of_a_benchmark_is_measured_again(lab: Lab, script: str)
 
 
 def test_what_wipes_its_target_or_writes_to_it_is_not_repeatable() -> None:
-    assert repeatable(Needs(targets=("/dev/a",)))
-    assert not repeatable(Needs(targets=("/dev/a",), purges=("/dev/a",), may_overwrite=True))
-    assert not repeatable(Needs(targets=("/dev/a",), writes_bytes=(("/dev/a", 1),), may_overwrite=True))
+    assert can_be_reused(Needs(targets=("/dev/a",)))
+    assert not can_be_reused(Needs(targets=("/dev/a",), purges=("/dev/a",), may_overwrite=True))
+    assert not can_be_reused(Needs(targets=("/dev/a",), writes_bytes=(("/dev/a", 1),), may_overwrite=True))
 
 
 def test_failures_and_doubtful_results_are_not_taken(lab: Lab, script: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,13 +79,13 @@ def test_the_scratch_file_is_prepared_once_and_goes_with_the_job(lab: Lab) -> No
 @pytest.mark.parametrize(
     ("script", "code", "words"),
     [
-        ("echo trouble >&2; exit 7", "E601", "failed with status 7: trouble"),
+        ("echo trouble >&2; exit 7", "E601", "failed with exit status 7: trouble"),
         ("kill -SEGV $$", "E602", "killed by SIGSEGV"),
         ("kill -KILL $$", "E602", "killed by SIGKILL"),
         ("exit 127", "E609", "could not be started"),
-        ("echo hello", "E608", "no values in the output"),
-        ("true", "E616", "measured no value"),
-        ("echo nan", "E615", "gave nan"),
+        ("echo hello", "E608", "cannot read values from the output"),
+        ("true", "E616", "returned no value"),
+        ("echo nan", "E615", "returned nan"),
     ],
 )
 def test_a_failing_program_is_data(lab: Lab, script: str, code: str, words: str) -> None:
@@ -105,7 +105,7 @@ def test_a_failure_names_the_log_and_the_command(lab: Lab) -> None:
     done = lab.run(job(point(script="echo 'one two' >&2; exit 1")))
     notes = done.status().diagnostic["notes"]
     assert "  one two" in notes
-    assert any(note.startswith("its whole output is in jobs/local/a/") for note in notes)
+    assert any(note.startswith("complete output: jobs/local/a/") for note in notes)
     assert any("sh -c 'echo '\"'\"'one two'\"'\"' >&2; exit 1'" in note for note in notes)
 
 
@@ -145,7 +145,7 @@ def test_a_timeout_ends_the_program(lab: Lab) -> None:
     done = lab.run(job(point(script="sleep 600"), timeout_s=0.3))
     status = done.status()
     assert (status.status, status.diagnostic["code"]) == ("timeout", "E603")
-    assert "did not end within" in status.diagnostic["message"]
+    assert "reached its time limit" in status.diagnostic["message"]
 
 
 def test_retries_keep_the_earlier_attempts(lab: Lab) -> None:
@@ -208,7 +208,7 @@ def test_dependents_of_a_failed_job_are_skipped_with_the_reason(lab: Lab) -> Non
     assert done.stored.run.counts == {"failed": 1, "ok": 1, "skipped": 1}
     assert "E611" in done.codes()
     entry = next(item for item in done.stored.run.jobs if item.id == "b")
-    assert "a, whose result it reads, was not measured" in entry.note
+    assert "a, whose result it needs, was not measured" in entry.note
 
 
 def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:

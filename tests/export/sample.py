@@ -283,7 +283,7 @@ def _host_verdict(which: tuple[int, int], text: str) -> HostVerdict:
     depth, repeat = which
     if depth != 4 or repeat > 2:
         return HostVerdict(state="stable")
-    means = "the hypervisor ran something else" + text
+    means = "the hypervisor ran other guests" + text
     reason = Reason(what="steal", state="noisy", seen=1.5 * repeat, limit=1.0, unit="%", means=means)
     return HostVerdict(state="noisy", reasons=[reason])
 

@@ -226,16 +226,16 @@ def test_a_place_where_nothing_can_be_made() -> None:
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "E501"
     assert diagnostic.message.startswith(
-        "/proc/results/gate/20261121T042813Z-3f9c2a: the results folder cannot be made: "
+        "/proc/results/gate/20261121T042813Z-3f9c2a: cannot create the results folder: "
     )
     assert "--results" in diagnostic.hint
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a..b", "-x", "a\n", "a b", "x" * 129, "\0"])
 def test_names_that_would_leave_the_tree(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="cannot be a folder name"):
+    with pytest.raises(ValueError, match="not valid as a folder name"):
         safe_name(name)
-    with pytest.raises(ValueError, match="cannot be a folder name"):
+    with pytest.raises(ValueError, match="not valid as a folder name"):
         RunLayout(tmp_path).job(name, "a")
 
 

@@ -1,1 +1,1 @@
-"""What else the host did around each repeat: what is read, how it is understood, whether the values can be trusted."""
+"""Host state around each repeat: what is read, how it is summarized, whether it questions the values."""

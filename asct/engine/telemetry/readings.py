@@ -1,4 +1,4 @@
-"""Readings of a host become moments: pure, and never more than what stands there."""
+"""Which counters of a host are read around each task, and how the text is parsed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asct.hosts.base import ReadingSpec
 from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
-"""Counters by name and file: of several files only those are compared that were read at both ends."""
+"""Counters by name and file: only files that were read before and after are compared."""
 
 _TICKS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _STAT: Final = {"ctxt": "context_switches", "intr": "interrupts", "softirq": "soft_interrupts"}
@@ -28,22 +28,22 @@ _QUOTA: Final = {
     "throttled_usec": ("quota_us", 1),
     "throttled_time": ("quota_us", 1000),
 }
-"""Of version 2 in microseconds, of version 1 in nanoseconds."""
+"""Control groups of version 2 count microseconds, those of version 1 nanoseconds."""
 _PRESSURE: Final = re.compile(r"some .*\btotal=(\d{1,18})")
 _DRIVE: Final = re.compile(r"/(nvme\d+)/")
 _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
-"""Sensors that are not connected say -273, 0xFFFF and the like."""
+"""Sensors that are not connected report -273, 0xFFFF and the like."""
 
 
 @dataclass(slots=True)
 class CounterReading:
-    """A moment, and its counters file by file."""
+    """One reading, and its counters by file."""
 
     moment: Moment = field(default_factory=Moment)
     sources: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def count(self, name: str, path: str, value: int | None, per: int = 1) -> None:
-        """Take in a counter; None is none."""
+        """Add a counter; None is ignored."""
         if value is not None:
             self.sources[name, path] = value // per
             counters = self.moment.counters
@@ -51,7 +51,7 @@ class CounterReading:
 
 
 def parse_reading(text: str) -> CounterReading:
-    """One reading: lines `path:text`. What is not understood is left out."""
+    """Parse a reading, lines of `path:text`. Unknown lines are ignored."""
     found = CounterReading()
     kinds = dict(_kinds(text))
     for path, line in _lines(text):
@@ -62,7 +62,7 @@ def parse_reading(text: str) -> CounterReading:
 
 
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
-    """By how much counters grew, those of several files together; one that went back is left out (a new device)."""
+    """The growth of each counter, summed over its files; a file whose counter decreased is ignored (a new device)."""
     growth: dict[str, int] = {}
     for key, value in after.sources.items():
         if key in before.sources and value >= before.sources[key]:
@@ -72,15 +72,13 @@ def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, i
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
     for row in text.split("\n"):
-        path, _, line = row.rpartition(
-            ":"
-        )  # a PCI address in a path has colons as well; what is kept of a line has none
+        path, _, line = row.rpartition(":")  # a PCI address in a path contains colons, the text never does
         if path and line.strip():
             yield path, line.strip()
 
 
 def _kinds(text: str) -> Iterator[tuple[str, str]]:
-    """What the folder of a sensor, zone or cooler says that it is."""
+    """The type of each sensor, thermal zone and cooling device, by its folder."""
     for path, line in _lines(text):
         folder, _, name = path.rpartition("/")
         if name in ("name", "type"):
@@ -269,9 +267,9 @@ while IFS=: read -r number names path; do
     done
 done </proc/self/cgroup
 """
-"""Reading the clock of a CPU costs an interrupt of it, or 10 ms on older kernels, so that two must do: the first and
-the last policy. Of an NVMe drive the kernel asks the drive, at most once a second. Control groups limit all that is
-below them, so that those above count as well."""
+"""Reading the frequency of a CPU interrupts it, or takes 10 ms on older Linux kernels; therefore only the first and the
+last policy are read. The Linux kernel queries an NVMe drive at most once per second. A control group limits everything
+below it, so the groups above are read as well."""
 
 _KEEP: Final = (
     r"^(cpu [0-9 ]+"

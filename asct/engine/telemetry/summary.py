@@ -1,4 +1,4 @@
-"""telemetry.json of a repeat, put together from what was read around its steps."""
+"""Summarizes the readings around the steps of a repeat as its telemetry.json. Pure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from asct.sdk.step import Kernel, Output
 from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'
-_BRIEF: Final = f"it took less than {SHORT_TASK_S * 1000:g} ms: what a host counts of its CPUs is too coarse for that"
+_BRIEF: Final = f"shorter than {SHORT_TASK_S * 1000:g} ms: the CPU counters of the host are too coarse"
 _NOT_READ: Final = (
-    "it was not read: the host could not, its clock went back, or the program was killed with the shell that reads"
+    "not read: the host cannot, its clock was set back, or the program was killed together with the shell that reads"
 )
 _LATE_S: Final = 1.0
-"""The time that a CPU slept is counted when it wakes up: some kernels are late with it."""
-_ODD: Final = "what the host counts of its CPUs went back, or is more than can be"
+"""The idle time of a CPU is counted when it wakes up, by some Linux kernels late."""
+_ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 
 @dataclass(frozen=True, slots=True)
 class StepReading:
-    """A finished step and what was read around it."""
+    """A finished step and the readings before and after it."""
 
     output: Output
     around: HostReadings
@@ -37,7 +37,7 @@ class StepReading:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Both ends of a step."""
+    """The readings before and after a step."""
 
     before: CounterReading
     after: CounterReading
@@ -45,13 +45,13 @@ class _Pair:
 
     @property
     def window_s(self) -> float | None:
-        """Between the readings, by the clock of the host (10 ms), which only goes back when it was put into an earlier
-        state meanwhile."""
+        """The time between the readings by the clock of the host (10 ms), which decreases only if a virtual machine was
+        restored meanwhile."""
         first, last = self.before.moment.uptime_s, self.after.moment.uptime_s
         return last - first if first is not None and last is not None else None
 
     def growth(self) -> dict[str, int]:
-        """By how much counters grew, without ticks of more time than all CPUs had: the host cannot know of them."""
+        """The growth of the counters, without ticks that exceed the time of all CPUs: these are wrong."""
         found = counter_growth(self.before, self.after)
         cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
         if self.window_s is None or not cpus:
@@ -61,7 +61,7 @@ class _Pair:
 
 
 def summarize(steps: Sequence[StepReading]) -> Telemetry:
-    """What the host did around the steps of a repeat; `unknown` where nothing, or not all, could be read."""
+    """The telemetry of a repeat; its state is `unknown` if readings are missing and the others are quiet."""
     read = [_pair(step) for step in steps if step.around.before and step.around.after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
     windows = [pair.window_s for pair in pairs if pair.window_s is not None]
@@ -103,7 +103,7 @@ def _pair(step: StepReading) -> _Pair:
 
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
-    """The targets as guard found them before and after; there may be hundreds of thousands of other lines between."""
+    """The targets that guard reported before and after; there may be hundreds of thousands of lines between them."""
     if output.step.program != Kernel(KERNEL):
         return
     text, at = output.stdout, -1
@@ -138,7 +138,7 @@ def _health(device: GuardTarget) -> DriveHealth | None:
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:
-    """Parts of 1; nothing where too little time passed to tell."""
+    """Shares from 0 to 1; those that cannot be determined are omitted."""
     shares: dict[str, float | None] = {"steal": found.steal()}
     total = sum(value for name, value in found.growth.items() if name.startswith("ticks_"))
     if total > 0:
@@ -161,20 +161,22 @@ def _unknown(steps: Sequence[StepReading], read: int, found: NoiseEvidence) -> d
         return {"before": why, "after": why}
     first, growth = found.first, found.growth
     every = found.counted("user", "nice", "system", "irq", "softirq", "steal")
-    short = "too little time passed, or the CPUs did too little, to tell (ticks of 10 ms)" if every else _ODD
+    short = "too short, or too little CPU time, for a resolution of 10 ms" if every else _ODD
     missing = {
         "steal": "" if found.steal() is not None else short,
-        "steps": f"{len(steps) - read} of {len(steps)} were too brief, or not read at both ends"
+        "steps": f"{len(steps) - read} of {len(steps)} were too short, or not read before and after"
         if read < len(steps)
         else "",
-        "clock_hz": "" if first.clock_hz else "the kernel has no cpufreq for these CPUs, as in most virtual machines",
-        "celsius": "" if first.celsius else "no sensor of a CPU or drive (thermal zones, hwmon) can be read",
+        "clock_hz": ""
+        if first.clock_hz
+        else "the Linux kernel has no cpufreq for these CPUs, as in most virtual machines",
+        "celsius": "" if first.celsius else "no sensor of a CPU or drive is readable (thermal zones, hwmon)",
         "heat_throttles": ""
         if "heat_throttles" in growth
-        else "the kernel does not count them (thermal_throttle, of x86 machines)",
-        "quota": "" if "quota_throttled" in growth else "no control group of the CPU controller is seen",
-        "pressure": "" if "pressure_cpu_us" in growth else "the kernel has no pressure stall information (psi=1)",
-        "own_cpu_s": "" if found.own_cpu_s is not None else "the host does not tell the CPU time of programs",
+        else "the Linux kernel does not count them (thermal_throttle, x86 only)",
+        "quota": "" if "quota_throttled" in growth else "no control group of the CPU controller is visible",
+        "pressure": "" if "pressure_cpu_us" in growth else "the Linux kernel has no pressure stall information (psi=1)",
+        "own_cpu_s": "" if found.own_cpu_s is not None else "the host does not report the CPU time of programs",
         "others_cpus": "" if found.others_cpus() is not None else short,
         "drives": "" if any(moment.drives for moment in found.moments) else _no_health(steps),
     }
@@ -182,8 +184,8 @@ def _unknown(steps: Sequence[StepReading], read: int, found: NoiseEvidence) -> d
 
 
 def _no_health(steps: Sequence[StepReading]) -> str:
-    """Why there is no health log of a drive."""
+    """Why the health log of no drive was read."""
     names = {name for step in steps for device, _ in _devices(step.output) for name in _drives(device)}
     if any(name.startswith("nvme") for name in names):
-        return "the health log of an NVMe drive is for root: `sudo: true` lets the kernel guard read it"
-    return "none of the drives is an NVMe drive" if names else "nothing was measured on a drive below guard"
+        return "only root may read the health log of an NVMe drive: `sudo: true` allows guard to read it"
+    return "none of the drives is an NVMe drive" if names else "no drive was measured with guard"

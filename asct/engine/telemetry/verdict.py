@@ -1,7 +1,7 @@
-"""Whether a host was quiet enough while something was measured: pure, from readings at both ends.
+"""Judges from the readings before and after its steps whether the host was quiet during a repeat. Pure.
 
-A reason counts for the repeat as a whole: kernels watch the CPUs that they run on themselves and drop what was
-disturbed (instruments/memory/noise.py); here are the signs that only the host as a whole gives.
+A reason applies to the whole repeat. Kernels watch the CPUs that they run on and drop disturbed samples themselves
+(instruments/memory/kernel_flags.py); this module covers what only the host as a whole shows.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from asct.values.cpulist import parse_cpulist
 TICKS_A_SECOND: Final = 100
 """USER_HZ of all architectures that asct knows (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
 GRAIN_TICKS: Final = 3
-"""Below three ticks a share says nothing."""
+"""A share of fewer than three ticks is meaningless."""
 OTHERS_LIMIT: Final = 0.05
 OTHERS_MOST_CPUS: Final = 0.5
-"""CPUs that other programs may have: a part of all of them, but no more than half a one. The housekeeping of an idle
-host stays below 2 % of a small machine, the agents of a large one below half a CPU; a competing job has a whole one."""
+"""CPU time that other programs may use: a share of all CPUs, but at most half a CPU. An idle small host uses less than
+2 %, the agents of a large one less than half a CPU; a competing job uses at least one CPU."""
 OTHERS_TICKS: Final = 10
-"""asct itself and the shell that starts a program take some ticks."""
+"""asct itself and the shell that starts a program use some ticks."""
 MEMORY_LIMIT: Final = 0.05
-"""Share of the time in which some task waited for memory (psi.rst, `some`): a quiet host neither reclaims nor swaps."""
+"""Share of the time in which a task waited for memory (psi.rst, `some`): a quiet host neither reclaims nor swaps."""
 SWAP_PAGES: Final = 256
-"""1 MiB: what wakes up, and was swapped out long ago, is less."""
+"""1 MiB: a process that was swapped out and wakes up reads less."""
 QUOTA_LIMIT: Final = 0.01
-"""Share of the time in which a control group held its tasks back. Less are single periods (100 ms by default,
-cgroup-v2.rst, cpu.max), which a median over a second and more puts up with."""
+"""Share of the time in which a control group throttled its tasks. Less than this are single periods (100 ms by
+default, cgroup-v2.rst, cpu.max), which do not affect a median over a second or more."""
 NEAR_CRITICAL_C: Final = 5.0
-"""Firmware slows a CPU or drive down some degrees before the temperature at which it turns it off."""
+"""Firmware throttles a CPU or drive some degrees below the temperature at which it shuts down."""
 FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
-"""Those that let the clock alone (cpufreq.rst): with any other one an idle CPU is slower, which says nothing."""
+"""Governors that do not change the frequency (cpufreq.rst): with any other one an idle CPU is slower anyway."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseEvidence:
-    """`moments` in their order, at least two; growth and `window_s` (wall time) are sums over the steps of a repeat."""
+    """`moments` are at least two readings in order; growth and `window_s` (wall time) are sums over the steps."""
 
     moments: Sequence[Moment]
     growth: Mapping[str, int] = field(default_factory=dict)
@@ -57,15 +57,15 @@ class NoiseEvidence:
         return self.moments[-1]
 
     def seconds(self, *kinds: str) -> float:
-        """CPU time of these kinds, of all CPUs together."""
+        """CPU time of these kinds, summed over all CPUs."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
-        """Whether all of these were counted at both ends: in some kernels counters go back (proc_stat(5), iowait)."""
+        """Whether all of these were counted before and after: some counters may decrease (proc_stat(5), iowait)."""
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
-        """Share of the time in which a CPU was wanted; None when there was too little of it, or it is not known."""
+        """Stolen time as a share of the demand for CPU time; None if that was too small or is unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
         wanted = stolen + self.seconds(*kinds)
@@ -74,7 +74,7 @@ class NoiseEvidence:
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
-        """How many CPUs programs other than those that measured had on average."""
+        """CPUs used on average by programs other than the measuring ones."""
         if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
         return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
@@ -90,7 +90,7 @@ def cpus_of(moment: Moment) -> int | None:
 
 def verdict(evidence: NoiseEvidence) -> HostVerdict:
     """The state of the host, and every reason, the worst first."""
-    reasons = [reason for look in _LOOKS for reason in look(evidence)]
+    reasons = [reason for rule in _RULES for reason in rule(evidence)]
     reasons.sort(key=lambda reason: reason.state != "invalid")
     return HostVerdict(state=reasons[0].state if reasons else "stable", reasons=reasons)
 
@@ -109,7 +109,7 @@ def _percent(what: str, state: Literal["noisy", "invalid"], seen: float, limit: 
 def _steal(found: NoiseEvidence) -> Reasons:
     share = found.steal()
     if share is not None and share > STEAL_LIMIT and found.growth.get("ticks_steal", 0) >= GRAIN_TICKS:
-        means = "the hypervisor ran something else while the CPUs were wanted: times are longer, rates lower"
+        means = "the hypervisor ran other guests while the CPUs were needed: times are longer, rates lower"
         yield _percent("steal", "noisy", share, STEAL_LIMIT, means)
 
 
@@ -119,21 +119,21 @@ def _others(found: NoiseEvidence) -> Reasons:
         return
     limit = min(OTHERS_LIMIT * cpus, OTHERS_MOST_CPUS)
     if had > limit:
-        means = "other programs ran: they take CPUs, caches and memory bandwidth from what is measured"
+        means = "other programs used CPUs, caches and memory bandwidth"
         yield _reason("others", "noisy", had, limit, "CPUs", means)
 
 
 def _memory(found: NoiseEvidence) -> Reasons:
     waited_s = found.growth.get("pressure_memory_us", 0) / 1e6
     if found.window_s > 0 and waited_s > max(MEMORY_LIMIT * found.window_s, GRAIN_TICKS / TICKS_A_SECOND):
-        means = "tasks waited for memory: the kernel was reclaiming pages or swapping"
+        means = "tasks waited for memory: the Linux kernel reclaimed or swapped pages"
         yield _percent("memory-pressure", "noisy", waited_s / found.window_s, MEMORY_LIMIT, means)
 
 
 def _swap(found: NoiseEvidence) -> Reasons:
     pages = found.growth.get("swapped_in_pages", 0) + found.growth.get("swapped_out_pages", 0)
     if pages > SWAP_PAGES:
-        means = "pages were swapped: memory accesses may have waited for a disk, and drives were used by others"
+        means = "pages were swapped: memory accesses may have waited for a drive, and drives had other requests"
         yield _reason("swap", "noisy", pages, SWAP_PAGES, "pages", means)
 
 
@@ -141,26 +141,26 @@ def _quota(found: NoiseEvidence) -> Reasons:
     times, held_s = found.growth.get("quota_throttled", 0), found.growth.get("quota_us", 0) / 1e6
     share = held_s / found.window_s if found.window_s > 0 else 0.0
     if share > QUOTA_LIMIT:
-        means = "a control group's CPU quota (cpu.max) stopped the programs: what was measured is the quota"
+        means = "the CPU quota of a control group (cpu.max) throttled the programs: the results show the quota"
         yield _percent("quota", "invalid", share, QUOTA_LIMIT, means)
     elif times > 0:
-        means = "a control group's CPU quota (cpu.max) stopped programs for single periods"
+        means = "the CPU quota of a control group (cpu.max) throttled the programs for single periods"
         yield _reason("quota", "noisy", times, 0, "times", means)
 
 
 def _heat(found: NoiseEvidence) -> Reasons:
     times = found.growth.get("heat_throttles", 0)
     if times > 0:
-        means = "CPUs were slowed down to cool them (thermal_throttle): the clock is not the one of the machine"
+        means = "CPUs were throttled because of heat (thermal_throttle): they ran below their frequency"
         yield _reason("heat", "invalid", times, 0, "times", means)
     slowed = {name: state for moment in found.moments for name, state in moment.cooling.items() if state > 0}
     if slowed:
-        means = f"CPUs were slowed down to cool them ({', '.join(slowed)})"
+        means = f"CPUs were throttled because of heat ({', '.join(slowed)})"
         yield _reason("cooling", "invalid", max(slowed.values()), 0, "steps", means)
 
 
 def _temperature(found: NoiseEvidence) -> Reasons:
-    """The sensor that came nearest to its limit."""
+    """The sensor closest to its limit."""
     near = [
         (critical - celsius, name, celsius, critical)
         for moment in found.moments
@@ -169,7 +169,7 @@ def _temperature(found: NoiseEvidence) -> Reasons:
     ]
     left, name, celsius, critical = min(near, default=(NEAR_CRITICAL_C + 1, "", 0.0, 0.0))
     if left <= NEAR_CRITICAL_C:
-        means = f"{name} is near its critical temperature of {critical:g} degrees: it may have been slowed down"
+        means = f"{name} is close to its critical temperature of {critical:g} °C: it may have been throttled"
         yield _reason("temperature", "noisy", celsius, critical - NEAR_CRITICAL_C, "degC", means)
 
 
@@ -179,7 +179,7 @@ def _clock(found: NoiseEvidence) -> Reasons:
     if first.governor and fixed and first.clock_hz and last.clock_hz:
         before, after = max(first.clock_hz.values()), max(last.clock_hz.values())
         if after < before * (1 - CLOCK_LIMIT):
-            means = "the clock was lower after the measurement than before it: heat or a limit of power"
+            means = "the CPU frequency was lower after the measurement than before: heat or a power limit"
             yield _percent("clock", "noisy", 1 - after / before, CLOCK_LIMIT, means)
     lowered = [
         1 - last.clock_limit_hz[name] / limit
@@ -187,20 +187,20 @@ def _clock(found: NoiseEvidence) -> Reasons:
         if last.clock_limit_hz.get(name, limit) < limit
     ]
     if lowered:
-        means = "the highest clock allowed (scaling_max_freq) was lowered meanwhile"
+        means = "the maximum CPU frequency (scaling_max_freq) was lowered during the measurement"
         yield _percent("clock-limit", "noisy", max(lowered), 0.0, means)
     if first.governor and last.governor and first.governor != last.governor:
-        means = "the governor of the clock was changed meanwhile"
+        means = "the CPU frequency governor was changed during the measurement"
         yield _reason("governor", "noisy", 1, 0, "changes", means)
 
 
 def _machine(found: NoiseEvidence) -> Reasons:
     first, last = found.first, found.last
     if first.online and last.online and first.online != last.online:
-        means = f"CPUs were turned on or off meanwhile: {first.online} became {last.online}"
+        means = f"CPUs went online or offline during the measurement: {first.online} became {last.online}"
         yield _reason("online", "invalid", 1, 0, "changes", means)
     if first.clock_source and last.clock_source and first.clock_source != last.clock_source:
-        means = f"the kernel gave up its clock source {first.clock_source} for {last.clock_source}: times are not sure"
+        means = f"the Linux kernel switched its clock source from {first.clock_source} to {last.clock_source}"
         yield _reason("clock-source", "invalid", 1, 0, "changes", means)
 
 
@@ -217,14 +217,14 @@ def _drives(found: NoiseEvidence) -> Reasons:
 
 def _drive(name: str, first: DriveHealth, last: DriveHealth) -> Reasons:
     if last.critical_warning:
-        means = f"{name} has a critical warning (bits of its health log, byte 0)"
+        means = f"{name} reports a critical warning (health log, byte 0)"
         yield _reason("drive-warning", "invalid", last.critical_warning, 0, "", means)
     heat = _heat_of(last) - _heat_of(first)
     if heat > 0:
-        means = f"{name} was too warm, or slowed down to cool (health log: minutes above its limits, transitions)"
+        means = f"{name} was too warm or throttled (health log: minutes above its limits, transitions)"
         yield _reason("drive-heat", "invalid", heat, 0, "counts", means)
     if last.media_errors > first.media_errors:
-        means = f"{name} could not read or keep data (media errors of its health log)"
+        means = f"{name} lost data (health log: media errors)"
         yield _reason("drive-errors", "invalid", last.media_errors - first.media_errors, 0, "errors", means)
 
 
@@ -232,6 +232,6 @@ def _heat_of(health: DriveHealth) -> int:
     return health.warning_minutes + health.critical_minutes + health.throttle_transitions
 
 
-_LOOKS: Final[Sequence[Callable[[NoiseEvidence], Reasons]]] = (
+_RULES: Final[Sequence[Callable[[NoiseEvidence], Reasons]]] = (
     _steal, _others, _memory, _swap, _quota, _heat, _temperature, _clock, _machine, _drives,
 )  # fmt: skip
