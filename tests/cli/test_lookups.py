@@ -27,6 +27,15 @@ def test_list_shows_alias_and_keywords_one_line_each(asct: Asct) -> None:
         assert {item.name, *item.aliases, *item.keywords} <= set(line.split())
 
 
+def test_list_fits_a_narrow_terminal(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    lines = asct("list").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["name", "alias", "keywords"]
+    assert {item.name for item in installed().infos if not item.hidden} <= {line.split()[0] for line in lines[1:]}
+
+
 @pytest.mark.parametrize("what", ["settings", "metrics"])
 @pytest.mark.parametrize("benchmark", [item.name for item in installed().all()])
 def test_nothing_is_cut_and_80_columns_are_enough(asct: Asct, what: str, benchmark: str) -> None:

@@ -188,7 +188,7 @@ def _print_benchmarks(console: Console, listing: Listing) -> None:
         _print_folded(console, listing, ("name", "alias", "keywords"))
     else:
         console.table(listing.shown, table)
-    console.line("`asct list -v` adds a summary of each, `asct explain NAME` describes one in full")
+    console.line("`asct list -v` adds summaries, `asct explain NAME` describes a benchmark")
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
