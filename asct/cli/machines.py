@@ -28,7 +28,7 @@ from asct.errors import HostError, NoSuchRun, StoreError, UsageError
 from asct.export.csv import machine_text
 from asct.facts.bounds import bounded
 from asct.facts.describe import describe
-from asct.facts.files_snapshot import load as load_dump
+from asct.facts.files_snapshot import load as load_files
 from asct.facts.reading import facts_of, probe
 from asct.facts.snapshot import KEPT
 from asct.hosts.base import Host
@@ -83,57 +83,51 @@ def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
     return facts_of(found, spec.name, datetime.now(UTC))
 
 
-def read_snapshot(options: GlobalOptions, place: Path, host: str = "") -> HostFacts:
+def read_snapshot(options: GlobalOptions, path: Path, host: str = "") -> HostFacts:
     """Facts from disk: asct.facts/1 in a file, those of a run (of `host`, if it has several), or a snapshot.
 
     The `notes` of the facts say what is missing from a snapshot; they are printed too. Raises UsageError, StoreError.
     """
-    found = _facts_from(place, host)
+    found = _facts_from(path, host)
     if not options.quiet and not options.json:
-        options.console.diagnostics(Diagnostic("E921", f"{place}: {note}", severity="warning") for note in found.notes)
+        options.console.diagnostics(Diagnostic("E921", f"{path}: {note}", severity="warning") for note in found.notes)
     return found
 
 
-def _facts_from(place: Path, host: str) -> HostFacts:
-    run = place.parent if place.name == "run.json" else place
+def _facts_from(path: Path, host: str) -> HostFacts:
+    run = path.parent if path.name == "run.json" else path
     if holds_run(run):
         return _of_run(run, host)
-    if place.suffix == ".json":
+    if path.suffix == ".json":
         try:
-            return bounded(load_document(HostFacts, "facts", place))
+            return bounded(load_document(HostFacts, "facts", path))
         except StoreError as error:  # the argument is not a document of facts
             raise UsageError(*error.diagnostics) from error
-    found = load_dump(place)
-    when = found.taken or datetime.fromtimestamp(place.stat().st_mtime, UTC)
-    return facts_of(found, _host_name(place), when, dated_by_file=found.taken is None)
+    found = load_files(path)
+    when = found.taken or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return facts_of(found, _host_name(path), when, dated_by_file=found.taken is None)
 
 
-def _of_run(place: Path, host: str) -> HostFacts:
+def _of_run(path: Path, host: str) -> HostFacts:
     from asct.store.reader import read_run
 
-    found = read_run(place).facts()
+    found = read_run(path).facts()
     if host in found:
         return found[host]
     if len(found) == 1:
         return next(iter(found.values()))
     if not found:
-        raise NoSuchRun(Diagnostic("E505", f"{place} contains no host facts", hint="choose another run"))
-    raise UsageError(_several(place, sorted(found)))
-
-
-def _several(place: Path, names: Sequence[str]) -> Diagnostic:
+        raise NoSuchRun(Diagnostic("E505", f"{path} contains no host facts", hint="choose another run"))
+    names = sorted(found)
     known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    return Diagnostic(
-        "E910",
-        f"{place} contains the facts of several hosts: {known}",
-        hint=f"choose one, e.g. {place}/facts/{names[0]}.json",
-    )
+    message = f"{path} contains the facts of several hosts: {known}"
+    raise UsageError(Diagnostic("E910", message, hint=f"choose one, e.g. {path}/facts/{names[0]}.json"))
 
 
-def _host_name(place: Path) -> str:
+def _host_name(path: Path) -> str:
     """`altra` for altra.tar.gz, and for facts/altra/snapshot.txt."""
-    whole = place.resolve()
-    return whole.parent.name if whole.name == KEPT else _ARCHIVE.sub("", whole.name) or "machine"
+    resolved = path.resolve()
+    return resolved.parent.name if resolved.name == KEPT else _ARCHIVE.sub("", resolved.name) or "machine"
 
 
 SEVERAL = "asct.machines/1"

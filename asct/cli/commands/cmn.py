@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asct.engine.stop import StopRequest
     from asct.facts.cmn.model import CmnReport
 
-_NOTHING = 3
+_NO_MESH = 3
 
 
 @click.command("cmn", short_help="Show the coherent mesh (Arm CMN) of a machine.")
@@ -43,19 +43,19 @@ def command(options: GlobalOptions, request: ReportRequest, standard: bool, dete
     if request.origin is not None:
         if request.host or detect or sudo:
             raise click.UsageError("--from reads a snapshot; remove --host, --detect and --sudo")
-        seen = _kept(request.origin)
+        reading = _from_snapshot(request.origin)
     else:
         with signals(stop):
-            seen = _looked(options, request.host, detect=detect, sudo=sudo, stop=stop)
-    _show(options, seen.report, request.form, standard=standard)
+            reading = _from_host(options, request.host, detect=detect, sudo=sudo, stop=stop)
+    _show(options, reading.report, request.form, standard=standard)
     if not options.json:
-        options.console.diagnostics(seen.problems)
-    if seen.report.meshes and (folder := request.folder()) is not None:
-        _write(options.console, seen.report, folder)
-    return _ended(options, seen, stop)
+        options.console.diagnostics(reading.problems)
+    if reading.report.meshes and (folder := request.folder()) is not None:
+        _write(options.console, reading.report, folder)
+    return _ended(options, reading, stop)
 
 
-def _kept(origin: str) -> MeshReading:
+def _from_snapshot(origin: str) -> MeshReading:
     from asct.diagnostics.model import Diagnostic
     from asct.doctor.meshes import MeshReading
     from asct.facts.cmn.discover import report
@@ -67,17 +67,17 @@ def _kept(origin: str) -> MeshReading:
     return MeshReading(snapshot, found, odd)
 
 
-def _looked(options: GlobalOptions, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> MeshReading:
+def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> MeshReading:
     from asct.cli.targets import host_of
     from asct.doctor.meshes import MeshQuery, read_meshes
     from asct.engine.services import default_services
 
     spec = replace(host_of(host), sudo=sudo)
-    asked = MeshQuery(every_register=options.verbosity > 0 or options.json, detect=detect)
+    query = MeshQuery(every_register=options.verbosity > 0 or options.json, detect=detect)
     console = options.console
     with tempfile.TemporaryDirectory(prefix="asct-cmn-") as raw:
         try:
-            return read_meshes(spec, default_services(), Path(raw), asked, _progress(console), stop)
+            return read_meshes(spec, default_services(), Path(raw), query, _progress(console), stop)
         finally:
             if console.interactive:
                 console.over("")
@@ -111,9 +111,9 @@ def _show(options: GlobalOptions, report: CmnReport, form: str, *, standard: boo
         _print(options, report, standard=standard)
 
 
-def _ended(options: GlobalOptions, seen: MeshReading, stop: StopRequest) -> int:
+def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
     """The exit code; a stopped detection keeps its results and exits as interrupted."""
-    detection = seen.detection
+    detection = reading.detection
     if detection is not None:
         stopped = " before it was stopped" if detection.stopped else ""
         options.console.line(f"{detection.found} of {detection.asked} CPUs located{stopped}")
@@ -121,9 +121,9 @@ def _ended(options: GlobalOptions, seen: MeshReading, stop: StopRequest) -> int:
             options.console.diagnostics(detection.problems)
     if stop.signal is not None:
         return 128 + stop.signal
-    if not seen.report.meshes and not options.json:
-        options.console.diagnostics([_no_mesh(seen.report)])
-    return _NOTHING if not seen.report.meshes or (detection is not None and not detection.found) else 0
+    if not reading.report.meshes and not options.json:
+        options.console.diagnostics([_no_mesh(reading.report)])
+    return _NO_MESH if not reading.report.meshes or (detection is not None and not detection.found) else 0
 
 
 def _csv(report: CmnReport) -> str:
