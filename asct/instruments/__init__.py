@@ -1,1 +1,1 @@
-"""What several benchmarks measure with: fio, drive qualification, the memory kernels, the device watch."""
+"""Measuring code that several benchmarks share: fio, drive qualification, the memory kernels, the output of guard."""

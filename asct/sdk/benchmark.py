@@ -21,7 +21,8 @@ P = TypeVar("P", bound=Params)
 
 @dataclass(frozen=True, slots=True)
 class ResultField:
-    """A value that other benchmarks may read through `needs`: `dram.optimum_size`. `example` types it at plan time."""
+    """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. `example` gives its type at
+    plan time."""
 
     path: str
     unit: Literal["B", "s", "1"]
@@ -31,7 +32,7 @@ class ResultField:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Another benchmark whose result fills a setting that was left at its default ("auto", None).
+    """Another benchmark whose result sets a setting that was left at its default ("auto", None).
 
     The planner adds a job of `benchmark` under the alias `alias` unless every setting of `satisfied_by` is given.
     """
@@ -43,9 +44,9 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What `steps` may look at: the host, its work folder, what is done already and the results of needed jobs.
+    """The input of `steps`: the host, its work folder, the finished steps and the results of needed jobs.
 
-    `work` is the job's private folder on the host (absolute; the scratch file lies there), `needs` maps
+    `work` is the private folder of the job on the host (absolute; it contains the scratch file). `needs` maps
     "alias.path" to a value, for instance {"cache.dram.optimum_size": 553648128}.
     """
 
@@ -56,7 +57,7 @@ class Context:
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Devices of this host that the plan allows to be overwritten, by the path that the plan gives."""
     written: frozenset[str] = frozenset()
-    """Paths that this run has written to before: what stands there without a known signature is its own."""
+    """Paths that this run has written to before: content without a known signature there is its own."""
 
 
 class Refusal(str):
@@ -75,69 +76,70 @@ class Benchmark(ABC, Generic[P]):
     name: ClassVar[str]
     title: ClassVar[str]
     version: ClassVar[str]
-    """Counts up when the method changes so that values are no longer comparable."""
+    """Increases when the method changes such that values are no longer comparable."""
     summary: ClassVar[str]
     """One line for `asct list`."""
     aliases: ClassVar[tuple[str, ...]] = ()
     keywords: ClassVar[tuple[str, ...]] = ()
     default: ClassVar[bool] = False
-    """Part of the set that `asct run` takes without arguments."""
+    """Whether `asct run` without arguments includes it."""
     hidden: ClassVar[bool] = False
-    """Left out of `all` and keyword selection (noop)."""
+    """Excluded from `all` and from selection by keyword (noop)."""
     params_model: ClassVar[type[Params]]
     metrics: ClassVar[tuple[Metric, ...]]
     highlights: ClassVar[tuple[Highlight, ...]] = ()
-    """What stands at the top of a report; left empty, the first metric of each unit."""
+    """The values at the top of a report; if empty, the first metric of each unit."""
     flags: ClassVar[Mapping[str, str]] = {}
-    """What each flag of its values means: a sentence without its full stop."""
+    """The meaning of each flag of its values, as a sentence without its full stop."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
     results: ClassVar[tuple[ResultField, ...]] = ()
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Settings that contradict one another: pairs of (setting, message). Called at plan time. A message that is a
-        Refusal says what asct will not do, rather than what is wrong."""
+        """Contradictory settings as pairs of (setting, message). Called at plan time. A message that is a Refusal
+        describes what asct refuses for safety instead of an error."""
         return ()
 
     @abstractmethod
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """What one repeat asks of a host. `facts` is None while planning without hosts: estimate then."""
+        """The requirements of one repeat. `facts` is None while planning without hosts: return an estimate then."""
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
-        """Steps run once per job before its first point (lay out the scratch file). Not repeated, not measured."""
+        """Steps that run once per job before its first point (lay out the scratch file). They are not repeated or
+        measured."""
         return ()
 
     @abstractmethod
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """The next steps of one repeat, given what is done; an empty sequence ends the repeat."""
+        """The next steps of one repeat, given the finished ones; an empty sequence ends the repeat."""
 
     def foreseeable(self, params: P, facts: HostFacts) -> bool:
-        """Whether the first answer of `steps` holds every step of a repeat: it asks nothing of their outputs.
+        """Whether the first call of `steps` returns every step of a repeat, independent of their outputs.
 
-        The host then gets all repeats of a job at once, and goes on by itself when the connection breaks.
+        The host then receives all repeats of a job at once, and continues by itself if the connection breaks.
         """
         return False
 
     def continues(self, params: P) -> bool:
-        """Whether a repeat that was cut off goes on behind its last finished step, rather than begin again.
+        """Whether an interrupted repeat continues after its last finished step instead of starting again.
 
-        For tests of hours. `steps` then sees the outputs of before in `Context.done`, and the first of those after the
-        pause is `resumed`. `prepare` is run again.
+        For long tests. `steps` then receives the earlier outputs in `Context.done`, and the first output after the
+        pause is `resumed`. `prepare` runs again.
         """
         return False
 
     @abstractmethod
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The values of one repeat from the texts of its steps.
+        """The values of one repeat, parsed from the outputs of its steps.
 
-        Raises ValueError with a message for people when an output is not what the program should have written.
+        Raises ValueError with a message for the user when an output is not in the format of its program.
         """
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
-        """Values of `results` that this repeat gives, by path. A path left out was not found (no clear level)."""
+        """Values of `results` from this repeat, by path. A path that is missing was not found (no clear level)."""
         return {}
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Tables for one job on one host, columns as users know them."""
+        """Tables for one job on one host."""
         return ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
@@ -150,7 +152,7 @@ class Benchmark(ABC, Generic[P]):
 
 
 class Catalog(Protocol):
-    """Where benchmarks come from; the registry is one. Lower layers take it as an argument."""
+    """A collection of benchmarks; the registry is one. Lower layers receive it as an argument."""
 
     def names(self) -> Sequence[str]:
         """All main names, sorted."""

@@ -71,10 +71,10 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """A matrix as colours: `values[row][column]` in `unit`, None where nothing was measured.
+    """A matrix as colors: `values[row][column]` in `unit`, None where nothing was measured.
 
-    `ceiling` ends the colour scale where values lie beyond it, so that one outlier does not hide the rest. `groups` are
-    the rows (and columns, when those are the same) at which a block of the topology begins.
+    `ceiling` ends the color scale below larger values, so that one outlier does not hide the rest. `groups` are the
+    rows (and columns, if those are the same) at which a block of the topology begins.
     """
 
     slug: str
@@ -99,9 +99,10 @@ Figure = Chart | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: `title` as in the seeds, `unit` of the raw value, `scale` divides it for show, `digits` are decimals.
+    """A column: `title` as ASCT has it; `scale` divides the raw value for display; `digits` is the number of decimals.
 
-    `format` "size" shows bytes as 32.0625K, "text" shows as is. A column without a value is left out unless `kept`.
+    `format` "size" shows bytes as 32.0625K, "text" shows the value unchanged. A column without any value is omitted
+    unless `kept`.
     """
 
     key: str
@@ -115,10 +116,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows keyed by column key, raw values in base units.
+    """Rows keyed by column key, with raw values in base units.
 
-    A `bulk` table has more rows than people read: it stands in the CSV and JSON exports alone. `flags` are those of its
-    values: a report says once for all tables what each means.
+    A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` are those of its
+    values; a report explains each flag once for all tables.
     """
 
     slug: str

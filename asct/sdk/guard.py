@@ -1,7 +1,7 @@
-"""The kernel `guard`: checks the targets of a program, holds them, runs it, and watches what the machine did.
+"""The kernel `guard`: checks and holds the targets of a program, runs it, and records counters meanwhile.
 
-Every fio process runs below it. What is asked of it stands in a file of one line a target; what it found and saw are
-the JSON Lines of every kernel, read by asct.instruments.guard_output. kernels/guard/README.md describes both in full.
+Every fio process runs below it. Its input is a file with one line per target; asct.instruments.guard_output reads its
+output. kernels/guard/README.md describes both.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Access = Literal["read", "write"]
 
 
 def is_device_path(path: str) -> bool:
-    """Whether a path lies below /dev, however it is written; /dev/shm holds files."""
+    """Whether a path is below /dev, in any spelling; /dev/shm contains regular files."""
     plain = PurePosixPath("/", path.lstrip("/"))
     return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What the plan's `safety.destroys` says of one device of one host, literally."""
+    """The consent in `safety.destroys` of the plan for one device of one host, as written."""
 
     device: str
     serial: str
@@ -45,8 +45,8 @@ class Consent:
 class Target:
     """A file or device that a program opens.
 
-    `serial` and `overwrite` come from the consent to a device that is written. `dirty` says that this job wrote to it
-    before, so that content without a known signature is its own.
+    `serial` and `overwrite` come from the consent for a device that is written. `dirty`: this job wrote to it before,
+    so content without a known signature is its own.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Target:
     dirty: bool = False
 
     def line(self) -> str:
-        """The line of the targets file. Raises ValueError for a path or serial that cannot stand in one."""
+        """The line of the targets file. Raises ValueError for a path or serial with unprintable characters."""
         for text in (self.path, self.serial):
             if not text.isprintable():
                 raise ValueError(f"{text!r} contains a character that is not permitted in the name of a target")
@@ -66,10 +66,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """When guard ends the program by SIGINT, before its own end.
+    """The condition under which guard ends the program early, with SIGINT.
 
-    The rate (requests a second by the counters of the drives) has settled: the 95 % interval of batch means is within
-    `interval` of their mean, there is no trend, `min_s` have passed and `min_ios` requests were done.
+    The rate (requests per second by the counters of the drives) has settled: the 95 % interval of batch means is within
+    `interval` of their mean, there is no trend, and at least `min_s` and `min_ios` requests have passed.
     """
 
     interval: float
@@ -78,7 +78,8 @@ class StopRule:
 
 
 def handle_path(index: int) -> str:
-    """The name by which a program opens the very file that guard checked, whatever its path means by then."""
+    """The path by which a program opens the very file that guard checked, even if its name now refers to another
+    file."""
     return f"/proc/self/fd/{FIRST_HANDLE + index}"
 
 
@@ -91,10 +92,10 @@ def guarded(
     max_write_bytes: int | None = None,
     whole_drive: bool = False,
 ) -> Step:
-    """`step`, whose program is a tool at `path` on the host, as a step that runs it below guard.
+    """`step`, whose program is a tool at `path` on the host, as a step that runs the program below guard.
 
-    `max_write_bytes` ends the program once the targets were written so much. `whole_drive` says that it changes more of
-    a drive than its target (an NVMe format or sanitize): a drive with other namespaces is refused then.
+    `max_write_bytes` ends the program when that much was written to the targets. `whole_drive`: the program changes
+    more of a drive than its target (an NVMe format or sanitize), so a drive with other namespaces is refused.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     arguments = [*orders, "--", path, *step.arguments]
@@ -108,18 +109,18 @@ def guarded(
 
 
 def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
-    """A step that only checks the targets and reports what they are."""
+    """A step that only checks and describes the targets."""
     orders = tuple(_orders(None, None))
     return Step(name, Kernel(KERNEL), orders, target_files(targets), as_root=_wants_root(targets))
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
-    """Devices are opened by root, and by the accounts that a host lets; a file belongs to its account."""
+    """Whether any target is a device: root opens devices (or accounts with access); a file belongs to its account."""
     return any(is_device_path(target.path) for target in targets)
 
 
 def targets_in(step: Step) -> list[Target]:
-    """The targets of a step below guard, as its file has them; none for another step."""
+    """The targets of a step below guard, read from its targets file; empty for any other step."""
     if step.program != Kernel(KERNEL):
         return []
     return [_target(line) for line in step.files.get(TARGETS_FILE, "").splitlines()]
@@ -132,7 +133,7 @@ def _target(line: str) -> Target:
 
 
 def target_files(targets: Sequence[Target]) -> dict[str, str]:
-    """The file that names the targets of a step, by its name."""
+    """The targets file of a step, by its name."""
     return {TARGETS_FILE: "".join(target.line() + "\n" for target in targets)}
 
 

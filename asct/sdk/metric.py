@@ -16,9 +16,9 @@ Better = Literal["lower", "higher", "neither"]
 class Metric:
     """One quantity that a benchmark reports.
 
-    `coords` names where in the result a value stands (level, size, traffic ...): each key maps to the values it may
-    take, or None when they are only known after measuring. `comparable` is False for values that expectations and
-    `diff` must not judge (a size that was used, for instance).
+    `coords` are the coordinates of its values (level, size, traffic ...): each key maps to the possible values, or None
+    if they are known only after the measurement. `comparable` is False for values that expectations and `diff` must not
+    judge, such as a size that was used.
     """
 
     name: str
@@ -31,9 +31,9 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """A number for the top of a report, named `label`: the best of the values of `metric` that stand at `at`.
+    """A number for the top of a report, named `label`: the best of the values of `metric` with the coordinates `at`.
 
-    `at` has every coordinate of such a value; None takes any place along that one.
+    `at` has every coordinate of such a value; None matches any value of that coordinate.
     """
 
     metric: str

@@ -1,4 +1,4 @@
-"""What a point asks of a host: data for the preview, the preflight and the estimate."""
+"""The requirements of a point: data for the preview, the preflight and the estimate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHORTEST_LIMIT_S: Final = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A file that `prepare` makes in the job's work folder and that goes with it. `bytes` is its size."""
+    """A file that `prepare` creates in the work folder of the job, and that is removed with it. `bytes` is its size."""
 
     name: str
     bytes: int
@@ -21,10 +21,10 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """What only root can do for a point. `why` says it in words ("reserves 2 MiB pages"), with what is lost without.
+    """A step of a point that needs root. `why` describes it ("reserves 2 MiB pages") and what is lost without it.
 
-    `kernel` is the program that does it, run through sudo where the plan says so; "" is the reading of the facts.
-    `needed`: without it the point cannot be measured at all.
+    `kernel` is the program that does it, run through sudo if the plan allows that; "" is the reading of facts.
+    `needed`: the point cannot be measured without it.
     """
 
     why: str
@@ -54,7 +54,7 @@ class Needs:
     does not give is at least twice this."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     targets: tuple[str, ...] = ()
-    """Files or devices named by the user that the point opens; `writes_bytes` says which of them it writes."""
+    """Files or devices of the plan that the point opens; `writes_bytes` lists those that it writes."""
     purges: tuple[str, ...] = ()
     """Of the targets, those that are wiped whole (format, discard, secure erase): they count as written."""
     may_overwrite: bool = False
@@ -62,7 +62,7 @@ class Needs:
 
     @property
     def limit_s(self) -> float:
-        """The time limit of a point whose plan gives none: twice what it may take, at least 15 minutes."""
+        """Time limit of a point if the plan sets none: twice its longest duration, at least 15 minutes."""
         return max(SHORTEST_LIMIT_S, 2 * self.longest_s, 2 * self.seconds + 60)
 
     @property

@@ -21,7 +21,7 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
     INVALID_HOST: "the host was limited during the repeat (thermal throttling, a CPU quota, a CPU or clock that "
     "changed, a drive warning): see telemetry.json of the repeat",
 }
-"""Flags that values of any benchmark may have, and what each means."""
+"""Flags that values of any benchmark may have, with their meaning."""
 
 
 class Stats(BaseModel):
@@ -49,16 +49,16 @@ class Stats(BaseModel):
 
 
 def doubtful(flag: str) -> bool:
-    """Whether a flag says that the value should not be trusted: `noisy`, `invalid` and what begins with them."""
+    """Whether a flag questions the value: `noisy`, `invalid`, or a flag with such a prefix."""
     return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One value of one metric. `coords` says where in the result it stands; `flags` say why to distrust it.
+    """One value of one metric. `coords` are its coordinates in the result; `flags` question it.
 
-    A `detail` is one of the many values that another value of the same repeat sums up (a size on a curve whose levels
-    were found). Its flags speak for itself alone: a noisy detail does not make the repeat noisy.
+    A `detail` is one of many values that another value of the same repeat summarizes (a size on a curve whose levels
+    were found). Its flags apply to itself only: a noisy detail does not make the repeat noisy.
     """
 
     metric: str

@@ -18,7 +18,7 @@ def by_point(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def swept_columns(records: Iterable[Record], own: Collection[str] = ()) -> tuple[Column, ...]:
-    """One column for each swept setting but those that the table has as columns of its `own`; these stand behind."""
+    """A column for each swept setting, except those for which the table has columns of its `own`."""
     keys = dict.fromkeys(key for record in records for key in record.point if key not in own)
     return tuple(Column(key, key, format="text") for key in keys)
 
@@ -71,7 +71,7 @@ def interval_text(repeats: Sequence[Record], unit: float, digits: int) -> str | 
 
 
 def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
-    """Every flag, once, those that put the value in doubt first."""
+    """Every flag once; those that question the value come first."""
     found = dict.fromkeys(flag for record in records for flag in record.flags)
     return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
 

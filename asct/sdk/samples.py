@@ -1,7 +1,7 @@
-"""What every kernel writes: JSON Lines `meta`, `ready`, `sample`..., `end`. Read here once for all benchmarks.
+"""Reads the output of kernels: JSON Lines `meta`, `ready`, `sample`..., `end`.
 
-A stream without `end` is of a kernel that failed or was killed, whatever else is in it; it is refused with the exit
-status or signal and the end of its stderr, never guessed at.
+A stream without `end` comes from a kernel that failed or was killed. It is rejected as a whole, with the exit status or
+signal and the end of stderr in the message.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class KernelRun:
 
 
 def read_kernel(output: Output) -> KernelRun:
-    """The whole stream of a kernel that ended well.
+    """The complete stream of a kernel that succeeded.
 
-    Raises ValueError with a message for people: it did not end, ended with an error, wrote something else, or speaks a
-    newer version of the format.
+    Raises ValueError with a message for the user: the kernel did not end, failed, wrote something else, or uses a newer
+    version of the format.
     """
     name = _name(output)
     objects = _objects(output, name)
@@ -59,7 +59,7 @@ def number(sample: Mapping[str, Any], key: str) -> float:
 
 
 def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:
-    """The 95 % interval of a sample, its members times `unit`; None where the kernel had too few batches for one."""
+    """The 95 % interval of a sample, multiplied by `unit`; None if the kernel had too few batches for one."""
     if sample.get(low) is None or sample.get(high) is None:
         return None
     return number(sample, low) * unit, number(sample, high) * unit
@@ -84,7 +84,7 @@ def _name(output: Output) -> str:
 
 
 def _objects(output: Output, name: str) -> list[dict[str, Any]]:
-    """Every line as an object. A last line without its newline was cut off and is left out."""
+    """Every line as an object. A last line without newline is truncated and ignored."""
     text = output.stdout
     lines = text.split("\n")
     cut = lines.pop()

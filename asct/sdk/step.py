@@ -1,4 +1,4 @@
-"""What to run on a host, as data. Arguments are lists and never become shell text built from values."""
+"""The commands to run on a host, as data. Arguments are lists and never become shell text built from values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A program of kernels/<name>/, built for the host and put there by the toolchain."""
+    """A program of kernels/<name>/, which the toolchain builds for the host and copies to it."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program the host provides (fio, mpstat); the facts say where it is."""
+    """A program that the host provides (fio, mpstat); the facts contain its path."""
 
     name: str
 
@@ -25,9 +25,10 @@ Program = Kernel | Tool
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A program that runs beside a step: started before it, ended by SIGINT after it (mpstat writes its JSON then).
+    """A program that runs during a step: started before it, ended by SIGINT after it (mpstat then writes its JSON).
 
-    Its standard output is kept as `stdout_file` in the step's folder. One that cannot be started is noted, not fatal.
+    Its standard output is stored as `stdout_file` in the folder of the step. A companion that cannot be started is
+    noted; it is not an error.
     """
 
     program: Program
@@ -40,11 +41,10 @@ class Companion:
 class Step:
     """One process of one repeat of one point.
 
-    It runs in a folder of its own on the host. `files` are written there first (name to text), `collect` names the
-    files fetched afterwards besides stdout and stderr. `timeout_s` None means the point's own limit. `label` says what
-    it is to people who wait for a repeat of hours (`round 7, cell 12 of 56`); left out, its name does. `as_root` says
-    that a kernel does more as root: it is run through sudo if plan and host grant that, and takes no `env` along then,
-    but for the names of the locale.
+    It runs in a folder of its own on the host. `files` are written there first (name to text); `collect` names the
+    files to fetch afterwards besides stdout and stderr. `timeout_s` None means the time limit of the point. `label`
+    describes the step in the progress of a long repeat (`round 7, cell 12 of 56`); its default is the name. `as_root`:
+    a kernel does more as root; it is run through sudo if plan and host allow that, without `env` except for the locale.
     """
 
     name: str
@@ -61,9 +61,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a finished step left: its exit status (negative: killed by that signal), and its texts by file name.
+    """The result of a finished step: its exit status (negative: killed by that signal), and its texts by file name.
 
-    `files` has `stdout`, `stderr` and every collected file that exists.
+    `files` contains `stdout`, `stderr` and every collected file that exists.
     """
 
     step: Step
@@ -71,7 +71,7 @@ class Output:
     files: Mapping[str, str]
     elapsed_ns: int = 0
     resumed: bool = False
-    """The first output after the repeat had been cut off: an unknown time passed before it."""
+    """Whether this is the first output after the repeat was interrupted: an unknown time passed before it."""
 
     @property
     def stdout(self) -> str:

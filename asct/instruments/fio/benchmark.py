@@ -1,4 +1,4 @@
-"""The base of the benchmarks on fio: a subclass says its name, its settings and the setting it sweeps."""
+"""The bases of the benchmarks on fio. A subclass declares its name, its settings and the setting that it sweeps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from asct.sdk.step import Output, Step
 
 OLDEST_FIO: Final = "3.30"
 ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
-"""For the estimate of what a writing point writes: a fast NVMe drive. The true speed is only known afterwards."""
+"""Used to estimate how much a writing point writes: the rate of a fast NVMe drive. The actual rate is known only
+afterwards."""
 _START_SECONDS: Final = 0.5
 _FIO_BYTES: Final = 64 * 2**20
 
@@ -156,7 +157,7 @@ class SweepBenchmark(FioBenchmark[S]):
     )
 
     def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The values of the point; the bound goes with them, since tables are made of records alone."""
+        """The values of the point, and the bound: tables are built from records only."""
         found = super().parse(params, outputs, facts)
         bound = params.latency_bound
         return found if bound is None else (*found, Measurement(BOUND_METRIC, bound))

@@ -1,4 +1,4 @@
-"""Settings that contradict one another: found before any host is touched."""
+"""Checks for contradictory settings, before any host is touched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_FILES: Final = ("/proc", "/sys")
 
 
 def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
-    """Pairs of a setting and what is wrong with it, each with the way out."""
+    """Pairs of a setting and a message with a hint."""
     yield from (("options", problem) for problem in problems(params.options, FioParams.aliases()))
     try:
         sections = sections_of(params)

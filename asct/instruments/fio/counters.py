@@ -1,8 +1,8 @@
-"""Read mpstat's JSON (sysstat 12) and average the part that lies inside fio's run.
+"""Counters of the host during a run of fio: mpstat rows, CPU time, and bytes of the drives.
 
-mpstat stamps each row with the whole second it ended in, so a row of 12:00:07 covers an interval (1 s, more in long
-runs) that ends somewhere in 12:00:07. The rows are percentages of time: of all online CPUs, and of those that the jobs
-are bound to.
+mpstat (sysstat 12, JSON) stamps each row with the second in which it ended, so a row of 12:00:07 covers an interval (1
+s, more in long runs) that ends somewhere in 12:00:07. Its rows are percentages of time, of all online CPUs and of those
+that the jobs are bound to.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from asct.instruments.guard_output import CounterSample, GuardOutput
 KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
-"""What a job cannot have; a CPU that the hypervisor gave to others is as little there as one that works."""
+"""Time that is not available to a job. A CPU that the hypervisor gave to others is as unavailable as a busy one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuInterval:
-    """One interval: percent of time by kind, of all online CPUs and of those in use, and the busiest of the latter."""
+    """One interval of mpstat: percent of time by kind, of all online CPUs and of the used ones, and the busiest used
+    CPU."""
 
     second: int
     load: Mapping[str, float]
@@ -91,8 +92,8 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuI
 def load_within(rows: Sequence[CpuInterval], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
     """The mean of the rows inside the window, or of the nearest row if none fits; None without any overlap.
 
-    Rows that surely lie inside are taken when there are ENOUGH_ROWS of them. In a short run the fraction of the second
-    is assumed to be one half.
+    If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise the fraction of the second is
+    assumed to be one half.
     """
     chosen = [row for row in rows if row.second - interval_s >= start_s and row.second + 1 <= end_s]
     if len(chosen) < ENOUGH_ROWS:
@@ -179,7 +180,7 @@ def _change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: f
 
 
 def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
-    """The counter at a moment: a straight line between the samples, and what the outermost ones say outside them."""
+    """The counter at a time: interpolated linearly between samples, constant beyond the outermost ones."""
     before = series[0]
     for after in series:
         if after[0] >= moment:
@@ -196,15 +197,18 @@ def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
 
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
-"""How far the moment that a report tells of may be from its stamp on an idle host."""
+"""Largest difference between the time of a report and its time stamp on an idle host."""
 FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
 """Places of read_bytes, write_bytes and discard_bytes in a sample of guard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """`ratio` is the drives' bytes over fio's; None where `why` says what keeps it from being told: `buffered`,
-    `no-drive`, `clock`, or `foreign` (then the ratio is kept). `uncertainty` is that of the moments compared."""
+    """Bytes of the drives relative to those of fio, as `ratio`.
+
+    It is None if `why` gives a reason: `buffered`, `no-drive` or `clock`; with `foreign` the ratio is kept.
+    `uncertainty` is that of the times compared.
+    """
 
     ratio: float | None
     why: str = ""
@@ -212,7 +216,7 @@ class Coverage:
 
     @property
     def missing(self) -> bool:
-        """The drive did less than fio says."""
+        """Whether the drives transferred fewer bytes than fio counts."""
         return self.ratio is not None and self.ratio < 1.0 - TOLERANCE - self.uncertainty
 
 
@@ -254,7 +258,7 @@ def _between_reports(
 
 
 def _lateness_s(samples: Sequence[CounterSample]) -> float:
-    """How much later than usual guard came to take a sample: on a busy host fio's reports are late by as much."""
+    """Largest delay of a sample of guard: on a busy host, the reports of fio are late by as much."""
     gaps = [(later.mono_ns - one.mono_ns) / 1e9 for one, later in pairwise(samples)]
     return max(gaps) - median(gaps) if gaps else 0.0
 

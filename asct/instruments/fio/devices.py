@@ -1,4 +1,4 @@
-"""What was measured: the drives, as guard found them before and after, as values of the point."""
+"""The drives that were measured, as guard describes them before and after: as values of the point, and as a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_uni
 
 
 def device_values(watch: GuardOutput) -> Iterator[Measurement]:
-    """Size and identity of each target, its temperature and health. What is unknown is left out."""
+    """Size and identity of each target, its temperature and health. Unknown values are omitted."""
     for device in watch.before:
         size = device.scalar("bytes")
         if isinstance(size, int):
@@ -74,7 +74,7 @@ _COLUMNS: Final = (
     *(Column(f"device_{name}", _HEALTH[name], format="text") for name in HEALTH),
 )
 _NO_NODE: Final = -1
-"""How the kernel says that a drive is at no NUMA node."""
+"""The value of the Linux kernel for a drive without a NUMA node."""
 _NOTE: Final = "For a temporary file: the drive of the work folder, if the host reports it"
 _HEALTH_NOTE: Final = "Temperature and health: before the first point -> after the last point"
 

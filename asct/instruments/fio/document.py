@@ -1,7 +1,7 @@
-"""Read what fio (3.30 or newer) writes as json+ into typed values; nothing is judged here.
+"""Reads the json+ output of fio (3.30 or newer) into typed values, without judging them.
 
-With `--status-interval` the file holds one document after another, each of all that was done until then, and the last
-is the result. fio writes notes before and between them (fio issue 731), and an unfinished one when it is killed.
+With `--status-interval` the file contains several documents, each with the totals so far; the last one is the result.
+fio writes notes before and between them (fio issue 731), and an unfinished document when it is killed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowErro
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """The reads, writes or trims of one job. `runtime_ms` is what fio divides its rates by."""
+    """The reads, writes or trims of one job. fio divides its rates by `runtime_ms`."""
 
     ios: int
     io_bytes: int
@@ -45,14 +45,14 @@ class JobResult:
     runtime_ms: int
     directions: Mapping[str, Direction]
     depth_shares: Mapping[str, float]
-    """Percent of the submissions that found so many requests in flight: `1`, `2`, `4` ... `>=64`."""
+    """Percent of the submissions by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
     """CPU time of this process: without worker threads of the engine and the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioStatus:
-    """One of the documents that fio writes while it runs, as it stands there. `stamp_ms` is by the clock of the day."""
+    """One of the documents that fio writes during a run, unchanged. `stamp_ms` is wall-clock time."""
 
     stamp_ms: float
     jobs: Sequence[Mapping[str, Any]]
@@ -60,9 +60,9 @@ class FioStatus:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What one run of fio reports. `notes` are the lines beside the documents.
+    """The output of one run of fio. `notes` are the lines outside the documents.
 
-    `reports` are those of the measured time in their order, without those of the ramp; the last is the result.
+    `reports` are the documents of the measured time in order, without those of the ramp; the last one is the result.
     """
 
     version: str
@@ -92,7 +92,7 @@ def read_document(text: str) -> Document:
 
 
 def notes_of(text: str) -> tuple[str, ...]:
-    """The lines before the first document: what fio says when it fails."""
+    """The lines before the first document: the messages of fio when it fails."""
     start = 0 if text.startswith("{") else text.find("\n{") + 1 or len(text)
     return _lines(text[:start])
 

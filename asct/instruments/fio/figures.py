@@ -1,4 +1,5 @@
-"""The figures of a storage benchmark: its rates and latencies over what was swept, and what lies behind them."""
+"""The figures of a storage benchmark: rates and latencies over the swept settings, maps, distributions, and CPU
+time."""
 
 from __future__ import annotations
 
@@ -180,7 +181,7 @@ _ALIKE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class FigureQuantity:
-    """What a figure shows."""
+    """The quantity that a figure shows."""
 
     slug: str
     title: str
@@ -198,8 +199,8 @@ _QUANTITIES: Final = (
 
 
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
-    """Bandwidth, rate, mean latency and latency percentiles over what was swept (see views.py); latency over bandwidth,
-    maps of two settings; distributions of latency; the course of the runs; CPU time.
+    """Bandwidth, rate, mean latency and latency percentiles over the swept settings (see `views`); latency over
+    bandwidth; maps of two settings; latency distributions; timelines; CPU time.
 
     A single point has no curve.
     """
@@ -306,7 +307,7 @@ def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
 
 
 def _apart(used: Bars, everywhere: Bars) -> bool:
-    """Whether a reader could tell one from the other."""
+    """Whether the two charts differ visibly."""
     pairs = zip(used.series, everywhere.series, strict=True)
     both = [pair for a, b in pairs for pair in zip(a.y, b.y, strict=True)]
     return any(one != other if one is None or other is None else abs(one - other) > _ALIKE for one, other in both)

@@ -22,7 +22,7 @@ N = TypeVar("N", int, float)
 K = TypeVar("K")
 NS: Final = 1e-9
 MIN_BEYOND: Final = 10
-"""Requests that must lie above a percentile for it to be given."""
+"""Minimum number of requests above a percentile; otherwise the percentile is omitted."""
 MIN_FOR_INTERVAL: Final = 6
 _Z95: Final = 1.959964
 _MAD_OF_NORMAL: Final = 0.674490
@@ -74,7 +74,7 @@ class Quantiles(Generic[N]):
         return distance
 
     def percentile(self, percent: float) -> float | None:
-        """The same in percent, as fio computes it. None when fewer than MIN_BEYOND values lie above."""
+        """The quantile at `percent`, as fio computes it. None if fewer than MIN_BEYOND values are above it."""
         if self.n * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
             return None
         return self.at(percent / 100.0)
@@ -97,9 +97,9 @@ class Latency:
         return Quantiles(self.bins)
 
     def percentile_ns(self, percent: float) -> float | None:
-        """The midpoint of the bucket where the cumulative count reaches `percent` of all, as fio computes it.
+        """The midpoint of the bucket where the cumulative count reaches `percent` of all requests, as fio computes it.
 
-        None when fewer than MIN_BEYOND requests lie above: then it would be the accident of a few.
+        None if fewer than MIN_BEYOND requests are above it: the value would depend on a few requests.
         """
         return self.quantiles.percentile(percent)
 

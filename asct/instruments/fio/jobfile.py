@@ -18,7 +18,7 @@ _MISREAD: Final = ";#[]$\\"
 
 
 def refusal(value: str) -> str:
-    """Why `value` cannot stand behind `=` in a job file, as the subject of a sentence; empty if it can."""
+    """Why a job file cannot contain `value`, as the subject of a sentence; empty if it can."""
     if not value:
         return "an empty value"
     if not value.isprintable():
@@ -107,9 +107,9 @@ _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
 
 
 def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:
-    """What is wrong with an option, as the end of a sentence that begins with its name; empty when it may stand.
+    """The problem with an option, as the end of a sentence that begins with its name; empty if it is allowed.
 
-    `settings` maps fio's names to the settings of asct that stand for them.
+    `settings` maps options of fio to the settings of asct that replace them.
     """
     if name in settings:
         return f"corresponds to the asct setting `{settings[name]}`; use that instead"
@@ -122,7 +122,7 @@ def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str
 
 
 def value_problem(name: str, value: str) -> str:
-    """What is wrong with the value of an option that may stand; empty for nothing."""
+    """The problem with the value of an allowed option; empty if there is none."""
     reason = refusal(value)
     if reason:
         return f"has {reason}, which a fio job file cannot contain"
@@ -134,7 +134,7 @@ def value_problem(name: str, value: str) -> str:
 
 
 def problems(options: Mapping[str, Scalar], settings: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each option that may not stand."""
+    """A sentence for each option that is not allowed."""
     for name, value in options.items():
         problem = option_problem(name, value, settings)
         if problem:
@@ -142,7 +142,7 @@ def problems(options: Mapping[str, Scalar], settings: Mapping[str, str]) -> Iter
 
 
 def unknown_options(names: Mapping[str, object], engine: str, known: frozenset[str]) -> list[str]:
-    """The options that the fio of a host does not have. `known` is what it lists: `name`, or `engine.name`."""
+    """The options that the fio of a host does not support. `known` is its list: `name`, or `engine.name`."""
     if not known:
         return []
     return [name for name in names if name not in known and f"{engine}.{name}" not in known]

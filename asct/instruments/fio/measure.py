@@ -1,4 +1,4 @@
-"""From the texts of one fio run to measurements, each with what speaks against it."""
+"""Converts the output of one fio run to measurements with their flags."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BY_SECTION: Final = "by section"
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
     """The values of one repeat.
 
-    Raises ValueError, with the way out, when fio failed, did nothing, or left no readable document.
+    Raises ValueError with a hint if fio failed, did nothing, or left no readable document.
     """
     if not outputs:
         raise ValueError("fio was not run")
@@ -38,7 +38,8 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
 
 
 def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
-    """What tables name beside the values: of a job file what its sections have in common, and the jobs of all."""
+    """Settings that tables show next to the values: of a job file those that its sections share, and the number of all
+    jobs."""
     sections = [section for _, section in sections_of(params)]
     given: dict[str, list[Scalar]] = {name: [getattr(one, name) for one in sections] for name in CONTEXT}
     given["engine"] = [chosen_engine(one, facts) for one in sections]
@@ -103,7 +104,7 @@ def _cpu(point: FioPoint) -> Iterator[Measurement]:
 
 
 def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
-    """The course of the run; a percentile stands only where enough requests lie above it."""
+    """The values of each interval of the run; a percentile only if enough requests are above it."""
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]

@@ -1,7 +1,7 @@
-"""The metrics of every benchmark on fio. The settings of a point say where a value stands: most have no coordinates.
+"""The metrics of every benchmark on fio. Most have no coordinates: the settings of the point identify a value.
 
-Those of `queue_depth` repeat the settings that tables and figures name even when they are not swept, and the engine
-that `auto` became. What is of one second of the run, or of one drive, says of which.
+The coordinates of `queue_depth` repeat the settings that tables and figures need even if they are not swept, and the
+engine that `auto` selected. Values of one interval of the run, or of one drive, have it as a coordinate.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _devices() -> tuple[Metric, ...]:
 
 
 DEVICE_METRICS: Final = _devices()
-"""What is said of a target: `asct.instruments.fio.devices` makes the values."""
+"""Metrics of a target; `asct.instruments.fio.devices` makes the values."""
 
 _SECTION: Final[dict[str, tuple[str, ...] | None]] = {"section": None, "direction": DIRECTIONS}
 PART_METRICS: Final = (

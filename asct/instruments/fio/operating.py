@@ -48,8 +48,10 @@ def objective(over: str) -> str:
 
 
 def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint]:
-    """The points of one curve, whose rows stand in the order of the numbers on the axis `over`; doubtful rows are left
-    out, and fewer than three others have none."""
+    """The operating points of one curve, whose rows are in the order of the axis `over`.
+
+    Unreliable rows are excluded; fewer than three others give no operating points.
+    """
     metric = objective(over)
     usable = [row for row in rows if not row.doubtful and row.value(metric)]
     if len(usable) < LEAST_POINTS:
@@ -69,7 +71,7 @@ def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint
 
 
 def still_rising(rows: Sequence[PointRow], over: str) -> bool:
-    """Whether the last point of a curve is 5 % above all before: the most lies beyond it."""
+    """Whether the last point of a curve is 5 % above all others: the maximum is beyond it."""
     values = [row.value(objective(over)) or 0.0 for row in rows]
     return len(values) >= LEAST_POINTS and values[-1] > _STILL_RISING * max(values[:-1])
 
@@ -104,7 +106,7 @@ def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
 
 
 def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
-    """The most under each bound of the 99th percentile; a bound that changes nothing is left out."""
+    """The highest rate under each bound of the 99th percentile; a bound that changes nothing is omitted."""
     given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
     found: dict[str, Choice] = {}
     seen: list[PointRow] = []
@@ -139,7 +141,7 @@ _CURVES: Final = (*LOADS, "block_size")
 
 @dataclass(frozen=True, slots=True)
 class LoadCurve:
-    """Rows that differ in the setting `over` alone, in its order; `label` says what they share."""
+    """Rows that differ only in the setting `over`, in its order; `label` names the settings that they share."""
 
     over: str
     label: str
@@ -171,7 +173,7 @@ def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, a
 
 
 def _columns(over: str) -> tuple[Column, ...]:
-    """The first one says which curve."""
+    """The first column identifies the curve."""
     return (
         Column("curve", "Points with", format="text"),
         Column("operating", "Operating point", format="text"),
@@ -224,14 +226,14 @@ LEAST_RANGE: Final = 4.0
 _LEAST_BYTES_POINTS: Final = 2
 """Of equal bytes a second over sizes: the last sizes of a sweep are few."""
 _BUSY: Final = 0.6
-"""Of a CPU, that a job may use before it is taken for the limit."""
+"""Share of a CPU that a job may use before the host counts as the limit."""
 _FOLLOWS: Final = 0.1
-"""Requests in flight are taken for those asked for within this share."""
+"""Relative tolerance within which requests in flight count as those requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Equal values of `metric` (`iops` or `bandwidth`) at `rows`, which lie `spread` (a share) apart at most."""
+    """Equal values of `metric` (`iops` or `bandwidth`) at `rows`; `spread` is their relative range."""
 
     metric: str
     value: float
@@ -240,9 +242,9 @@ class Limit:
 
 
 def limits(rows: Sequence[PointRow], over: str) -> list[Limit]:
-    """The limits on one curve, requests a second first. `rows` stand in the order of the axis `over`.
+    """The limits on one curve, requests per second first. `rows` are in the order of the axis `over`.
 
-    Points at which the host was the limit say nothing of the volume: with one of these on it a plateau is none.
+    A plateau that contains a point limited by the host is ignored: it does not describe the volume.
     """
     found = [_limit(rows, over, "iops", LEAST_POINTS, LEAST_RANGE)]
     if over == "block_size":
@@ -279,7 +281,7 @@ def _host_bound(row: PointRow) -> bool:
 
 
 def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
-    """What the limits of one curve say, as a sentence without its full stop; "" for none."""
+    """The limits of one curve as a sentence without its full stop; empty if there are none."""
     if not found:
         return ""
     parts = " and ".join(f"{_amount(limit)} ({_reach(limit, over)})" for limit in found)

@@ -25,9 +25,9 @@ def passed(
     aliases: tuple[str, ...] = (),
     **bounds: Any,
 ) -> Any:
-    """Declare a setting that becomes fio's `option`, left out while it is None.
+    """Declare a setting that becomes the option `option` of fio; it is omitted while it is None.
 
-    `form` "time" is a Duration, which fio reads with its unit. `engines` are those that have the option; empty: all.
+    `form` "time" is a Duration, which fio reads with its unit. `engines` are those that support the option; empty: all.
     """
     field = setting(default, help, aliases=aliases, **bounds)
     field.json_schema_extra["fio"] = {"option": option, "form": form, "engines": list(engines)}
@@ -104,7 +104,7 @@ class QueueParams(Params):
 
 
 class RateParams(Params):
-    """How fast requests are made. With any of these the depth is not kept, so Little's law says nothing."""
+    """Rate at which requests are issued. With any of these the depth is not held, so Little's law does not apply."""
 
     rate: Size | None = passed(None, "Maximum bytes per second per job", "rate", ge=1)
     rate_iops: Rate | None = passed(None, "Maximum IOPS per job", "rate_iops", ge=1)
@@ -128,7 +128,7 @@ class RateParams(Params):
 
     @property
     def paced(self) -> bool:
-        """Whether something other than the completion of requests says when the next one is made."""
+        """Whether something other than the completion of requests determines when the next one is issued."""
         return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 
@@ -165,7 +165,7 @@ class OffsetParams(Params):
 
 
 class DataParams(Params):
-    """What is written, how it is made durable, and how it is checked. Buffers are never zero unless asked for."""
+    """Content, durability and verification of writes. Buffers contain zeros only if requested."""
 
     sync: Literal["none", "sync", "dsync"] | None = passed(None, "Open the target with O_SYNC or O_DSYNC", "sync")
     fsync: Count | None = passed(None, "Call fsync after this many writes", "fsync", ge=1)
@@ -217,7 +217,7 @@ DEFAULT_FILE_BYTES: Final = 1000 * 2**20
 """Size of the temporary file when `filesize` is not set (ASCT's default)."""
 SCRATCH_NAME: Final = "scratch.dat"
 SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
-"""Engines that keep one request in flight per job, whatever `iodepth` says."""
+"""Engines that keep one request in flight per job, independent of `iodepth`."""
 
 
 def _pattern(value: object) -> object:
@@ -251,7 +251,7 @@ Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
 
 
 class PointParams(Params):
-    """What every point has."""
+    """The settings of every point."""
 
     duration: Duration = setting(
         60.0,

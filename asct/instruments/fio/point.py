@@ -1,4 +1,4 @@
-"""What one process of fio below guard measured, and whether it can be trusted."""
+"""The result of one fio process below guard, and whether it can be trusted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _MAX_LINE: Final = 300
 
 
 def failure(status: int, texts: Sequence[str]) -> str:
-    """One message from the exit status and what fio printed, `texts` in order of trust."""
+    """One message from the exit status and the output of fio; the most reliable of `texts` comes first."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     how = f"fio failed with status {status}" if status > 0 else f"fio was killed by signal {-status}"
     if status == 0:
@@ -108,10 +108,10 @@ class DirectionResult:
 
 @dataclass(frozen=True, slots=True)
 class FioPoint:
-    """`sides` has "" (all requests) and those of `read`, `write` and `trim` that did anything.
+    """The result of one process. `sides` has "" (all requests) and each of `read`, `write` and `trim` with requests.
 
-    Flags that begin with `invalid` say that the figures are not those of the settings. `stopped` says why guard ended
-    the run (`interval`, `volume`), empty when it took its time.
+    Flags that begin with `invalid` mean that the values do not correspond to the settings. `stopped` is the reason why
+    guard ended the run early (`interval`, `volume`), or empty.
     """
 
     sides: Mapping[str, DirectionResult]
@@ -128,8 +128,8 @@ class FioPoint:
 def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     """The point that one step of `fio_step` measured.
 
-    Raises Refused when guard refused a target, and ValueError, with the way out, when fio failed, did nothing, left no
-    readable document or reports times that cannot be.
+    Raises GuardRefusal if guard refused a target, and ValueError with a hint if fio failed, did nothing, left no
+    readable document or reported impossible times.
     """
     watch = read_guard_output(output)
     document = _document(output, watch, job_count(params))
@@ -156,7 +156,7 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
 
 
 def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
-    """The document of a run that did what it should."""
+    """The document of a successful run."""
     text = output.files.get(RESULT_FILE, "")
     if watch.status is None:
         raise ValueError("fio was not run")
@@ -182,7 +182,7 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
 
 
 def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
-    """fio takes what there is of a device that is too small, and says nothing."""
+    """fio uses a device that is too small without a message."""
     for device in watch.before:
         size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
         if isinstance(size, int) and asked > size:
@@ -208,7 +208,7 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
 
 
 def _sides(document: Document) -> dict[str, Sequence[Direction]]:
-    """The parts that each side stands on: every direction, then each one that did anything."""
+    """The directions that each side consists of: all of them for "", and each one with requests."""
     used: dict[str, Sequence[Direction]] = {
         name: [job.directions[name] for job in document.jobs if name in job.directions] for name in DIRECTIONS
     }

@@ -77,7 +77,7 @@ def _places(params: FioParams, cpus: Sequence[int]) -> dict[str, str]:
 
 
 def _given(params: FioParams, engine: str, facts: HostFacts) -> dict[str, str]:
-    """What is handed on as it is: settings, without those of another engine, and the options by fio's names."""
+    """Settings and options that are passed to fio unchanged, without those of another engine."""
     foreign = set()
     for name in type(params).model_fields:
         how = option_of(type(params), name)
@@ -99,14 +99,14 @@ JOB_FILE: Final = "job.fio"
 RESULT_FILE: Final = "fio.json"
 CPU_FILE: Final = "mpstat.json"
 PROGRAM_FILE: Final = "program.stdout"
-"""What fio says outside its result: guard keeps it apart from its own lines."""
+"""The output of fio outside its result: guard stores it separately from its own lines."""
 INSPECTION: Final = "inspect"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _LAYOUT_BLOCK: Final = 2**20
 _REPORTS: Final = 12
 _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
-"""One report of one job is 15 to 30 kB: so many keep the result of a long run with many jobs below 20 MB."""
+"""A report of one job has 15 to 30 kB: this limit keeps the result of a long run with many jobs below 20 MB."""
 _SHORTEST_REPORT_S: Final = 0.25
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
@@ -116,10 +116,10 @@ _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 
 
 def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step]:
-    """Write the temporary file whole, if any point uses it: random content, allocated, synced.
+    """The step that writes the temporary file completely, if any point uses it: random content, allocated, synced.
 
-    A sparse or preallocated file would be read from memory at any speed. It is as large as the largest point needs.
-    The file is new and lies in the job's own folder, so that there is nothing for guard to check or hold.
+    A sparse or preallocated file would be read from memory at any speed. It has the size of the largest point. The file
+    is new and in the folder of the job, so guard has nothing to check or hold.
     """
     sizes = [scratch_bytes(point) for point in points if point.makes_file]
     if not sizes:
@@ -154,9 +154,9 @@ def scratch_path(context: Context) -> str:
 
 
 def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
-    """What the point opens. Only a pattern that changes its target asks for the right to write.
+    """The targets of the point. Only a pattern that changes its target requests write access.
 
-    A target is dirty if `dirty` says so, or the run wrote to it before.
+    A target is dirty if `dirty` is set, or if the run wrote to it before.
     """
     access: Access = "write" if writes(params) else "read"
     if params.makes_file:
@@ -180,9 +180,9 @@ def fio_step(
     stop: StopRule | None = None,
     max_write_bytes: int | None = None,
 ) -> Step:
-    """One process of fio below guard, mpstat beside it.
+    """One fio process below guard, with mpstat next to it.
 
-    `dirty` says that this repeat wrote to its targets before; `stop` and `max_write_bytes` let guard end it early.
+    `dirty`: this repeat wrote to its targets before. `stop` and `max_write_bytes` let guard end it early.
     """
     targets = targets_of(params, context, dirty=dirty)
     cpus = used_cpus(params, context.facts, _drive_node(context))
@@ -209,7 +209,7 @@ def limit_s(params: FioParams) -> float:
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """One fio process and nothing after it; before it a look at where the drive is, if that decides on the CPUs."""
+    """One fio process, preceded by an inspection if the location of the drive determines the CPUs."""
     names = [output.step.name for output in context.done]
     if not names and node_matters(params, context.facts):
         return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)

@@ -1,4 +1,4 @@
-"""Records of one job gathered into one row per point: what tables and figures are drawn from."""
+"""Records of one job as one row per point, and the grouping of rows into figures: the input of tables and figures."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ AXIS_TITLES: Final = {
 
 @dataclass(slots=True)
 class PointRow:
-    """One point: its settings, the values of each metric in every repeat, and what was seen in its course.
+    """One point: its settings, the values of each metric in every repeat, and the values over time.
 
-    `course` has what stands at a second of the run (metrics named `second_`), in the order of the records.
+    `course` has the values with a time within the run (metrics named `second_`), in the order of the records.
     """
 
     swept: dict[str, Scalar]
@@ -40,7 +40,7 @@ class PointRow:
         return self.swept.get(name, self.context.get(name))
 
     def value(self, metric: str, repeat: int | None = None) -> float | None:
-        """The median over the repeats, or the value of one; None if there is none."""
+        """The median over the repeats, or the value of one repeat; None if there is none."""
         values = [record.value for record in self.samples.get(metric, []) if repeat in (None, record.repeat)]
         return median(values) if values else None
 
@@ -113,7 +113,7 @@ def varying(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
 
 
 def grouped(rows: Sequence[PointRow], names: Sequence[str]) -> dict[str, list[PointRow]]:
-    """Rows that share the settings `names`, in order, by a short label of these ("" when there are none)."""
+    """Rows that share the settings `names`, in order, by a short label of these ("" if there are none)."""
     groups: dict[str, list[PointRow]] = {}
     for row in rows:
         groups.setdefault(label(row, names), []).append(row)
@@ -146,7 +146,7 @@ def shown(name: str, value: Scalar | None) -> str:
 
 
 LOADS: Final = ("iodepth", "numjobs")
-"""Settings that put more requests in flight."""
+"""Settings that increase the number of requests in flight."""
 SCALES: Final = (*LOADS, "block_size", "iodepth_batch", "filesize")
 """Settings whose ratios matter: axes with powers of two."""
 MOST_SERIES: Final = 8
@@ -157,8 +157,8 @@ _LEAST_SECOND_AXIS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """The rows of one figure. `over` is the setting on its axis, `fixed` says what all rows share, `suffix` tells its
-    slug from that of the other views."""
+    """The rows of one figure. `over` is the setting on its axis, `fixed` names what all rows share, `suffix` makes its
+    slug unique."""
 
     over: str
     groups: Mapping[str, Sequence[PointRow]]
@@ -235,6 +235,6 @@ def _largest(rows: Sequence[PointRow], name: str) -> Scalar | None:
 
 
 def slug_of(label: str) -> str:
-    """The part of a slug that a label makes: letters and digits behind dashes; "" for none."""
+    """A label as part of a slug: letters and digits after dashes; "" for none."""
     text = "".join(mark if mark.isalnum() else "-" for mark in label).strip("-").lower()
     return f"-{text}" if text else ""

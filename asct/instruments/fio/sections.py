@@ -29,7 +29,7 @@ _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "duration", "file_names", "filesize", "io_size", "job_file", "memory_node", "options",
     "overwrite", "ramp_time", "seed",
 })  # fmt: skip
-"""Settings of the whole point: they stand beside the job file, not in it."""
+"""Settings of the whole point, which are not allowed in the job file."""
 
 
 def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
@@ -109,10 +109,11 @@ def job_count(params: FioParams) -> int:
 
 
 def chosen_engine(params: FioParams, facts: HostFacts) -> str:
-    """The engine of the settings, or for `auto` the first of io_uring, libaio, psync that fio and the kernel have.
+    """The engine of the settings; for `auto` the first of io_uring, libaio, psync that fio and the Linux kernel
+    support.
 
-    `facts.tools["fio"].features` are the engines fio was built with. If they are not known, libaio is taken: fio on
-    Linux has it unless left out on purpose.
+    `facts.tools["fio"].features` lists the engines of fio. If it is unknown, libaio is used: fio on Linux has it unless
+    it was built without on purpose.
     """
     if params.engine != "auto":
         return params.engine
@@ -153,7 +154,7 @@ def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> t
 
 
 def node_matters(params: FioParams, facts: HostFacts) -> bool:
-    """Whether the place of the drive decides which CPUs are taken."""
+    """Whether the NUMA node of the drive determines which CPUs are used."""
     return params.cpus == "auto" and sum(1 for node in facts.nodes if node.cpus) > 1
 
 

@@ -1,5 +1,5 @@
-"""The tables of a storage benchmark: the columns of ASCT, then percentiles, spread, cost and flags; what the points say
-together; and what changed during a run."""
+"""The tables of a storage benchmark: the columns of ASCT, then percentiles, spread, cost and flags; operating points,
+patterns, parts, and changes during a run."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _QUANTITIES: Final = {"rate": "iops", "latency": "latency", "tail": "clat_p99"}
 
 
 def pattern_table(rows: Sequence[PointRow], label: str, slug: str) -> Table | None:
-    """Ratios between the patterns among `rows`, which differ in `rw` alone; None when none of the pairs is there."""
+    """Ratios between the patterns among `rows`, which differ only in `rw`; None if no pair is complete."""
     by_word = {str(row.setting("rw")): row for row in rows}
     found = [
         _pattern_cells(name, by_word[first], by_word[second])
@@ -150,8 +150,8 @@ _TOLD_CHANGES: Final = 8
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:
-    """One row per point, then what they say together. `axis` is the setting the benchmark is named for; None: whatever
-    was swept."""
+    """One row per point, then the tables that combine points. `axis` is the setting that the benchmark is named for;
+    None: the swept settings."""
     rows = gather(records)
     if not rows:
         return ()
@@ -252,7 +252,7 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
 
 
 def _doubts(rows: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange]) -> list[str]:
-    """What changed during a run, and where the requests in flight are not those asked for."""
+    """Changes during a run, and points whose requests in flight differ from the requested number."""
     notes = [change_note(turn, names) for turn in found[:_TOLD_CHANGES]]
     for row in rows:
         if "littles-law" in row.flags:
@@ -274,7 +274,7 @@ def _limit_notes(rows: Sequence[PointRow], names: Sequence[str], axis: str | Non
 
 
 def _matters(name: str, rows: Sequence[PointRow]) -> bool:
-    """The share of reads says something of mixed patterns only."""
+    """The share of reads matters for mixed patterns only."""
     return rows[0].setting(name) is not None and (
         name != "rwmixread" or any(row.setting("rw") in ("rw", "randrw") for row in rows)
     )

@@ -1,4 +1,4 @@
-"""The course of a run: what its seconds say that its mean does not. Changes of level, timelines, latency over time."""
+"""Values over the time of a run: changes of level, timelines, and latency over time."""
 
 from __future__ import annotations
 
@@ -178,6 +178,6 @@ def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | 
 
 
 def _times(seconds: Sequence[float]) -> tuple[str, ...]:
-    """Tenths of a second, unless two of them would have the same name."""
+    """Times rounded to tenths of a second, unless two of them would then be equal."""
     short = tuple(f"{round(second, 1):g}" for second in seconds)
     return short if len(set(short)) == len(short) else tuple(f"{second:g}" for second in seconds)

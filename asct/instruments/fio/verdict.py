@@ -1,4 +1,4 @@
-"""What speaks against a point: flags, each a word that the README of the benchmark explains."""
+"""Flags of a point; the README of the benchmark explains each."""
 
 from __future__ import annotations
 
@@ -67,12 +67,13 @@ FLAGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FlagInput:
-    """What the verdict stands on. `depth` is what the engine can keep in flight, `in_flight` what was."""
+    """The input of the flags. `depth` is the number of requests that the engine can keep in flight, `in_flight` the
+    actual one."""
 
     in_flight: float
     depth: int
     little: bool | None
-    """Whether Little's law holds; None where it says nothing."""
+    """Whether Little's law holds; None if it does not apply."""
     coverage: Coverage
     throttled: bool
     shrank: bool
