@@ -1,4 +1,4 @@
-"""Files that arrive from a host. A failure to write them here is this machine's, not the host's: StoreError."""
+"""Files and lines that arrive from a host. Failing to write them on this machine raises StoreError, not HostError."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asct.hosts import errors
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for what arrives; raises StoreError."""
+    """Make a folder for results; raises StoreError."""
     if not folder.is_dir():
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -19,7 +19,7 @@ def make_folder(folder: Path) -> None:
 
 
 def save(target: Path, blocks: Iterable[bytes]) -> None:
-    """Write `blocks` to `target`; raises StoreError when that fails, and whatever `blocks` raises as it is."""
+    """Write `blocks` to `target`. Raises StoreError when that fails, and passes on any exception of `blocks`."""
     try:
         out = target.open("wb", buffering=0)
     except OSError as error:
@@ -39,23 +39,23 @@ def _refused(path: Path, error: OSError) -> StoreError:
 
 
 class LineSplitter:
-    """Hands each line to `on_line` once it is complete; `finish` hands over a last one without a line feed."""
+    """Passes each complete line to `on_line`; `finish` passes a last one without a line feed."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
         self._rest = b""
         self.offset = 0
-        """How many bytes of the file were taken."""
+        """Bytes of the file processed so far."""
 
     def take(self, data: bytes) -> None:
-        """The next bytes."""
+        """Process the next bytes."""
         self.offset += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._on_line(line.decode("utf-8", "replace"))
 
     def finish(self, whole: bytes) -> None:
-        """The end: `whole` is the complete file, of which a part may have been taken already."""
+        """Process the rest of the complete file `whole`."""
         self.take(whole[self.offset :])
         if self._rest:
             self._on_line(self._rest.decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Runs nothing: keeps the commands that would run, as shell text that can be pasted."""
+"""Runs nothing: records the commands as shell text that can be pasted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from asct.plan.model import HostSpec
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """A host that is never touched; its folders are named after `workdir`."""
+    """A host that is never contacted; its folders are below `workdir`."""
     return DryRun(spec.name, spec.workdir)
 
 
@@ -26,7 +26,7 @@ class DryRun(WithoutQueue):
         self.work = f"{base.rstrip('/')}/run"
         self.cache = f"{base.rstrip('/')}/cache"
         self.commands: list[str] = []
-        """Shell text, one entry per task, put or remove, in order."""
+        """Shell text, one item for each task, put or remove, in order."""
 
     def open(self, session: SessionSpec | None = None) -> None:
         """Nothing to open."""

@@ -1,4 +1,4 @@
-"""What `remote.RemoteHost` needs of a connection: commands with three streams, and files."""
+"""The connection of a `remote.RemoteHost`: commands with their three streams, and file transfer."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from asct.errors import HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
-"""Each connection has a watchdog, and those of a fleet are many; a limit is of many seconds."""
+"""Interval of a watchdog. Limits are many seconds, and a fleet has as many watchdogs as connections."""
 
 
 class Channel(Protocol):
-    """One running command."""
+    """A running command."""
 
     def send(self, data: bytes) -> None:
-        """To its standard input. A command that has ended loses it silently."""
+        """Write to its standard input; ignored when the command has ended."""
         ...
 
     def finish_input(self) -> None:
-        """End of its standard input."""
+        """Close its standard input."""
         ...
 
     def receive(self, timeout_s: float) -> bytes:
-        """From its standard output; empty at the end; raises TimeoutError when nothing came in time."""
+        """Read from its standard output; empty at the end. Raises TimeoutError after `timeout_s` without output."""
         ...
 
     def receive_error(self) -> bytes:
-        """What is there of its standard error, without waiting."""
+        """Read the available part of its standard error, without waiting."""
         ...
 
     def status(self) -> int:
-        """Its exit status once the output has ended; -1 when a signal ended it."""
+        """Its exit status, once the output has ended; -1 for a signal."""
         ...
 
     def close(self) -> None:
-        """Give it up."""
+        """Abandon the command."""
         ...
 
 
@@ -48,7 +48,7 @@ class FileTransfer(Protocol):
     """Files by absolute path. A file that cannot be read or written raises HostError."""
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a file here; False when it is larger than `max_bytes`. A link or device raises HostError."""
+        """Copy a file from the host; False when it is larger than `max_bytes`. A link or device raises HostError."""
         ...
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
@@ -56,36 +56,36 @@ class FileTransfer(Protocol):
         ...
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """Copy a file there under the name `partial`, whatever has that, then rename. Missing folders get mode 0700."""
+        """Copy a file to the host, first as `partial`, which may exist. Missing folders get mode 0700."""
         ...
 
     def write(self, target: str, data: bytes) -> None:
-        """Make a file of mode 0600 there under a temporary name, then rename."""
+        """Write a file of mode 0600 on the host, first under a temporary name."""
         ...
 
     def exists(self, path: str) -> bool:
-        """Whether something of that name is there."""
+        """Whether a file or folder of this name exists."""
         ...
 
     def make_folder(self, path: str) -> bool:
-        """Make a folder with mode 0700, and those above it; False when something of that name exists already."""
+        """Make a folder and its parents with mode 0700; False when the name exists."""
         ...
 
     def tail(self, path: str, offset: int) -> bytes:
-        """What stands in a growing file from `offset` on, at most 64 KiB; empty when it does not exist yet."""
+        """The content of a growing file from `offset` on, at most 64 KiB; empty while the file does not exist."""
         ...
 
 
 class Link(Protocol):
-    """A connection to one host. All failures are HostError; `within` bounds what is done inside it."""
+    """A connection to a host. All failures are HostError; `within` limits the time of its body."""
 
     label: str
-    """How messages name it: `altra-01 (bench@10.0.0.7:2222)`."""
+    """Its name in messages: `altra-01 (bench@10.0.0.7:2222)`."""
     breaks_silently: bool
-    """Whether the host may be gone without an end of the streams, so that a silent one has to be asked."""
+    """Whether the host may disappear without closing its streams, so that a silent one must be pinged."""
 
     def connect(self, *, files: bool = True) -> None:
-        """Make the connection; without `files` its file transfer is not opened, which takes exchanges of its own."""
+        """Connect; without `files` no file transfer is opened, which saves its exchanges."""
         ...
 
     def close(self) -> None: ...
@@ -93,19 +93,19 @@ class Link(Protocol):
     def alive(self) -> bool: ...
 
     def cut(self) -> None:
-        """Give the connection up at once, without a word to the host: it does not answer."""
+        """Drop the connection at once, without notifying a host that does not respond."""
         ...
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Raises HostTimeout, and ends the connection, when the body takes longer; HostLost when it breaks."""
+        """Raises HostTimeout and drops the connection when the body takes longer; HostLost when it breaks."""
         ...
 
     def extend(self, seconds: float) -> None:
-        """Move the end of the current `within` to `seconds` from now."""
+        """Extend the limit of the current `within` to `seconds` from now."""
         ...
 
     def start(self, command: str) -> Channel:
-        """Run a command line of ours (no values in it) in the account's login shell."""
+        """Run a constant command line in the account's login shell."""
         ...
 
     @property
@@ -116,12 +116,12 @@ class Link(Protocol):
 
 class TimedLink:
     """The part of a Link that bounds each exchange. A watchdog ends the connection when an exchange takes too long,
-    because some libraries wait for an answer without a limit."""
+    because some libraries wait for a reply without a limit."""
 
     breaks_silently = True
 
     def __init__(self, name: str, cut: Callable[[], None], *broken: type[Exception]) -> None:
-        """`cut` gives the connection up; `broken` are the exceptions of a connection that broke."""
+        """`cut` drops the connection; `broken` are the exceptions of a broken connection."""
         self.label = name
         self._name = name
         self._on_late = cut
@@ -132,13 +132,13 @@ class TimedLink:
         """Whether the watchdog ended the connection."""
 
     def watch(self) -> None:
-        """Begin to watch a new connection."""
+        """Start the watchdog of a new connection."""
         self.unwatch()
         self._deadline, self._over, self.late = None, threading.Event(), False
         threading.Thread(target=self._check, args=(self._over,), name="asct-watch", daemon=True).start()
 
     def unwatch(self) -> None:
-        """Watch no more."""
+        """Stop the watchdog."""
         if self._over is not None:
             self._over.set()
 
@@ -158,7 +158,7 @@ class TimedLink:
     def within(self, seconds: float, doing: str) -> Iterator[None]:
         """As of `Link`. A TimeoutError is the body's own."""
         if self._over is None or self.late:
-            detail = "not connected" if self._over is None else "it was given up before"
+            detail = "not connected" if self._over is None else "it was dropped before"
             raise HostLost(self._name, errors.connection_lost(self.label, doing, detail))
         before, self._deadline = self._deadline, time.monotonic() + seconds
         late = HostTimeout(self._name, errors.no_answer(self.label, doing, seconds))
@@ -171,7 +171,7 @@ class TimedLink:
                 raise HostLost(self._name, errors.connection_lost(self.label, doing, str(error))) from error
             raise
         else:
-            if self.late:  # what was read until then is incomplete
+            if self.late:  # the data is incomplete
                 raise late
         finally:
             self._deadline = before

@@ -1,4 +1,4 @@
-"""This machine: the runner of all transports, reached through pipes; programs outlive asct as on any other host."""
+"""This machine, over pipes to the same runner as on other hosts, so that tasks survive the death of asct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from asct.hosts.remote import RemoteHost
 from asct.plan.model import HostSpec
 
 RECONNECT_S = 10.0
-"""The runner is started again within this time when it was killed."""
+"""Seconds for restarting a runner that was killed."""
 _TAIL_BYTES = 1 << 16
 _BLOCK = 1 << 18
 
@@ -68,7 +68,7 @@ class LocalLink:
             channel.kill()
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Nothing here waits for a network: each wait has a limit of its own."""
+        """No limit: nothing waits for a network, and each wait has a limit of its own."""
         return nullcontext()
 
     def extend(self, seconds: float) -> None:
@@ -123,7 +123,7 @@ class LocalFiles:
             os.close(data)
 
     def _blocks(self, data: int, source: str, size: int) -> Iterator[bytes]:
-        """The first `size` bytes of an open file: one that still grows is taken as it was."""
+        """The first `size` bytes of an open file, which may still be growing."""
         while size:
             with self._errors(source):
                 block = os.read(data, min(_BLOCK, size))

@@ -1,8 +1,8 @@
-"""Answers recorded in a folder: what a host once printed, for tests without that machine.
+"""Recorded output of a host in a folder, for tests without that machine.
 
-The host's option `answers` names the folder. Its replay.json holds entries; the first whose pattern `match` (as of a
-shell, `*` and `?`) fits the command line answers. `files` maps names to texts, or `{"path": "..."}` to files beside
-replay.json; a short command's answer is in `stdout` and `stderr`:
+The host's key `answers` names the folder. Its replay.json contains entries; the first entry whose shell pattern `match`
+(`*` and `?`) fits the command line gives the result. `files` maps names to texts, or `{"path": "..."}` to files beside
+replay.json; the output of a short command is in `stdout` and `stderr`:
 
     {"entries": [{"match": "*chase*", "status": 0, "elapsed_ns": 1000, "files": {"stdout": {"path": "chase.jsonl"}}}]}
 """
@@ -29,7 +29,7 @@ TRANSPORT = Transport({"answers": Option("scalar", "Folder with a replay.json, r
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """The recorded host of `spec.options["answers"]`, a path from `folder` on."""
+    """The recorded host of `spec.options["answers"]`, a path relative to `folder`."""
     return ReplayHost(spec.name, folder / str(spec.options.get("answers", ".")))
 
 

@@ -1,4 +1,4 @@
-"""Tasks as lines for runner.sh, and its answers. Pure text: quoting is all that stands between values and a shell."""
+"""Tasks as lines for runner.sh, its messages, and the paths a transport may use. All quoting for shells is here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from asct.hosts.base import Process, SessionSpec, Task
 
 _RUNNER, _TASKS, _OPENER = (Path(__file__).with_name(name) for name in ("runner.sh", "runner_task.sh", "open.sh"))
 LONGEST_LINE = 1 << 16
-"""What the runner says in a line is far shorter."""
+"""Limit of a line of the runner in bytes; real ones are far shorter."""
 FOLDERS_AT_ONCE = 200
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _STATUS = re.compile("[0-9]{1,3}")
@@ -34,12 +34,12 @@ def word(host: str, text: str) -> str:
 
 
 def call(host: str, function: str, *values: str) -> str:
-    """A call of a function of the runner; `function` is a constant of ours, `values` are quoted."""
+    """A call of a runner function; `function` is a constant of the code, `values` are quoted."""
     return " ".join([function, *(word(host, value) for value in values)])
 
 
 def environment(host: str, env: Mapping[str, str]) -> list[str]:
-    """`NAME=VALUE` items; a name no shell takes is a HostError."""
+    """`NAME=VALUE` items; a name that no shell accepts raises HostError."""
     for name in env:
         if not _NAME.fullmatch(name):
             raise HostError(host, errors.bad_argument(host, f"`{name}` is not a valid variable name"))
@@ -47,7 +47,7 @@ def environment(host: str, env: Mapping[str, str]) -> list[str]:
 
 
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
-    """The paths of a process's output files as seen from `folder`, the main process's."""
+    """The paths of a process's output files relative to `folder`, the one of the main process."""
     names = (inner_name(host, process.stdout_file), inner_name(host, process.stderr_file))
     if process.cwd == folder:
         return names
@@ -55,7 +55,7 @@ def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
 
 
 def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
-    """What is fetched, as (path seen from the main folder, name in `into`), each once, outputs first."""
+    """The files to copy, as (path relative to the main folder, name in `into`), each once, outputs first."""
     found: dict[str, str] = {}
     for process in (task.main, *task.companions):
         names = (process.stdout_file, process.stderr_file)
@@ -70,7 +70,7 @@ def _launch(host: str, process: Process) -> list[str]:
 
 
 def task_line(host: str, task: Task, *, empty: bool) -> str:
-    """The line that makes runner.sh run `task`; `empty` says that its folder holds something that must go first."""
+    """The line with which runner.sh runs `task`; `empty` removes the content of its folder first."""
     calls = [call(host, "enter", "1" if empty else "0", task.main.cwd)]
     calls += [call(host, "file", inner_name(host, name), text) for name, text in task.files.items()]
     calls += [call(host, "companion", *_launch(host, companion)) for companion in task.companions]
@@ -81,7 +81,7 @@ def task_line(host: str, task: Task, *, empty: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A task as a job file has it: `line` is of `task_line`, `folder` is made beforehand together with others."""
+    """A task of a job file: `line` comes from `task_line`; `folder` is made in advance together with others."""
 
     key: str
     limit_s: float
@@ -90,7 +90,7 @@ class TaskLine:
 
 
 def job_text(host: str, items: Sequence[TaskLine]) -> str:
-    """A job file of the runner."""
+    """The text of a job file for the runner."""
     folders = [item.folder for item in items if item.folder]
     made = [
         "+ " + call(host, "mkdir -p --", *folders[start : start + FOLDERS_AT_ONCE]) + "\n"
@@ -106,12 +106,12 @@ def _key(host: str, key: str) -> str:
 
 
 def _limit(seconds: float) -> str:
-    """In hundredths of a second, as the clock has it that a shell reads without starting a program (/proc/uptime)."""
+    """In hundredths of a second, like /proc/uptime, the clock that a shell reads without starting a program."""
     return str(max(1, math.ceil(seconds * 100)))
 
 
 def runner_command(work: str, *, posix_login: bool) -> str:
-    """The command line that starts the runner: inside the login shell if that will do, which saves a program start."""
+    """The command line that starts the runner, inside a POSIX login shell to save a program start."""
     root = shlex.quote(work)
     text = 'root=$1 mode=line; . "$root/.runner"'
     return f"root={root} mode=line; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
@@ -119,7 +119,7 @@ def runner_command(work: str, *, posix_login: bool) -> str:
 
 @cache
 def runner() -> str:
-    """The text of the runner: how it works, then what it is in each mode (runner.sh)."""
+    """The text of the runner: its functions, then its modes (runner.sh)."""
     return _TASKS.read_text("utf-8") + _RUNNER.read_text("utf-8")
 
 
@@ -129,11 +129,11 @@ def _opener() -> str:
 
 
 def opening(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
-    """The text for `sh -s` that makes a session's folder below `base`, or takes up that of an earlier part, and with a
-    `session` takes the host's lock, starts the runner and stays as the way to it."""
+    """The text for `sh -s` that makes a work folder below `base` or resumes an earlier one. With a `session` it also
+    locks the host, starts the runner and stays connected to it."""
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
     for path in (base, earlier):
-        if "\n" in path:  # the host answers with the path, in a line
+        if "\n" in path:  # the host reports the path in one line
             raise HostError(host, errors.no_work_folder(host, base, "its name contains a line feed"))
     nl = "nl='\n'\n"
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
@@ -143,7 +143,7 @@ def opening(host: str, base: str, token: str, session: SessionSpec | None = None
 
 
 def exit_status(shell_status: int, message: bool) -> int:
-    """The program's own status from the shell's: negative for a signal.
+    """The status of a program from the one of its shell: negative for a signal.
 
     A shell says 128+n for death by signal n and for a program that exits so. It prints a message for a death by most
     signals; for INT, PIPE and TERM, where shells are silent, 128+n is read as the signal, as is the custom.
@@ -156,14 +156,14 @@ def exit_status(shell_status: int, message: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnerReport:
-    """The runner's last line: a flag per wanted file (- missing, e empty, f file, x other), companions' statuses."""
+    """The last event of a task: a flag for each file (- missing, e empty, f file, x other), statuses of companions."""
 
     flags: str
     companions: tuple[int, ...]
 
 
 def read_report(text: str) -> RunnerReport:
-    """From the words behind the key of `done`; raises ValueError for anything else."""
+    """From the text behind the key of a `done` event; raises ValueError for anything else."""
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")
@@ -171,14 +171,14 @@ def read_report(text: str) -> RunnerReport:
 
 
 def status_of(text: str) -> int:
-    """A status as a shell says it. Raises ValueError for anything else."""
+    """A status as shells print it. Raises ValueError for anything else."""
     if not _STATUS.fullmatch(text):
         raise ValueError(f"`{text[:60]}` is not a status")
     return int(text)
 
 
 def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """(first word, rest) of the lines that are ours; what a login script prints is passed over."""
+    """(first word, rest) of the runner's lines; the output of login scripts is ignored."""
     for line in lines:
         if line.startswith("asct:"):
             first, _, rest = line.removeprefix("asct:").partition(" ")
@@ -186,7 +186,7 @@ def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
-    """What to know of companions: those that could not be started (126 and 127 are the shell's own statuses)."""
+    """A note for each companion that could not be started (126 and 127 are the shell's own statuses)."""
     return [
         f"companion {process.argv[0]} could not be started (status {status})"
         for process, status in zip(task.companions, statuses, strict=False)
@@ -195,7 +195,7 @@ def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
 
 
 def inner_name(host: str, name: str) -> str:
-    """`name` if it is a plain relative path that stays in its folder (`job.fio`, `chase/chase.c`); else HostError."""
+    """`name` if it is a plain relative path inside its folder (`job.fio`, `chase/chase.c`); else HostError."""
     parts = name.split("/")
     if not name or "\0" in name or "\n" in name or any(part in ("", ".", "..") for part in parts):
         raise HostError(host, errors.path_refused(host, name, "it may lead outside its folder"))
@@ -203,7 +203,7 @@ def inner_name(host: str, name: str) -> str:
 
 
 def below(host: str, path: str, roots: Sequence[str]) -> str:
-    """`path` if it is absolute, plain and strictly below one of `roots`; else HostError."""
+    """`path` if it is absolute, plain and strictly below one of `roots`; raises HostError otherwise."""
     if "\0" in path or "\n" in path or posixpath.normpath(path) != path:
         raise HostError(host, errors.path_refused(host, path, "it is not a plain absolute path"))
     if not any(path.startswith(root.rstrip("/") + "/") for root in roots):

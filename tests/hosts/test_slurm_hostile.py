@@ -17,7 +17,7 @@ from asct.hosts.base import SessionSpec
 from asct.hosts.opening import make_host
 from asct.hosts.slurm import host as slurm_host
 from asct.hosts.slurm.host import SlurmHost, SlurmState
-from asct.hosts.slurm.jobs import ORDER, STEP, Allocation, QueuedJob, look, read_rows, said, submit
+from asct.hosts.slurm.jobs import ORDER, STEP, Allocation, QueuedJob, message_of, query_jobs, read_rows, submit
 from asct.hosts.slurm.link import StepChannel
 from asct.plan.model import HostSpec
 from tests.slurm import Slurm
@@ -51,7 +51,7 @@ def test_an_answer_of_sbatch_without_a_number_is_told(
 
 
 def test_what_slurm_says_at_length_is_cut() -> None:
-    assert len(said(subprocess.CompletedProcess([], 1, "", "sbatch: error: " + "x" * 100_000))) == 1000
+    assert len(message_of(subprocess.CompletedProcess([], 1, "", "sbatch: error: " + "x" * 100_000))) == 1000
 
 
 def test_hosts_whose_jobs_are_called_alike_are_kept_apart() -> None:
@@ -67,7 +67,7 @@ def test_a_job_of_another_name_is_not_ours(tmp_path: Path, monkeypatch: pytest.M
         'case " $* " in *" --name=asct-r,asct-s "*) echo "7|RUNNING|n1|None";; esac',
         monkeypatch,
     )
-    assert look([7, 8], ["asct-r", "asct-s"]) == {7: QueuedJob("RUNNING", "n1", "None"), 8: QueuedJob("GONE")}
+    assert query_jobs([7, 8], ["asct-r", "asct-s"]) == {7: QueuedJob("RUNNING", "n1", "None"), 8: QueuedJob("GONE")}
 
 
 @pytest.fixture

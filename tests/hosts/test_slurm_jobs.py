@@ -26,9 +26,9 @@ from asct.hosts.slurm.jobs import (
     batch_text,
     environment,
     job_name,
+    message_of,
     minutes,
     read_rows,
-    said,
     submit,
 )
 from asct.plan.model import HostSpec
@@ -80,8 +80,8 @@ def test_what_would_change_the_commands_of_slurm_stays_behind() -> None:
 def test_what_slurm_says_is_quoted_in_a_line() -> None:
     err = "sbatch: error: invalid partition specified: nope\nsbatch: error: Batch job submission failed: Invalid name\n"
     done = subprocess.CompletedProcess([], 1, "", err)
-    assert said(done) == "invalid partition specified: nope; Batch job submission failed: Invalid name"
-    assert said(subprocess.CompletedProcess([], 1, "", "")) == "no reason is given"
+    assert message_of(done) == "invalid partition specified: nope; Batch job submission failed: Invalid name"
+    assert message_of(subprocess.CompletedProcess([], 1, "", "")) == "no reason given"
 
 
 def test_a_machine_without_slurm_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ class Cluster:
         self.asked: list[list[int]] = []
         self.silent = False
 
-    def look(self, jobs: Sequence[int]) -> dict[int, QueuedJob]:
+    def query_jobs(self, jobs: Sequence[int]) -> dict[int, QueuedJob]:
         self.asked.append(list(jobs))
         if self.silent:
             raise HostError("slurm", Diagnostic("E354", "unable to contact slurm controller"))
@@ -139,7 +139,7 @@ class Cluster:
 def test_one_call_for_all_jobs_and_none_when_nobody_waits() -> None:
     cluster = Cluster()
     cluster.jobs = {1: QueuedJob("RUNNING", "n1"), 2: QueuedJob("PENDING", "", "Resources")}
-    queue = JobQueue(cluster.look)
+    queue = JobQueue(cluster.query_jobs)
     for job in (1, 2, 3):
         queue.follow(job)
     assert [queue.fresh("lab", job).state for job in (1, 2, 3)] == ["RUNNING", "PENDING", "GONE"]
@@ -155,7 +155,7 @@ def test_one_call_for_all_jobs_and_none_when_nobody_waits() -> None:
 def test_a_wait_ends_when_the_job_changes() -> None:
     cluster = Cluster()
     cluster.jobs = {1: QueuedJob("PENDING", "", "Priority")}
-    queue = JobQueue(cluster.look)
+    queue = JobQueue(cluster.query_jobs)
     queue.follow(1)
     known = queue.fresh("lab", 1)
     threading.Timer(0.3, lambda: cluster.jobs.update({1: QueuedJob("RUNNING", "n1")})).start()
@@ -167,7 +167,7 @@ def test_a_wait_ends_when_the_job_changes() -> None:
 def test_a_silent_slurm_is_borne_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster()
     cluster.jobs = {1: QueuedJob("RUNNING", "n1")}
-    queue = JobQueue(cluster.look)
+    queue = JobQueue(cluster.query_jobs)
     queue.follow(1)
     known = queue.fresh("lab", 1)
     cluster.silent = True

@@ -1,4 +1,4 @@
-"""The Host protocol over jobs of Slurm, and what is kept of them for `asct resume`."""
+"""The Host protocol over Slurm jobs, and their saved state for `asct resume`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from asct.hosts.base import CommandResult, JobRequest, SessionSpec
 from asct.hosts.remote import RemoteHost
 from asct.hosts.slurm import errors
 from asct.hosts.slurm.jobs import (
-    LOOK_S,
+    FIRST_JOB_S,
     QUEUE,
     Allocation,
     JobOrder,
@@ -29,17 +29,17 @@ from asct.hosts.slurm.jobs import (
     arguments,
     cancel,
     job_name,
-    look,
     order,
+    query_jobs,
     submit,
 )
 from asct.hosts.slurm.link import SlurmLink
 from asct.plan.model import HostSpec
 
-GLANCE_S = 1.0
-"""How often a wait looks whether the run ends."""
+CHECK_S = 1.0
+"""Interval in seconds at which a wait checks for an interrupted run."""
 END_S = 60.0
-"""Time for a job that was told to end."""
+"""Seconds for a job to end on request."""
 HOPELESS = frozenset(
     {
         "AccountNotAllowed", "AssocMaxWallDurationPerJobLimit", "BadConstraints", "DependencyNeverSatisfied",
@@ -47,18 +47,18 @@ HOPELESS = frozenset(
         "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
     }
 )  # fmt: skip
-"""Reasons to wait that do not pass by themselves."""
+"""Pending reasons that do not resolve by themselves."""
 
 
 class _Nodes:
-    """Which node each host of this process has: two hosts of a plan are two machines."""
+    """The node of each host in this process: two hosts of a plan are two machines."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._hosts: dict[str, str] = {}
 
     def claim(self, node: str, host: str) -> bool:
-        """False when another host has it."""
+        """Reserve a node; False when another host has it."""
         with self._lock:
             return self._hosts.setdefault(node, host) == host
 
@@ -77,9 +77,9 @@ _NODES = _Nodes()
 class SlurmHost(RemoteHost):
     """The Host protocol over jobs of Slurm on one node.
 
-    A first short job chooses the node and serves facts, checks and builds; all later ones are for that node, so that
-    what is measured and what is said of the machine belong together. They are submitted at once, each after the one
-    before it. A job ends when the next one begins: what is asked in between is asked on the node.
+    A first short job selects the node and serves facts, checks and builds. All later jobs request that node, so that
+    facts and measurements describe the same machine. They are submitted together, each to start after the one before
+    it. A job ends when the next one starts, so that commands between them still have the node.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -127,10 +127,10 @@ class SlurmHost(RemoteHost):
         self._save_state()
 
     def _take_up(self) -> None:
-        """Of the jobs of an earlier part, the one that holds the node is taken up; the others are planned anew."""
+        """Resume the job that holds the node, if an earlier part left one; cancel the waiting ones."""
         memory = self._memory
         known = [*memory.waiting, *([memory.held.job] if memory.held else [])]
-        ours = look(known, memory.names) if known and memory.names else {}
+        ours = query_jobs(known, memory.names) if known and memory.names else {}
         live = {job for job, seen in ours.items() if not seen.over}
         cancel(self.name, [job for job in memory.waiting if job in live])
         memory.waiting = []
@@ -147,12 +147,12 @@ class SlurmHost(RemoteHost):
             memory.held = None
 
     def _find_node(self) -> None:
-        """The first job, or the one that was lost. A node that another host of this run has is not taken again."""
+        """Submit the first job, or the lost one again, on a node that no other host of this run has."""
         memory, what = self._memory, self._memory.id or "look"
         request = replace(self._request, node=memory.node or self._request.node)
         while True:
             others = _NODES.of_others(self.name)
-            allocation = self._submit(request, what, memory.seconds.get(memory.id, LOOK_S), JobOrder(), others)
+            allocation = self._submit(request, what, memory.seconds.get(memory.id, FIRST_JOB_S), JobOrder(), others)
             memory.held = allocation
             self._save_state()
             node = self._await(allocation)
@@ -171,7 +171,7 @@ class SlurmHost(RemoteHost):
         return allocation
 
     def _await(self, allocation: Allocation) -> str:
-        """Wait until a job has its node; returns the node. Raises HostLost when it never will."""
+        """Wait for a job to start; returns its node. Raises HostLost when it cannot start."""
         seen, told = QueuedJob("PENDING"), ""
         while seen.state != "RUNNING":
             if self._over.is_set():
@@ -183,7 +183,7 @@ class SlurmHost(RemoteHost):
             if seen.reason not in ("", "None", "Dependency", told):
                 told = seen.reason
                 self._notice(errors.waiting(self.name, allocation.job, told))
-            seen = self._queue.change(self.name, allocation.job, seen, GLANCE_S)
+            seen = self._queue.change(self.name, allocation.job, seen, CHECK_S)
         return seen.node
 
     def _hold(self, job_id: str, allocation: Allocation, node: str) -> None:
@@ -199,21 +199,21 @@ class SlurmHost(RemoteHost):
 
     # ---- jobs
 
-    def plan_jobs(self, briefs: Sequence[JobRequest]) -> None:
+    def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
         held = self._memory.held
         done = {self._memory.id: held} if held is not None else {}
         last = held
-        self._memory.seconds = {brief.id: brief.seconds for brief in briefs}
-        for brief in briefs:
-            if brief.id in done:
+        self._memory.seconds = {request.id: request.seconds for request in requests}
+        for request in requests:
+            if request.id in done:
                 continue
-            needed = tuple(done[one].job for one in brief.needs if one in done)
+            needed = tuple(done[one].job for one in request.needs if one in done)
             after = JobOrder(ended=(last.job,) if last is not None else (), ok=needed)
             try:
-                last = self._submit(self._for_node(), brief.id, brief.seconds, after)
+                last = self._submit(self._for_node(), request.id, request.seconds, after)
             except HostError:
-                break  # a limit of jobs per user, perhaps: it is submitted, or refused, when its turn comes
-            self._planned[brief.id] = done[brief.id] = last
+                break  # possibly a limit of jobs per user: it is submitted again when it is due
+            self._planned[request.id] = done[request.id] = last
         self._memory.waiting = [one.job for one in self._planned.values()]
         self._save_state()
 
@@ -227,7 +227,7 @@ class SlurmHost(RemoteHost):
             self.end_job(skipped, ok=False)
         allocation = self._planned.pop(job_id, None)
         if allocation is None:
-            seconds = self._memory.seconds.get(job_id, LOOK_S)
+            seconds = self._memory.seconds.get(job_id, FIRST_JOB_S)
             allocation = self._submit(self._for_node(), job_id, seconds, JobOrder())
         self._steps.close()
         self._end_held()
@@ -250,7 +250,7 @@ class SlurmHost(RemoteHost):
             self._ok = ok
 
     def _end_held(self) -> None:
-        """End the job that has the node: well if its benchmark did well, which lets the jobs run that need it."""
+        """End the job that holds the node, with success if its benchmark was measured: dependent jobs may run then."""
         held, self._memory.held = self._memory.held, None
         if held is None:
             return
@@ -271,7 +271,7 @@ class SlurmHost(RemoteHost):
         super().interrupt()
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        """In a job of its own: there is no other way to the node."""
+        """In a job of its own, because only jobs reach a node."""
         self.open()
         try:
             return self.execute(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)
@@ -284,7 +284,7 @@ class SlurmHost(RemoteHost):
         self._steps.close()
         left = [one.job for one in self._planned.values()]
         self._planned = {}
-        with contextlib.suppress(AsctError):  # Slurm does not answer; the jobs end by themselves when nobody comes
+        with contextlib.suppress(AsctError):  # Slurm does not respond; the jobs end by themselves
             cancel(self.name, left)
             self._end_held()
         for job in left:
@@ -300,7 +300,7 @@ class SlurmHost(RemoteHost):
 
 @dataclass(slots=True)
 class SlurmState:
-    """Where the work folder is and the jobs that were submitted; `held` is the one that has the node, for job `id`."""
+    """The work folder and the submitted jobs; `held` is the one that holds the node, for the job `id` of the run."""
 
     node: str = ""
     work: str = ""
@@ -308,13 +308,13 @@ class SlurmState:
     held: Allocation | None = None
     waiting: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-    """How long each job may take."""
+    """Expected seconds of each job."""
     names: list[str] = field(default_factory=list)
-    """What the jobs are called: numbers of jobs are used again, by whomever."""
+    """The names of the jobs, because Slurm reuses job numbers."""
 
 
 def state_file(run: str, host: str) -> Path:
-    """The file for the jobs of a host in a run. Names of jobs are cut and made plain, so that two may be alike."""
+    """The state file of a host in a run; its hash keeps hosts apart whose job names are the same after shortening."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
@@ -322,7 +322,7 @@ def state_file(run: str, host: str) -> Path:
 
 
 def load_state(file: Path) -> SlurmState | None:
-    """What was remembered; None when there is nothing that can be read."""
+    """The saved state; None when there is none that can be read."""
     try:
         body = json.loads(file.read_text(encoding="utf-8"))
         held = body.pop("held")
@@ -332,7 +332,7 @@ def load_state(file: Path) -> SlurmState | None:
 
 
 def save_state(file: Path, memory: SlurmState) -> None:
-    """Write it, for this account alone. Without room for it a killed run is not taken up: no reason not to measure."""
+    """Save the state, readable by this account only. Failing to save it prevents a resume, not the measurement."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial = file.with_suffix(".part")
@@ -342,6 +342,6 @@ def save_state(file: Path, memory: SlurmState) -> None:
 
 
 def discard_state(file: Path) -> None:
-    """The run has ended in order."""
+    """Remove the state of a finished run."""
     with contextlib.suppress(OSError):
         file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Jobs of Slurm: the commands that submit, cancel and list them, and the batch script that holds the node."""
+"""Slurm jobs: the commands that submit, cancel and list them, and the batch script that holds the node."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from asct.plan.model import HostSpec
 
 COMMAND_S = 60.0
 _LONGEST = 1000
-"""Characters of what Slurm says that a message has room for."""
+"""Characters of a Slurm message that a diagnostic quotes."""
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
 _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PMI_", "PMIX_")
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """This process's variables without those that would change what Slurm's commands do, as inside of another job."""
+    """The environment of this process without variables that change Slurm's commands, as inside another job."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 
 def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command of Slurm, `text` on its standard input. Raises HostError when it is not there or does not end."""
+    """Run a Slurm command with `text` as standard input. Raises HostError when it is missing or does not end."""
     try:
         return subprocess.run(
             argv,
@@ -47,36 +47,36 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
         raise HostError(host, errors.not_here(host, argv[0])) from error
     except subprocess.TimeoutExpired as error:
         raise HostError(host, errors.silent(host, f"`{argv[0]}` did not end", COMMAND_S)) from error
-    except OSError as error:  # no process or memory left here
+    except OSError as error:  # no process or memory left
         raise HostError(host, errors.silent(host, f"`{argv[0]}`: {error.strerror}", 0.0)) from error
 
 
-def said(done: subprocess.CompletedProcess[str]) -> str:
-    """What a command that failed says, in a line."""
+def message_of(done: subprocess.CompletedProcess[str]) -> str:
+    """The message of a failed command in one line."""
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     words = [line.partition(": ")[2].removeprefix("error: ") or line for line in lines]
-    return "; ".join(words)[:_LONGEST] or "no reason is given"
+    return "; ".join(words)[:_LONGEST] or "no reason given"
 
 
 BATCH = Path(__file__).with_name("batch.sh")
 STEP = Path(__file__).with_name("step.sh")
 ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
-"""Only into a folder of this account: when the job is over, others could make one of that name."""
+"""Only into a folder of this account: after the job, others could make one of the same name."""
 PATIENCE_S = 180
-"""A job in which nothing of asct lives for so long ends by itself."""
+"""Seconds without any process of asct after which a job ends by itself."""
 SPARE, SPARE_S = 1.5, 300.0
-"""The time limit of a job is its estimate times this, and so much for opening the session and fetching results."""
-LOOK_S = 1200.0
-"""Time for the first job of a host: facts, checks, building kernels."""
+"""The time limit of a job is its estimate times this factor, plus seconds to open the session and copy results."""
+FIRST_JOB_S = 1200.0
+"""Expected seconds of the first job of a host: facts, checks, building kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
-"""What a job gets of this environment; other variables are none of its business."""
+"""The variables of this environment that a job receives."""
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NUMBER = re.compile("[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
 class SbatchRequest:
-    """What the plan asks for. `node` is a node's name, or empty: whichever Slurm chooses."""
+    """The plan's request. `node` names a node; empty lets Slurm choose."""
 
     partition: str = ""
     account: str = ""
@@ -86,7 +86,7 @@ class SbatchRequest:
 
     @classmethod
     def of(cls, spec: HostSpec) -> SbatchRequest:
-        """From the options of a host."""
+        """From the plan keys of a host."""
         told = {key: str(value) for key, value in spec.options.items() if key != "options"}
         return cls(
             partition=told.get("partition", ""),
@@ -99,40 +99,40 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """Jobs that must be over before (`ended`), and those that must have done well (`ok`)."""
+    """Jobs that must have ended before (`ended`), and jobs that must have succeeded (`ok`)."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
 
     def text(self) -> str:
-        """As sbatch has it; empty when there is nothing to wait for."""
+        """The value of --dependency; empty without dependencies."""
         parts = [("afterany", [job for job in self.ended if job not in self.ok]), ("afterok", list(self.ok))]
         return ",".join(":".join([word, *map(str, jobs)]) for word, jobs in parts if jobs)
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A submitted job: its number, and the secret that names its folder on the node."""
+    """A submitted job: its number, and the unpredictable name of its folder on the node."""
 
     job: int
     token: str
 
 
 def job_name(run: str, host: str) -> str:
-    """What all names of jobs of a host in a run begin with; each time that it is opened something is added."""
+    """The common prefix of all job names of a host in a run."""
     return f"asct-{_NAME.sub('_', run)}-{_NAME.sub('_', host)}"[:200]
 
 
 def minutes(seconds: float) -> int:
-    """The time limit for what is expected to take so long."""
+    """The time limit of a job in minutes for its expected seconds."""
     return math.ceil((SPARE * seconds + SPARE_S) / 60)
 
 
 def arguments(
     request: SbatchRequest, name: str, comment: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()
 ) -> list[str]:
-    """The command line that submits a job of one node, its script on standard input. The user's options come last and
-    win."""
+    """The command line that submits a job on one node, its script on standard input. The user's options come last and
+    take precedence."""
     argv = ["sbatch", "--parsable", "--exclusive", "--nodes=1", "--ntasks=1", "--mem=0", "--no-requeue", "--chdir=/"]
     argv += ["--output=/dev/null", "--error=/dev/null", "--input=/dev/null", EXPORT]
     argv += [f"--job-name={name}", f"--comment={comment}", f"--time={minutes(seconds)}"]
@@ -154,51 +154,61 @@ def batch_text(token: str, patience_s: int = PATIENCE_S) -> str:
 
 
 def submit(host: str, argv: Sequence[str]) -> Allocation:
-    """Submit a job. Raises HostError with what Slurm says against it."""
+    """Submit a job. Raises HostError with the message of Slurm."""
     token = secrets.token_hex(16)
     done = command(host, argv, batch_text(token))
     number = done.stdout.strip().partition(";")[0]
     if done.returncode or not _NUMBER.fullmatch(number):
-        raise HostError(host, errors.refused(host, said(done)))
+        raise HostError(host, errors.refused(host, message_of(done)))
     return Allocation(int(number), token)
 
 
 def cancel(host: str, jobs: Sequence[int]) -> None:
-    """End jobs; those that are over already are passed over. Raises HostError when Slurm does not do it."""
+    """Cancel jobs, except those that have ended. Raises HostError when Slurm fails to do so."""
     if not jobs:
         return
     done = command(host, ["scancel", "--quiet", *map(str, jobs)])
     if done.returncode and "Invalid job id" not in done.stderr:
-        raise HostError(host, errors.silent(host, said(done), 0.0))
+        raise HostError(host, errors.silent(host, message_of(done), 0.0))
 
 
 def order(host: str, allocation: Allocation, words: str) -> None:
-    """Tell the batch script something; a job that is over meanwhile does not hear it."""
-    argv = [*_srun(allocation), "--output=none", "--error=none", "sh", "-c", ORDER, "sh", _door(allocation), words]
+    """Send an order to the batch script; ignored when the job has ended."""
+    argv = [
+        *_srun(allocation),
+        "--output=none",
+        "--error=none",
+        "sh",
+        "-c",
+        ORDER,
+        "sh",
+        _job_folder(allocation),
+        words,
+    ]
     command(host, argv)
 
 
-def _door(allocation: Allocation) -> str:
+def _job_folder(allocation: Allocation) -> str:
     return f"/tmp/asct-job-{allocation.token}"  # noqa: S108 - the batch script makes it, mode 0700 or not at all
 
 
 def _srun(allocation: Allocation) -> list[str]:
-    """A step on the node of the job, beside whatever runs there, with all its CPUs and memory."""
+    """The command of a step on the job's node that shares all its CPUs and memory with other steps."""
     argv = ["srun", f"--jobid={allocation.job}", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0", "--cpu-bind=none"]
     return [*argv, "--mem-bind=none", "--chdir=/", "--quiet", EXPORT]
 
 
 def step_arguments(allocation: Allocation, number: str, text: str) -> list[str]:
-    """The command line of a step that runs a command line of ours inside the job, with our standard streams."""
+    """The command line of a step that runs `text` inside the job with this process's standard streams."""
     step = STEP.read_text(encoding="utf-8")
-    return [*_srun(allocation), "sh", "-c", step, "sh", _door(allocation), number, text]
+    return [*_srun(allocation), "sh", "-c", step, "sh", _job_folder(allocation), number, text]
 
 
 SOONEST_S = 0.5
 RAREST_S = 10.0
-"""Between two looks: twice as long each time that nothing has changed."""
+"""Seconds between two queries; doubled each time that nothing has changed."""
 SILENCE_S = 300.0
-"""How long slurmctld may be away: it is restarted, jobs go on meanwhile."""
+"""Seconds that slurmctld may be unavailable, for instance during a restart; jobs continue meanwhile."""
 OVER = frozenset(
     {
         "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
@@ -210,7 +220,7 @@ _UNKNOWN = "Invalid job id"
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job at the last look. `node` is empty until it has one."""
+    """A job at the last query. `node` is empty until the job starts."""
 
     state: str
     node: str = ""
@@ -223,7 +233,7 @@ class QueuedJob:
 
 
 def read_rows(text: str) -> dict[int, QueuedJob]:
-    """Lines of `squeue --format=%A|%T|%N|%r`; others are passed over."""
+    """Lines of `squeue --format=%A|%T|%N|%r`; other lines are ignored."""
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|", 3)
@@ -232,23 +242,23 @@ def read_rows(text: str) -> dict[int, QueuedJob]:
     return found
 
 
-def look(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, QueuedJob]:
-    """The state of jobs now; one that Slurm does not know any more is GONE, and with `names` one that has another name.
-    Raises HostError when Slurm is silent."""
+def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, QueuedJob]:
+    """The current state of jobs. A job that Slurm no longer lists, or whose name is not one of `names`, is GONE.
+    Raises HostError when Slurm does not respond."""
     ids = ",".join(map(str, jobs))
     argv = ["squeue", "--noheader", "--states=all", f"--jobs={ids}", "--format=%A|%T|%N|%r"]
     argv += [f"--name={','.join(names)}"] if names else []
     done = command("slurm", argv)
     if done.returncode and _UNKNOWN not in done.stderr:
-        raise HostError("slurm", errors.silent("slurm", said(done), 0.0))
+        raise HostError("slurm", errors.silent("slurm", message_of(done), 0.0))
     return {job: QueuedJob("GONE") for job in jobs} | read_rows(done.stdout)
 
 
 class JobQueue:
-    """Follows jobs from one thread, which ends when nothing is followed. Used by the threads of all hosts."""
+    """Polls the state of jobs in one thread, which ends when no job is left. Shared by the threads of all hosts."""
 
-    def __init__(self, looking: Callable[[Sequence[int]], dict[int, QueuedJob]] = look) -> None:
-        self._look = looking
+    def __init__(self, query: Callable[[Sequence[int]], dict[int, QueuedJob]] = query_jobs) -> None:
+        self._query_jobs = query
         self._news = threading.Condition()
         self._jobs: dict[int, QueuedJob] = {}
         self._thread: threading.Thread | None = None
@@ -256,10 +266,10 @@ class JobQueue:
         self._silent_since: float | None = None
         self._trouble = ""
         self.rounds = 0
-        """How often the queue was asked."""
+        """Number of queries so far."""
 
     def follow(self, job: int) -> None:
-        """Look at this job from now on."""
+        """Poll this job from now on."""
         with self._news:
             self._jobs.setdefault(job, QueuedJob("PENDING"))
             self._hurry()
@@ -268,18 +278,18 @@ class JobQueue:
                 self._thread.start()
 
     def forget(self, job: int) -> None:
-        """Look at this job no more."""
+        """Stop polling this job."""
         with self._news:
             self._jobs.pop(job, None)
             self._news.notify_all()
 
     def seen(self, job: int) -> QueuedJob:
-        """The job as it was at the last look."""
+        """The job at the last query."""
         with self._news:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def change(self, host: str, job: int, known: QueuedJob, timeout_s: float) -> QueuedJob:
-        """Wait until the job is not as `known` any more, or the time is over. Raises HostLost when Slurm is silent."""
+        """Wait until the job differs from `known` or the time is over. Raises HostLost when Slurm does not respond."""
         until = time.monotonic() + timeout_s
         with self._news:
             while self._jobs.get(job, QueuedJob("GONE")) == known and (left := until - time.monotonic()) > 0:
@@ -288,7 +298,7 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def fresh(self, host: str, job: int) -> QueuedJob:
-        """The job at a look that begins after this call."""
+        """The job at a query that starts after this call."""
         with self._news:
             wanted = self.rounds + 2  # one may be under way
             self._hurry()
@@ -304,7 +314,7 @@ class JobQueue:
             raise HostLost(host, errors.silent(host, self._trouble, silent))
 
     def hurry(self) -> None:
-        """Something is about to change: look soon, and often for a while."""
+        """Expect a change: poll at the shortest interval again."""
         with self._news:
             self._hurry()
 
@@ -319,15 +329,15 @@ class JobQueue:
                 if not self._jobs:
                     self._thread = None
                     return
-            found, trouble = self._asked(jobs)
+            found, trouble = self._query(jobs)
             with self._news:
                 self._note(found, trouble)
                 self._news.notify_all()
                 self._news.wait(self._pause)
 
-    def _asked(self, jobs: Sequence[int]) -> tuple[dict[int, QueuedJob], str]:
+    def _query(self, jobs: Sequence[int]) -> tuple[dict[int, QueuedJob], str]:
         try:
-            return (self._look(jobs) if jobs else {}), ""
+            return (self._query_jobs(jobs) if jobs else {}), ""
         except HostError as error:
             return {}, error.diagnostics[0].message
 
@@ -344,4 +354,4 @@ class JobQueue:
 
 
 QUEUE = JobQueue()
-"""The one of this process."""
+"""The queue of this process."""

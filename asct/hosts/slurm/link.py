@@ -1,4 +1,4 @@
-"""Into a job of Slurm: every command is a step of it (srun), which the batch script runs as a child of its own."""
+"""Link into a Slurm job: every command is a step (srun), which the batch script runs as its own child."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from asct.hosts.slurm import errors as slurm_errors
 from asct.hosts.slurm.jobs import Allocation, JobQueue, QueuedJob, environment, step_arguments
 
 CONNECT_S = 90.0
-"""Time for the first step: the prolog of the job may still run."""
+"""Seconds for the first step: the prolog of the job may still be running."""
 END_S = 60.0
-"""Time for a job that completes to be over."""
+"""Seconds for a completing job to end."""
 
 
 class SlurmLink(TimedLink):
-    """Link over steps of one job at a time; `move` says which."""
+    """Link over steps of one job at a time, which `move` selects."""
 
     def __init__(self, name: str, queue: JobQueue) -> None:
         super().__init__(name, self.cut)
@@ -40,7 +40,7 @@ class SlurmLink(TimedLink):
         self._files: SlurmFiles | None = None
 
     def move(self, allocation: Allocation, node: str) -> None:
-        """From the next `connect` on the steps are of this job."""
+        """Use this job from the next `connect` on."""
         self._allocation = allocation
         self.label = f"{self._name} (job {allocation.job} on {node})"
 
@@ -58,7 +58,7 @@ class SlurmLink(TimedLink):
             raise ConnectError(self._name, *error.diagnostics) from error
 
     def _settled(self, job: int) -> QueuedJob:
-        """The job as it is now; one that is about to be over has ended when this returns."""
+        """The current state of a job; waits for a completing job to end."""
         until = time.monotonic() + END_S
         seen = self._queue.fresh(self._name, job)
         while seen.state == "COMPLETING" and time.monotonic() < until:
@@ -106,20 +106,20 @@ class SlurmLink(TimedLink):
 
 
 _NOISE = b"srun: "
-"""How lines of srun itself begin on the standard error that it shares with the command."""
+"""Prefix of srun's own lines on the standard error that it shares with the command."""
 _LONGEST = 1000
-"""Characters of what srun says that a message has room for."""
+"""Characters of an srun message that a diagnostic quotes."""
 
 
 class StepChannel(ProcessChannel):
-    """Channel over srun, whose standard streams are those of the command. `on_end` is told when it is over."""
+    """Channel over srun, whose standard streams are those of the command. `on_end` is called when it ends."""
 
     def __init__(self, host: str, argv: Sequence[str], on_end: Callable[[StepChannel], None]) -> None:
         try:
             super().__init__(argv, environment(os.environ))
         except FileNotFoundError as error:
             raise HostError(host, slurm_errors.not_here(host, argv[0])) from error
-        except OSError as error:  # no process or memory left here, or a command line that is too long
+        except OSError as error:  # no process or memory left, or the command line is too long
             raise HostError(host, slurm_errors.silent(host, f"`{argv[0]}`: {error.strerror}", 0.0)) from error
         self._on_end = on_end
         self._half = b""
@@ -138,7 +138,7 @@ class StepChannel(ProcessChannel):
         return b"".join(line for line in lines if not line.startswith(_NOISE))
 
     def trouble(self) -> str:
-        """What srun itself says, for a channel that did not come about."""
+        """The messages of srun itself, for a channel that failed to start."""
         lines = (self._half + super().receive_error()).decode("utf-8", "replace").splitlines()
         return "; ".join(line.removeprefix("srun: ").removeprefix("error: ") for line in lines)[:_LONGEST]
 
@@ -155,9 +155,9 @@ _SIZE = re.compile("[0-9]{1,15}")
 
 
 class SlurmFiles:
-    """FileTransfer through a channel that runs files.sh; a file that is sent has a channel of its own.
+    """FileTransfer over a channel that runs files.sh; each file sent uses a channel of its own.
 
-    Everything is read on the node: what lies in a folder that is shared with this machine would show here late.
+    All files are read on the node, because changes in a shared folder appear on this machine with a delay.
     """
 
     def __init__(self, host: str, place: str, start: Callable[[str], StepChannel]) -> None:
@@ -166,15 +166,15 @@ class SlurmFiles:
         self._start = start
         self._channel = start(SERVER.read_text(encoding="utf-8"))
         self._rest = b""
-        word, _ = self._answer()
+        word, _ = self._reply()
         self._done((word, 0))
 
     def alive(self) -> bool:
-        """Whether its step has not ended."""
+        """Whether its step is running."""
         return self._channel.running()
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        word, size = self._ask("fetch", source, str(max_bytes), most=max_bytes)
+        word, size = self._request("fetch", source, str(max_bytes), limit=max_bytes)
         if word == "odd":
             raise HostError(self._host, errors.not_regular(self._host, source))
         if word == "missing":
@@ -185,28 +185,28 @@ class SlurmFiles:
         try:
             save(target, blocks)
         finally:
-            for _ in blocks:  # what could not be written here is still to be read
+            for _ in blocks:  # read the rest even if writing failed
                 pass
         return True
 
     fetch_regular = fetch
 
     def tail(self, path: str, offset: int) -> bytes:
-        _, size = self._ask("more", path, str(offset), str(_TAIL_BYTES))
+        _, size = self._request("more", path, str(offset), str(_TAIL_BYTES))
         return b"".join(self._content(size))
 
     def exists(self, path: str) -> bool:
-        return self._ask("exists", path)[0] == "there"
+        return self._request("exists", path)[0] == "there"
 
     def make_folder(self, path: str) -> bool:
-        return self._done(self._ask("folder", path)) == "ok"
+        return self._done(self._request("folder", path)) == "ok"
 
     def write(self, target: str, data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
-        self._done(self._ask("text", target, _partial(target), text))
+        self._done(self._request("text", target, _partial(target), text))
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        self._done(self._ask("folder", posixpath.dirname(target)))
+        self._done(self._request("folder", posixpath.dirname(target)))
         size = source.stat().st_size
         channel = self._start(f"umask 077; exec cat >{shlex.quote(partial)}")
         try:
@@ -218,45 +218,45 @@ class SlurmFiles:
                 pass
         finally:
             channel.close()
-        self._done(self._ask("settle", target, partial, f"{mode:o}", str(size)))
+        self._done(self._request("settle", target, partial, f"{mode:o}", str(size)))
 
-    # ---- one question, one answer
+    # ---- requests and replies
 
-    def _ask(self, function: str, path: str, *values: str, most: int = _TAIL_BYTES) -> tuple[str, int]:
-        """The word of the answer, and how many bytes follow: no more than `most`, whatever the node says."""
+    def _request(self, function: str, path: str, *values: str, limit: int = _TAIL_BYTES) -> tuple[str, int]:
+        """The first word of the reply and the number of bytes that follow, at limit `limit`."""
         line = script.call(self._host, function, path, *values) + "\n"
         self._channel.send(line.encode("utf-8", "surrogateescape"))
-        word, rest = self._answer()
+        word, rest = self._reply()
         if word == "no":
             raise HostError(self._host, errors.file_failed(self._host, path, rest))
         if word != "ok":
             return word, 0
-        if not _SIZE.fullmatch(rest) or int(rest) > most:
-            raise self._strange(rest)
+        if not _SIZE.fullmatch(rest) or int(rest) > limit:
+            raise self._unexpected(rest)
         return word, int(rest)
 
-    def _strange(self, text: str) -> HostError:
+    def _unexpected(self, text: str) -> HostError:
         return HostError(self._host, errors.strange_shell(self._place, "moving files", text))
 
-    def _done(self, answer: tuple[str, int]) -> str:
-        """The word of an answer whose content does not matter."""
-        word, size = answer
+    def _done(self, reply: tuple[str, int]) -> str:
+        """The first word of a reply whose content is ignored."""
+        word, size = reply
         if word == "ok":
             for _ in self._content(size):
                 pass
         return word
 
-    def _answer(self) -> tuple[str, str]:
+    def _reply(self) -> tuple[str, str]:
         while b"\n" not in self._rest:
             if len(self._rest) > script.LONGEST_LINE:
-                raise self._strange(self._rest.decode("utf-8", "replace"))
+                raise self._unexpected(self._rest.decode("utf-8", "replace"))
             self._rest += self._received(self._channel)
         line, _, self._rest = self._rest.partition(b"\n")
         word, _, rest = line.decode("utf-8", "replace").removeprefix("asct:").partition(" ")
         return word, rest
 
     def _content(self, size: int) -> Iterator[bytes]:
-        """`size` bytes and the line feed behind them, which is not handed on."""
+        """`size` bytes of content, without the line feed behind them."""
         left = size
         while left >= 0:
             block, self._rest = self._rest[: left + 1], self._rest[left + 1 :]
@@ -269,7 +269,7 @@ class SlurmFiles:
                 yield content
 
     def _received(self, channel: StepChannel) -> bytes:
-        """The next bytes; waits until the link's own limit ends the channel."""
+        """The next bytes; waits until the limit of the link closes the channel."""
         while True:
             try:
                 data = channel.receive(_PAUSE_S)

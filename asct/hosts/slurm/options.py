@@ -34,7 +34,7 @@ _HINT: Final = "write one complete option in each item, such as `--qos=high` or 
 
 
 def nodes_of(text: str) -> list[str]:
-    """The nodes of a list as Slurm writes it: `n1,rack[01-03]x[1,5]`. Raises BadValueError."""
+    """The nodes of a list in Slurm's notation: `n1,rack[01-03]x[1,5]`. Raises BadValueError."""
     names: list[str] = []
     for item in re.split(r",(?![^\[]*\])", text.strip()):
         if not _ITEM.fullmatch(item):
@@ -81,7 +81,7 @@ def option_problem(option: str) -> str:
 
 
 def _means(known: str, long: str) -> bool:
-    """Whether sbatch may take `long` for the option `known`; `--bb` is one of its own."""
+    """Whether sbatch may read `long` as an abbreviation of `known`; `--bb` is an option of its own."""
     return known.startswith(long) and not (known == "bbf" and long == "bb")
 
 

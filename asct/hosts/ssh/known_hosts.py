@@ -1,6 +1,6 @@
-"""The keys that a known_hosts file gives for a host: sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
+"""The keys of a host in known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and host keys in messages.
 
-Only the lines that concern the host are read as keys: a fleet has as many lines as hosts, and each host asks.
+Only lines that match the host are decoded: a fleet has as many lines as hosts, and each host reads the file.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from pathlib import Path
 
 DEFAULT_FILE = "~/.ssh/known_hosts"
 Key = tuple[str, bytes]
-"""The type and the key itself, as ssh sends it."""
+"""The type of the key and the key itself, as ssh sends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """Keys of a host: those that prove it, in the order of their lines, and those marked @revoked, which never do.
+    """Keys of a host: trusted ones in the order of their lines, and those marked @revoked.
 
-    Lines of certificate authorities (@cert-authority) say nothing here: certificates of hosts are not asked for.
+    Lines of certificate authorities (@cert-authority) are ignored, because asct does not use host certificates.
     """
 
     keys: tuple[Key, ...] = ()
     revoked: frozenset[Key] = frozenset()
 
     def with_more(self, other: KnownKeys) -> KnownKeys:
-        """What two files say together: what one revokes, the other does not make good."""
+        """The keys of two files: a key that one file revokes is not trusted through the other."""
         revoked = self.revoked | other.revoked
         return KnownKeys(tuple(key for key in (*self.keys, *other.keys) if key not in revoked), revoked)
 
 
 def known_keys(file: Path, name: str) -> KnownKeys:
-    """What a file says of a host (`name` as by `known_as`).
+    """The keys of a host in a file (`name` comes from `known_as`).
 
     Raises OSError for a file that cannot be read, ValueError for one that is no text or holds no keys.
     """
@@ -59,19 +59,19 @@ def known_keys(file: Path, name: str) -> KnownKeys:
 
 @lru_cache(maxsize=16)
 def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
-    """The lines of a file that are no remarks; read again when it was changed."""
+    """The lines of a file without comments; read again after a change."""
     lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def _concerns(patterns: Iterable[str], name: str) -> bool:
-    """Whether a line's first field means the host: by one of its patterns, and none of those with `!` before."""
+    """Whether the first field of a line matches the host: by at least one pattern and none with `!`."""
     met = list(_met(patterns, name))
     return bool(met) and all(met)
 
 
 def _met(patterns: Iterable[str], name: str) -> Iterator[bool]:
-    """True for each pattern that means the host, False for each that excludes it."""
+    """True for each pattern that matches the host, False for each that excludes it."""
     for pattern in patterns:
         bare = pattern.removeprefix("!")
         if _is_hash_of(bare, name) if bare.startswith("|") else _fits(bare, name):
@@ -79,14 +79,14 @@ def _met(patterns: Iterable[str], name: str) -> Iterator[bool]:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """`*` and `?` stand for other characters; the brackets around an address with a port are themselves."""
+    """`*` and `?` are wildcards; brackets around an address with a port are literal."""
     if "*" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern.replace("[", "[[]"))
     return pattern == name
 
 
 def _is_hash_of(text: str, name: str) -> bool:
-    """`|1|salt|hash`, the name as HMAC-SHA1 under a salt, both in base 64."""
+    """Whether `|1|salt|hash` is the HMAC-SHA1 of the name, both in base 64."""
     _, kind, *rest = text.split("|")
     if kind != "1" or len(rest) != 2:
         return False
@@ -106,7 +106,7 @@ def fingerprint(key_type: str, blob: bytes) -> str:
 
 
 def line_to_add(address: str, port: int, key_type: str, blob: bytes) -> str:
-    """The line of known_hosts that makes this key the known one."""
+    """The known_hosts line that trusts this key."""
     return f"{known_as(address, port)} {key_type} {base64.b64encode(blob).decode()}"
 
 
@@ -116,5 +116,5 @@ def resolve(path: str, folder: Path) -> Path:
 
 
 def known_hosts_file(given: str | None, folder: Path) -> Path:
-    """The file that decides: the plan's, or the account's own."""
+    """The known_hosts file: the plan's, or the account's own."""
     return resolve(given or DEFAULT_FILE, folder)

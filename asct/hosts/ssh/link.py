@@ -26,12 +26,12 @@ from asct.plan.model import HostSpec
 
 CONNECT_S = 10.0
 KEEPALIVE_S = 15
-MOST_JUMPS = 8
-_ONE_READS = threading.Lock()
-"""The hosts of a fleet come together: one thread reads what all of them need, the others take it."""
+MAX_JUMPS = 8
+_READ_LOCK = threading.Lock()
+"""Held while a key file is read, so that one thread reads it for all hosts of a fleet."""
 _BROKEN = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
-"""What paramiko raises for a connection that broke."""
-logging.getLogger("paramiko").addHandler(logging.NullHandler())  # what it has to say is in the diagnostics
+"""Exceptions of paramiko for a broken connection."""
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics contain its messages
 
 
 class SshLink(TimedLink):
@@ -69,18 +69,18 @@ class SshLink(TimedLink):
     def _connect_hops(self) -> None:
         spec = self._spec
         target = Hop(spec, self._folder, spec.address or spec.name, self._connect_s)
-        for hop in self._way(target):
+        for hop in self._route(target):
             self._hops.append(hop.open(self._hops[-1] if self._hops else None))
         self.label = target.label
         self._hops.append(target.open(self._hops[-1] if self._hops else None))
 
-    def _way(self, target: Hop, depth: int = 0) -> list[Hop]:
+    def _route(self, target: Hop, depth: int = 0) -> list[Hop]:
         """The jump hosts before `target`; the first of them may have a ProxyJump of its own in ~/.ssh/config."""
-        if depth > MOST_JUMPS:
-            detail = f"more than {MOST_JUMPS} jump hosts in a row; check ProxyJump for a loop"
+        if depth > MAX_JUMPS:
+            detail = f"more than {MAX_JUMPS} jump hosts in a row; check ProxyJump for a loop"
             raise ConnectError(self._spec.name, errors.bad_ssh_config(target.label, detail))
         jumps = [Hop(self._spec, self._folder, one, self._connect_s, is_jump=True) for one in target.jumps()]
-        return [*self._way(jumps[0], depth + 1), *jumps] if jumps else []
+        return [*self._route(jumps[0], depth + 1), *jumps] if jumps else []
 
     def close(self) -> None:
         self.unwatch()
@@ -161,8 +161,8 @@ class _Refuse(paramiko.MissingHostKeyPolicy):
 
 
 def _transport(sock: Any, **options: Any) -> paramiko.Transport:
-    """A transport that would rather have a cipher that authenticates by itself: paramiko compares the codes of others
-    byte by byte, which is a third of its work."""
+    """A transport that prefers AES-GCM: with other ciphers paramiko compares authentication codes byte by byte, which
+    takes a third of its CPU time."""
     made = paramiko.Transport(sock, **options)
     wishes = made.get_security_options()
     wishes.ciphers = sorted(wishes.ciphers, key=lambda name: "gcm" not in name)
@@ -170,11 +170,11 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
 
 
 _State = tuple[str, int, int]
-"""The name of a file, when it was changed, its size: a file of another state is read again."""
+"""Name, modification time and size of a file; a file whose state changed is read again."""
 
 
 def _states(*files: str) -> tuple[_State, ...]:
-    """Of the files that are there."""
+    """The states of the existing files."""
     found = []
     for file in map(os.path.expanduser, files):
         with contextlib.suppress(OSError):
@@ -184,9 +184,9 @@ def _states(*files: str) -> tuple[_State, ...]:
 
 
 def _private_key(file: str) -> paramiko.PKey | None:
-    """The key of an identity file, with the certificate beside it; None for one that cannot be had so: paramiko is to
-    try the file then, and to say what is wrong with it."""
-    with _ONE_READS, contextlib.suppress(Exception):
+    """The key of an identity file with its certificate; None when it cannot be read, so that paramiko tries it and
+    reports the reason."""
+    with _READ_LOCK, contextlib.suppress(Exception):
         return _read_key(file, _states(file, f"{file}-cert.pub"))
     return None
 
@@ -197,7 +197,7 @@ def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
 
 
 class Hop:
-    """One ssh server on the way: the host itself, or a jump host before it. Its key is checked either way."""
+    """An ssh server on the route: the host itself or a jump host. The key of each is checked."""
 
     def __init__(self, spec: HostSpec, folder: Path, text: str, connect_s: float, is_jump: bool = False) -> None:
         self._spec = spec
@@ -221,7 +221,7 @@ class Hop:
         self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
 
     def jumps(self) -> list[str]:
-        """The jump hosts, first to be reached first: the plan's, else ProxyJump of ~/.ssh/config."""
+        """The jump hosts in the order of the route: the plan's, or else ProxyJump of ~/.ssh/config."""
         known: dict[str, Any] = self._connection.ssh_config
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
@@ -239,9 +239,9 @@ class Hop:
         try:
             connection.connect_kwargs["sock"] = self._socket(through)
             connection.open()
-        except Exception as error:  # paramiko lets many types through; each gets its message
+        except Exception as error:  # paramiko raises many types; each gets its diagnostic
             connection.client.close()
-            raise ConnectError(self._spec.name, self._finding(error)) from error
+            raise ConnectError(self._spec.name, self._diagnostic(error)) from error
         connection.transport.set_keepalive(KEEPALIVE_S)
         return connection
 
@@ -294,7 +294,7 @@ class Hop:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 60_000)
         return sock
 
-    def _finding(self, error: Exception) -> Diagnostic:
+    def _diagnostic(self, error: Exception) -> Diagnostic:
         user, host, port = self._connection.user, self._connection.host, self._connection.port
         file = str(self._known_hosts)
         match error:
@@ -312,12 +312,12 @@ class Hop:
                 return errors.bad_identity(self.label, self._identity or "~/.ssh", str(error))
             case paramiko.AuthenticationException():
                 return errors.login_refused(self.label, user, str(error).rstrip("."))
-        return self._network_finding(error)
+        return self._network_diagnostic(error)
 
     def _is_revoked(self, key: paramiko.PKey) -> bool:
         return (key.get_name(), key.asbytes()) in self._known.revoked
 
-    def _network_finding(self, error: Exception) -> Diagnostic:
+    def _network_diagnostic(self, error: Exception) -> Diagnostic:
         match error:
             case socket.gaierror():
                 return errors.unresolved(self.label, error.strerror or str(error))

@@ -1,4 +1,4 @@
-"""Files over an sftp client (paramiko's): bounded fetches, atomic stores."""
+"""File transfer over sftp (paramiko): bounded reads, atomic writes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from asct.hosts.downloads import save
 
 _BLOCK = 1 << 18
 READ_BYTES = 32768
-"""One sftp read; a file that fits is fetched with a single one."""
+"""Bytes of one sftp read; a smaller file needs a single one."""
 
 
 class Files:
-    """`client` is a paramiko.SFTPClient; `alive` tells a failing file from a failing connection."""
+    """`client` is a paramiko.SFTPClient; `alive` distinguishes a file error from a broken connection."""
 
     def __init__(self, name: str, client: Any, alive: Callable[[], bool]) -> None:
         self._name = name
@@ -39,7 +39,7 @@ class Files:
             raise HostError(self._name, errors.file_failed(self._name, path, detail)) from error
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a regular file here; False when it is larger than `max_bytes`."""
+        """Copy a regular file from the host; False when it is larger than `max_bytes`."""
         with self._errors(source):
             if not stat.S_ISREG(self._client.lstat(source).st_mode or 0):
                 raise HostError(self._name, errors.not_regular(self._name, source))
@@ -48,7 +48,7 @@ class Files:
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
         """The same for a path that is known to be a regular file.
 
-        The file is left to the garbage collector: paramiko then closes it without waiting for the answer.
+        The file is left to the garbage collector: paramiko then closes it without waiting for the reply.
         """
         with self._errors(source):
             file = self._client.open(source, "rb")
@@ -61,7 +61,7 @@ class Files:
         return True
 
     def _blocks(self, file: Any, source: str, size: int) -> Iterator[bytes]:
-        """The first `size` bytes of an open file: one that still grows is taken as it was."""
+        """The first `size` bytes of an open file, which may still be growing."""
         while size > 0:
             with self._errors(source):
                 block = bytes(file.read(min(READ_BYTES, size)))
@@ -71,15 +71,14 @@ class Files:
             yield block
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """Copy a file there under the name `partial`, whatever has that, then rename it; missing folders are made with
-        mode 0700."""
-        with contextlib.suppress(HostError), self._errors(partial):  # mostly it is not there
+        """Copy a file to the host, first as `partial`, which may exist. Missing folders get mode 0700."""
+        with contextlib.suppress(HostError), self._errors(partial):  # usually it does not exist
             self._client.remove(partial)
         with source.open("rb") as data:
             self._place(target, partial, iter(lambda: data.read(_BLOCK), b""), mode)
 
     def write(self, target: str, data: bytes) -> None:
-        """Make a file of mode 0600 there under a temporary name, then rename it."""
+        """Write a file of mode 0600 on the host, first under a temporary name."""
         blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
         self._place(target, f"{target}.{secrets.token_hex(6)}.part", blocks, 0o600)
 
@@ -98,8 +97,8 @@ class Files:
                         file.write(block)
                         size += len(block)
                     file.chmod(mode)
-                    if file.stat().st_size != size:  # the answers to pipelined writes are not looked at by paramiko
-                        raise OSError(errno.ENOSPC, "it was not written whole: the disk is full, or a quota used up")
+                    if file.stat().st_size != size:  # paramiko ignores the replies to pipelined writes
+                        raise OSError(errno.ENOSPC, "the file is incomplete: the disk is full or a quota is exceeded")
                 self._client.posix_rename(partial, target)
             except BaseException:
                 with contextlib.suppress(OSError, EOFError):
@@ -107,12 +106,12 @@ class Files:
                 raise
 
     def exists(self, path: str) -> bool:
-        """Whether something of that name is there."""
+        """Whether a file or folder of this name exists."""
         with self._errors(path):
             return self._exists(path)
 
     def make_folder(self, path: str) -> bool:
-        """Make a folder with mode 0700, and those above it; False when something of that name exists already."""
+        """Make a folder and its parents with mode 0700; False when the name exists."""
         with self._errors(path):
             try:
                 self._client.mkdir(path, 0o700)
@@ -136,7 +135,7 @@ class Files:
         self._client.mkdir(path, 0o700)
 
     def tail(self, path: str, offset: int) -> bytes:
-        """What stands in a growing file from `offset` on, at most 64 KiB; empty when it does not exist yet."""
+        """The content of a growing file from `offset` on, at most 64 KiB; empty while the file does not exist."""
         try:
             with self._client.open(path, "rb") as file:
                 file.seek(offset)
