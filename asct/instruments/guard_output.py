@@ -1,4 +1,4 @@
-"""What the kernel `guard` reports: the targets it found, what it held against them, and what the machine did meanwhile.
+"""Reads the output of the kernel `guard`: targets, checks, samples of counters, and how the program ended.
 
 kernels/guard/README.md describes its lines.
 """
@@ -19,7 +19,7 @@ from asct.sdk.step import Output
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """One look at a target. `ok` is None where the probe could not read; only True is safe."""
+    """One check of a target. `ok` is None if the probe could not read; only True is safe."""
 
     path: str
     name: str
@@ -72,7 +72,7 @@ class GuardOutput:
 
 
 class GuardRefusal(ValueError):
-    """A check did not let the program be started: its name, the target it is of, and what was found."""
+    """A check refused to start the program: the name of the check, its target, and the reason."""
 
     def __init__(self, check: str, path: str, why: str) -> None:
         super().__init__(f"{path} is not touched: check `{check}`: {why}")
@@ -88,8 +88,8 @@ _REFUSED: Final = "refused: "
 def read_guard_output(output: Output) -> GuardOutput:
     """Everything that guard wrote about a step.
 
-    Raises Refused when a check did not pass, and ValueError with a message for people when its output is cut off, ended
-    with an error, or is not that of guard.
+    Raises GuardRefusal when a check did not pass, and ValueError with a message for people when its output is cut off,
+    ended with an error, or is not that of guard.
     """
     _raise_refusal(output.stdout)
     try:
@@ -99,7 +99,7 @@ def read_guard_output(output: Output) -> GuardOutput:
 
 
 def _raise_refusal(stdout: str) -> None:
-    """A refusal stands in the last line."""
+    """A refusal is in the last line."""
     try:
         end = json.loads(stdout.rstrip("\n").rpartition("\n")[2])
         error, path = (_text(str(end[key])) for key in ("error", "path"))

@@ -39,8 +39,8 @@ class SmartHealth:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyController:
-    """Of Identify Controller. `formats_all` says that a format concerns every namespace, `caches` that the drive has a
-    volatile write cache."""
+    """Identify Controller. `formats_all`: a format affects every namespace; `caches`: the drive has a volatile write
+    cache."""
 
     serial: str
     model: str
@@ -121,7 +121,7 @@ def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
 
 
 def throttled(before: Sequence[GuardTarget], after: Sequence[GuardTarget]) -> bool:
-    """Whether any drive counted time above its warning temperature, or slowed down to cool, between the two looks."""
+    """Whether any drive exceeded its warning temperature or was throttled between the two inspections."""
     then = {device.path: health_of(device) for device in before}
     for device in after:
         old, new = then.get(device.path), health_of(device)

@@ -16,7 +16,7 @@ _START_S: Final = 0.1
 _ROUND_S: Final = 0.002
 """Waking threads and writing the samples of a round."""
 _SPREAD: Final = 16
-"""The lines of the chain lie this far apart."""
+"""Distance between the lines of the chain."""
 _PLACE_BYTES: Final = 4096
 _MOST_MEMORY: Final = 256 << 20
 

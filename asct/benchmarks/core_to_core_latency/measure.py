@@ -27,9 +27,9 @@ from asct.statistics.robust import mad, median
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Ratio to the same pairs alone from which pairs of a round disturb one another."""
+"""Pairs of a round disturb one another from this ratio to the same pairs alone."""
 _SETTLED: Final = 0.05
-"""Width of the interval that still does: what else the caches do moves a pair by as much."""
+"""Largest acceptable width of the interval: other effects in the caches change a pair by as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class KernelPass:
 
 
 def order_of(runs: Iterable[KernelRun], facts: HostFacts) -> Order:
-    """The topology as the facts and the kernel tell it; without nodes all CPUs are in node 0."""
+    """The topology from the facts and the kernel; without nodes, all CPUs are in node 0."""
     nodes = {cpu: node.id for node in facts.nodes for cpu in node.cpus}
     core: dict[int, int] = {}
     cluster: dict[int, int] = {}
@@ -67,7 +67,7 @@ def _by_cpu(meta: Mapping[str, Any], key: str) -> dict[int, int]:
 
 
 def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> KernelPass:
-    """The cells of one run, flagged with what speaks against them."""
+    """The pairs of one run, with their flags."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
     said = {(fine, some): settled_flags(fine, run.end, some) for fine in (True, False) for some in (0, 1)}
@@ -91,8 +91,8 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
 def _cell(
     sample: Mapping[str, Any], node: int, order: Order, said: Mapping[tuple[bool, int], tuple[str, ...]]
 ) -> PairLatency | None:
-    """None where no batch was left alone. `said` are the flags by whether it settled and whether batches were dropped:
-    the same for all samples of a run."""
+    """None if every batch was disturbed. `said` has the flags by whether the value settled and whether batches were
+    dropped, which are the same for all samples of a run."""
     method = sample.get("method")
     if method not in METRICS:
         raise ValueError(f"unexpected sample from the kernel pingpong: {method!r}")
@@ -151,7 +151,7 @@ def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ..
 
 
 def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:
-    """Everything of one repeat: first what sums up, then the pairs, as details."""
+    """All values of one repeat: the summaries, then the pairs as details."""
     runs = {node_of_step(output.step.name): read_kernel(output) for output in outputs}
     order = order_of(runs.values(), facts)
     sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
@@ -174,7 +174,7 @@ def measurements(params: CoreToCoreLatencyParams, outputs: Sequence[Output], fac
 
 
 def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
-    """Medians over all pairs, and between nodes; of token and cas also the round trip."""
+    """Medians over all pairs and between nodes; for token and cas also the round trip."""
     groups: dict[tuple[tuple[str, Scalar], ...], list[PairLatency]] = {}
     for cell in cells:
         whole: tuple[tuple[str, Scalar], ...] = (("method", cell.method), ("data", cell.data))
@@ -206,7 +206,7 @@ def _doubled(one_way: Measurement) -> Measurement:
 
 
 def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
-    """Of one pair its own; of several what puts more than half of them in doubt."""
+    """The flags of a single pair; of several pairs the flags that question more than half of them."""
     if len({(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in mine if not cell.repeated}) == 1:
         return mine[0].flags
     doubted = [cell for cell in mine if any(doubtful(flag) for flag in cell.flags)]
@@ -267,7 +267,7 @@ def _pages(session: KernelPass) -> Measurement:
 
 
 def _topology(order: Order, cpus: set[int]) -> list[Measurement]:
-    """What figures need to know of CPUs."""
+    """CPU topology for the figures."""
     known = (("core", order.core), ("cluster", order.cluster))
     return [
         Measurement(metric, float(of[cpu]), {"cpu_a": cpu}, detail=True)

@@ -1,4 +1,4 @@
-"""What speaks against a value, and what is noted beside it: words, each with its meaning."""
+"""The latency of a pair of CPUs, in both directions and by location of the data; and the flags of values."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ CHAIN: Final = "chain"
 
 @dataclass(frozen=True, slots=True)
 class PairLatency:
-    """CPU A with CPU B by one method, data in the memory of one node: the median in seconds or cycles.
+    """CPU A with CPU B by one method, with data in the memory of one node: the median in seconds or cycles.
 
-    `chain` is directed: A reads what B wrote. For the methods that are not, a `turned` cell is the same seen from B.
+    `chain` is directed: A reads what B wrote. For the other methods, a `turned` value is the same one with A and B
+    exchanged.
     """
 
     cpu_a: int
@@ -51,7 +52,7 @@ class PairLatency:
 
     @property
     def data(self) -> str:
-        """Where the data lie, as CPU A sees it."""
+        """Location of the data relative to CPU A."""
         return LOCAL if self.memory_node == self.node_a else REMOTE
 
     def seen_from_b(self) -> PairLatency:
@@ -71,12 +72,12 @@ class PairLatency:
 
     @property
     def repeated(self) -> bool:
-        """Whether the cell says nothing that the one it was turned from does not."""
+        """Whether the value only repeats the one that it was turned from."""
         return self.turned and self.node_a == self.node_b
 
 
 def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
-    """Every ordered pair: what is not directed stands for B and A as well."""
+    """Every ordered pair: a value without direction counts for B and A as well."""
     found: list[PairLatency] = []
     for cell in cells:
         found.append(cell)
@@ -86,7 +87,7 @@ def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
 
 
 def by_data_and_method(cells: Iterable[PairLatency]) -> dict[tuple[str, str], list[PairLatency]]:
-    """Cells by where their data lie, as CPU A sees it, and by method."""
+    """Pairs by location of their data relative to CPU A, and by method."""
     groups: dict[tuple[str, str], list[PairLatency]] = {}
     for cell in cells:
         groups.setdefault((cell.data, cell.method), []).append(cell)
@@ -95,8 +96,8 @@ def by_data_and_method(cells: Iterable[PairLatency]) -> dict[tuple[str, str], li
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The CPUs of the host as the topology puts them. `core` and `cluster` name the first CPU of the core, and of those
-    that share the last-level cache; empty where the host does not tell."""
+    """The CPUs of the host in topology order. `core` and `cluster` map a CPU to the first CPU of its core, and of those
+    that share its last-level cache; empty if unknown."""
 
     nodes: Mapping[int, int] = field(default_factory=dict)
     core: Mapping[int, int] = field(default_factory=dict)

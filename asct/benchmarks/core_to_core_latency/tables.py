@@ -19,7 +19,7 @@ NS = 1e-9
 class StoredPairs:
     """One point: medians over its repeats, in nanoseconds or core cycles.
 
-    `cells` has every ordered pair; `groups` has the same by where the data lie and method.
+    `cells` has every ordered pair; `groups` has them by location of the data and method.
     """
 
     records: tuple[Record, ...]
@@ -30,17 +30,17 @@ class StoredPairs:
 
     @property
     def unit(self) -> str:
-        """What the values are shown in."""
+        """The unit in tables."""
         return "cycles" if self.in_cycles else "ns"
 
     @property
     def base_unit(self) -> str:
-        """What the values are in."""
+        """The unit of the values."""
         return "cycles" if self.in_cycles else "s"
 
     @property
     def scale(self) -> float:
-        """What divides a value for show."""
+        """The divisor of values in tables."""
         return 1.0 if self.in_cycles else NS
 
     @property
@@ -59,7 +59,7 @@ class StoredPairs:
 
 
 def stored_pairs(records: Sequence[Record]) -> list[StoredPairs]:
-    """The points in order of appearance; those without a pair are left out. In cycles if all of them have cycles."""
+    """The points in order of appearance, without those that have no pair. In cycles if all of them have cycles."""
     groups = by_point(records)
     in_cycles = all(any(record.metric.endswith("_cycles") for record in mine) for mine in groups)
     points = [_measured(mine, in_cycles) for mine in groups]
@@ -111,7 +111,7 @@ _FOUR: Final = (("min", "Min"), ("max", "Max"), ("mean", "Mean"), ("median", "Me
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Every pair for the exports first, then what sums them up."""
+    """Every pair for the exports, then the summaries."""
     points = stored_pairs(records)
     if not points:
         return ()
@@ -287,7 +287,7 @@ def _where(data: str) -> str:
 
 
 def _noted(table: Table, records: Sequence[Record]) -> Table:
-    """The first table that people read says what the checks found and what the methods are, and has all flags."""
+    """The first readable table has the notes on checks and methods, and all flags."""
     notes = [
         "token and cas are one-way latencies (half a round trip); chain is the time for CPU A to read one line "
         "that CPU B wrote. These are three different quantities.",

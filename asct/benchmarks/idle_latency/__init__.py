@@ -71,7 +71,7 @@ _USUAL_SIZE = 512 << 20
 
 
 class IdleLatency(Benchmark[IdleLatencyParams]):
-    """A chain of dependent loads in memory of every node, walked by the last CPU of every node."""
+    """A chain of dependent loads in memory of every node, followed by the last CPU of every node."""
 
     name = "idle-latency"
     title = "Idle memory latency"
@@ -129,7 +129,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
         ]
 
     def parse(self, params: IdleLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """One latency a pair, the ratios, and the pairs that were left out."""
+        """One latency per pair, the ratios, and the pairs that were skipped."""
         return measurements(params, outputs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

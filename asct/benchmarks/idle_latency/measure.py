@@ -1,4 +1,4 @@
-"""From the samples of the chase kernel to measurements: one latency a pair of nodes, and what it compares with."""
+"""The pairs of nodes, their command lines, and the measurements from the samples of the kernel chase."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from asct.sdk.samples import KernelRun, number, read_kernel, stats_of
 from asct.sdk.step import Output
 
 SMALLEST: Final = 64 << 20
-"""A size that was to be found is lowered to what a node has free, but not below this: nothing of it would be memory."""
+"""An automatic size is reduced to what a node has free, but not below this: a smaller one would not be in memory."""
 _SURROUNDINGS: Final = 64 << 20
-"""What the kernel and the tables of its pages take beside the data."""
+"""Memory of the kernel and its page tables in addition to the data."""
 _MAP_S_PER_GIB: Final = 1.2
 """Mapping memory, and putting in and checking the lines of the chain."""
 _START_S: Final = 0.15
@@ -51,12 +51,12 @@ def pairs(facts: HostFacts) -> Iterator[NodePair]:
 
 
 def lowered(memory: MemoryNode, size: int) -> int:
-    """`size`, or what the node has free if that is less: for a size that nobody asked for."""
+    """`size`, reduced to the free memory of the node; for sizes that are not set."""
     return fitted(size, memory, 1)
 
 
 def has_room(memory: MemoryNode, size: int) -> bool:
-    """Whether a process with a working set of `size` fits; a node that does not tell is tried."""
+    """Whether a process with a working set of `size` fits; assumed if the free memory is unknown."""
     return memory.free_bytes is None or needed_bytes(size) <= memory.free_bytes
 
 
@@ -109,7 +109,7 @@ FLAGS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ChaseResult:
-    """What the kernel says of one pair."""
+    """The result of the kernel for one pair."""
 
     pair: NodePair
     sample: ChaseLatency
@@ -123,9 +123,9 @@ class ChaseResult:
 
 
 def measurements(params: IdleLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:
-    """Latencies and ratios pair by pair, then clocks and pages, then the pairs that were left out.
+    """Latencies and ratios per pair, then clocks and pages, then the skipped pairs.
 
-    Raises ValueError when nothing was measured, or for output that is not of the kernel.
+    Raises ValueError if nothing was measured, or for output that is not of the kernel.
     """
     if not outputs:
         raise ValueError("the kernel chase was not run")

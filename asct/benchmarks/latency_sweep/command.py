@@ -30,7 +30,7 @@ def smallest(params: LatencySweepParams) -> int:
 
 
 def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Where the range ends: as asked, or 1 GiB, or what the free memory of the node allows of it."""
+    """The end of the range: as set, or 1 GiB, or less if the node has less free memory."""
     if params.sizes:
         return max(params.sizes)
     if params.max_size is not None:
@@ -40,12 +40,12 @@ def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
 
 
 def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
-    """Whether the range ends below what was meant since memory is short."""
+    """Whether the range is shorter than intended because memory is short."""
     return not params.sizes and params.max_size is None and largest(params, facts) < LARGEST
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """What the kernel asks for: the largest size, a thirty-second of it for page tables and the like, and itself."""
+    """Memory of the kernel: the largest size, a thirty-second of it for page tables, and the kernel itself."""
     size = largest(params, facts)
     return size + size // 32 + _SURROUNDINGS
 
@@ -114,7 +114,8 @@ def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, 
 
 
 def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Further sizes beside the bounds. To tell inside from outside, a tenth apart, 2 % and a short time will do."""
+    """More sizes near the bounds. An interval of 2 % and a short time suffice: latencies inside and outside differ by
+    10 %."""
     cpu = measuring_cpu(facts, params.cpu, params.memory_node)
     interval = max(params.target_interval, _EDGE_INTERVAL)
     return _arguments(params, cpu, interval, min(params.time_cap, _EDGE_S), {"sizes": _list(sizes)})
@@ -127,7 +128,7 @@ def _list(sizes: Sequence[int]) -> str:
 def _arguments(
     params: LatencySweepParams, cpu: int | None, interval: float, cap_s: float, sizes: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """`--name value` for every setting; what is unset is left to the kernel."""
+    """`--name value` for every setting; the kernel has its own defaults for the others."""
     named: dict[str, object] = {
         **sizes,
         "pages": params.pages,

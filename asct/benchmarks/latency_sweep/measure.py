@@ -79,7 +79,7 @@ so that a steady latency may still be 10 % above that of an idle host."""
 
 @dataclass(frozen=True, slots=True)
 class SizeLatency:
-    """One size: latency in seconds and in core cycles with their spread, and what speaks against it."""
+    """One size: latency in seconds and in core cycles with their spread, and flags."""
 
     size: int
     latency: Stats

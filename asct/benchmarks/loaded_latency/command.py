@@ -44,7 +44,8 @@ def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
 
 
 def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, chain: int) -> int:
-    """Memory of each load thread: as asked; else enough to be beyond the caches, or what its node has left."""
+    """Working set of each load thread: as set; otherwise large enough to exceed the caches, or what its node has
+    left."""
     if params.load_size is not None:
         return params.load_size
     size = memory_size(facts, where.load_cpus, chain)
@@ -65,7 +66,7 @@ def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: 
 
 
 def probe(params: LoadedLatencyParams) -> str:
-    """What runs beside the load: the kernel's word."""
+    """The value of the kernel option --probe."""
     if params.workload_cmd is not None:
         return "workload"
     return "none" if params.phase == "bandwidth" else "chain"

@@ -66,7 +66,7 @@ class LoadLevel:
 
 
 def levels_of(run: KernelRun) -> list[LoadLevel]:
-    """Every sample as a level; raises ValueError when there is none, or for one that is not a sample of this kernel."""
+    """Every sample as a level. Raises ValueError without any, or for a sample that is not of this kernel."""
     if not run.samples:
         raise ValueError("the kernel load measured no load level")
     return [_level(sample, run) for sample in run.samples]
@@ -214,12 +214,12 @@ def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
 
 
 def _doubts(rungs: Sequence[_LoadStep]) -> tuple[str, ...]:
-    """What puts any level in doubt puts in doubt what the whole curve says."""
+    """A flag that questions any level questions the whole curve."""
     return tuple(dict.fromkeys(flag for rung in rungs for flag in rung.flags if doubtful(flag)))
 
 
 def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) -> list[Measurement]:
-    """Everything that the run says. Raises ValueError for samples that are none."""
+    """All values of the run. Raises ValueError for invalid samples."""
     levels = levels_of(run)
     theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
     extra = _size_flags(params, run.meta, facts)
@@ -281,7 +281,7 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """What the sizes say against all latencies, and against all bandwidths."""
+    """Flags of all latencies and of all bandwidths that follow from the working sets."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")

@@ -29,7 +29,7 @@ COUNTING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TableUnits:
-    """Units of a table: the metric that stands for latency with its unit and scale, and the unit of bandwidth."""
+    """Units of a table: the metric for latency with its unit and scale, and the unit of bandwidth."""
 
     suffix: str
     unit: str

@@ -17,7 +17,7 @@ from asct.sdk.samples import read_kernel
 from asct.sdk.step import Kernel, Output, Step
 
 _CLOCK_S = 0.01
-"""What the shell of a host can tell of time."""
+"""Resolution of the clock of the shell on a host."""
 _STEP = Step("noop", Kernel("noop"))
 
 
@@ -28,7 +28,7 @@ class NoopParams(Params):
 
 
 class Noop(Benchmark[NoopParams]):
-    """Starts a program that ends at once; what is left is the cost of the harness."""
+    """Starts a program that ends at once; the rest is the cost of the harness."""
 
     name = "noop"
     title = "Harness overhead"

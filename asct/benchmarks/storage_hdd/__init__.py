@@ -125,7 +125,8 @@ class StorageHdd(Benchmark[HddParams]):
         return not params.makes_file
 
     def steps(self, params: HddParams, context: Context) -> Sequence[Step]:
-        """A look at the target, then one fio process after another. Raises ValueError when the zones are too small."""
+        """An inspection of the target, then one fio process after another. Raises ValueError if the zones are too
+        small."""
         if not context.done:
             return (inspection(targets_of(params.whole(), context), INSPECTION),)
         plan = _plan(params, context.done[0])
@@ -158,7 +159,7 @@ class StorageHdd(Benchmark[HddParams]):
 
 
 def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:
-    """Every visit of a zone in its order, by what the inspection says of the target."""
+    """All zones and workloads in order, depending on the inspection of the target."""
     device = read_guard_output(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
     if not cells:

@@ -18,7 +18,7 @@ _CAPTION: Final = "Each point is one zone; the outer zones of a disk come first.
 
 @dataclass(frozen=True, slots=True)
 class ZoneQuantity:
-    """What a figure shows, and of which cells."""
+    """The quantity that a figure shows, and for which workloads."""
 
     slug: str
     title: str

@@ -13,7 +13,7 @@ from asct.sdk.samples import stats_of
 from asct.statistics.robust import median, running_median
 
 EDGE_SHARE: Final = 8
-"""One zone of so many counts as outer, as many as inner."""
+"""1 / EDGE_SHARE of the zones count as outer, and as many as inner."""
 SLOW: Final = 0.7
 """A zone below this share of its neighbours is slow."""
 _NEIGHBOURS: Final = 7
@@ -23,7 +23,7 @@ QUANTITIES: Final = ("iops", "bandwidth", "latency")
 
 @dataclass(frozen=True, slots=True)
 class ZoneResult:
-    """What fio measured of a cell in a zone."""
+    """The result of a workload in a zone."""
 
     zone: Zone
     cell: ZoneWorkload
@@ -38,7 +38,7 @@ class ZoneResult:
 
     @property
     def doubtful(self) -> bool:
-        """Whether a flag says not to trust it."""
+        """Whether a flag questions the result."""
         return any(doubtful(flag) for flag in self.point.flags)
 
 
@@ -64,9 +64,9 @@ def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False
 
 
 def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
-    """Zones far below their neighbours: sectors that were moved elsewhere, or that are read again and again.
+    """Zones far below their neighbours: reallocated sectors, or sectors that are read repeatedly.
 
-    A disk changes from zone to zone by a few percent, so the running median of the neighbours is what to expect.
+    A disk changes by a few percent from zone to zone, so the running median of the neighbours is the expected rate.
     """
     rates = [result.point.sides[""].bandwidth for result in results]
     expected = running_median(rates, _NEIGHBOURS)
@@ -105,7 +105,7 @@ def _whole(cell: ZoneWorkload, results: Sequence[ZoneResult], slow: int) -> Iter
 
 
 def _flags(results: Sequence[ZoneResult], trusted: Sequence[ZoneResult]) -> tuple[str, ...]:
-    """The flags that all zones share; what speaks against some of them says that these were left out."""
+    """The flags that all zones share, and a flag if unreliable zones were excluded."""
     shared = set(results[0].point.flags).intersection(*(result.point.flags for result in results))
     found = [flag for flag in results[0].point.flags if flag in shared]
     left_out = len(results) - len(trusted)

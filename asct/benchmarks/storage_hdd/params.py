@@ -39,7 +39,7 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class ZoneWorkload:
-    """What is done in a zone: a pattern of fio; `reads` is the share of reads in percent."""
+    """A workload: a pattern of fio; `reads` is the share of reads in percent."""
 
     pattern: str
     block_size: int
@@ -87,10 +87,10 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
 def zone_visits(
     zones: Sequence[Zone], cells: Sequence[ZoneWorkload], scattered: bool
 ) -> Iterator[tuple[Zone, ZoneWorkload]]:
-    """Every cell of every zone, zone by zone: in ascending order, or scattered over the disk.
+    """Every workload of every zone, zone by zone: in ascending order, or scattered over the disk.
 
-    Scattered, a slow drift (a disk that warms up) is not taken for a difference of the zones. The multiples of the
-    golden ratio spread evenly, wherever they stop (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+    Scattered, a slow drift (a disk that warms up) does not look like a difference between zones. Multiples of the
+    golden ratio spread evenly at any length (Knuth, The Art of Computer Programming, volume 3, section 6.4).
     """
     order = sorted(zones, key=lambda zone: zone.index * _GOLDEN % 1.0) if scattered else zones
     for zone in order:
@@ -108,7 +108,7 @@ _SHARED: Final = (
 
 
 class HddParams(Params):
-    """The shared settings of a target, and what is done in each of its zones."""
+    """The shared settings of a target, and the workloads of its zones."""
 
     test: Annotated[tuple[Test, ...], BeforeValidator(listed)] = setting(
         ("iops", "throughput"), "Random requests (iops), sequential streams (throughput), or both", min_length=1
@@ -152,7 +152,7 @@ class HddParams(Params):
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
     def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
-        """What is done in each zone; requests below a logical block of the target are left out."""
+        """The workloads of each zone, without requests below a logical block of the target."""
         return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
 
     def _all_cells(self) -> Iterator[ZoneWorkload]:

@@ -91,7 +91,7 @@ NOTE: Final = (
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Random requests by rate, sequential streams by bandwidth, and all zones; a table without rows is left out."""
+    """Random requests by rate, sequential streams by bandwidth, and all zones; tables without rows are omitted."""
     swept = swept_columns(records)
     points = [(swept_cells(mine, swept), indexed(mine), workloads_of(mine)) for mine in by_point(records)]
     tables = (

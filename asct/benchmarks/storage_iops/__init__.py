@@ -44,7 +44,7 @@ class IopsParams(MatrixParams):
 
 
 class StorageIops(Qualification[IopsParams]):
-    """One phase; every round has all cells."""
+    """One phase; every round has all workloads."""
 
     name = "storage-iops"
     title = "SSD qualification: IOPS"

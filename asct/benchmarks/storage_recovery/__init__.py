@@ -52,7 +52,7 @@ def longest_writing(params: RecoveryParams) -> float:
 
 
 def _behind(params: RecoveryParams) -> tuple[float, float, float]:
-    """Time behind the steady state: usual, what more rounds may add, and the part of it that writes."""
+    """Time after the steady state: usual time, additional time of more rounds, and the part that writes."""
     form = params.form()
     if params.test == "idle":
         bursts = form.bursts * len(form.waits)
@@ -126,7 +126,7 @@ _RUNS: Final[Mapping[str, tuple[_Steps, _Values]]] = {
 
 
 class StorageRecovery(Qualification[RecoveryParams]):
-    """One of three tests, each with a purge, a state to begin in, and steps of its own behind it."""
+    """One of three tests, each with a purge, an initial state, and steps of its own."""
 
     name = "storage-recovery"
     title = "Recovery and demand intensity of a drive"
@@ -164,7 +164,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
             yield "threads", "the numbers of jobs and the queue depths must be at least 1"
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
-        """The time of the form; what is written is bounded by the speed of a fast drive."""
+        """The time of the test plan; the bytes written are limited by the speed of a fast drive."""
         usual, longest, writing = seconds_of(params)
         load = params.load()
         found = super().needs(load, facts)

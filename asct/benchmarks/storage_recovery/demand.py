@@ -72,7 +72,7 @@ class DemandPoint:
 
     @property
     def coords(self) -> dict[str, Scalar]:
-        """Where its values stand."""
+        """The coordinates of its values."""
         return {"numjobs": self.numjobs, "iodepth": self.iodepth}
 
 
@@ -99,7 +99,7 @@ class DemandMatrix:
         return self.journal.fio(WRITES, phase, _SEED + number)
 
     def cell(self, number: int, place: DemandPoint) -> tuple[str, FioParams]:
-        """A cell of a round."""
+        """A workload of a round."""
         name = f"matrix{number:02}-t{place.numjobs}q{place.iodepth}"
         return name, self.load(place, self.params.round_time, _SEED + 1000 * number)
 
@@ -118,7 +118,7 @@ class DemandMatrix:
         return number
 
     def point(self, number: int, place: DemandPoint) -> FioPoint:
-        """What a cell gave in a round."""
+        """The result of a workload in a round."""
         return self.journal.point(*self.cell(number, place))
 
     @property
@@ -138,16 +138,16 @@ class DemandMatrix:
         return range(max(1, self.rounds - self.params.window + 1), self.rounds + 1)
 
     def points(self, place: DemandPoint) -> list[FioPoint]:
-        """What a cell gave in these."""
+        """The results of a workload in these rounds."""
         return [self.point(number, place) for number in self.used()]
 
     def operating(self) -> dict[str, DemandLoad]:
-        """The points at which the histograms are taken."""
+        """The operating points for the histograms."""
         return operating_points([_load(place, self.points(place)) for place in self.places], self.params.latency_bound)
 
 
 def demand_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """What comes next; nothing when the histograms are taken."""
+    """The next steps; empty when the histograms are complete."""
     before = phase_steps(journal, params.phase, context)
     if before:
         return before

@@ -30,7 +30,7 @@ from asct.statistics.changepoint import changes
 from asct.statistics.robust import median
 
 RECENT: Final = 5
-"""Pauses whose excess tells how long a program takes to start."""
+"""Number of pauses whose excess shows how long a program takes to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,14 @@ class Burst:
 
 
 def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
-    """What to tell fio for a pause of `wait_s`: less by what programs took to end and to start so far."""
+    """The delay for fio that gives a pause of `wait_s`: reduced by the time that programs needed to end and start so
+    far."""
     excess = [burst.idle_s - burst.delay_s for burst in bursts[-RECENT:] if burst.idle_s is not None]
     return max(0.0, wait_s - median(excess)) if excess else wait_s
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Time of the last change of level in a course: until a lasting load has used up what idling gained."""
+    """Time of the last change of level: until a continuous load has used up what idling gained."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
 
@@ -61,7 +62,7 @@ _TOLERANCE: Final = 0.2
 
 
 def idle_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """What comes next; nothing when all pauses were made."""
+    """The next steps; empty when all pauses are complete."""
     before = phase_steps(journal, params.phase, context)
     if before:
         return before
@@ -85,7 +86,7 @@ def burst_name(wait: float, number: int) -> str:
 
 
 def baseline_name(wait: float) -> str:
-    """The step behind the bursts."""
+    """The name of the step after the bursts."""
     return f"idle{wait:g}s-baseline"
 
 
@@ -119,7 +120,7 @@ def _times(output: Output) -> tuple[float, float]:
 
 
 def idle_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """The steady state; of each pause the bursts, the baseline behind them, and what the pause gained."""
+    """The steady state; for each pause its bursts, the baseline after them, and the gain."""
     yield from steady_values(journal, params.phase, marks)
     form = params.form()
     flags = (*marks, *steady_flags(journal, params.phase))

@@ -142,5 +142,5 @@ class RecoveryParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """What the drive is driven to the steady state with: random writes of 4 KiB."""
+        """The workload that drives the drive to the steady state: random writes of 4 KiB."""
         return Phase("", (WRITES,), (TrackedMetric(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)

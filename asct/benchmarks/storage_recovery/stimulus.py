@@ -24,7 +24,7 @@ from asct.statistics.robust import median
 Group = Literal["before", "between", "after"]
 GROUPS: Final[tuple[Group, ...]] = ("before", "between", "after")
 _LASTING: Final = 3
-"""Rounds that must be back at the level, so that one lucky round is no recovery."""
+"""Number of rounds that must be back at the level: a single fast round is no recovery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ _FEW: Final = 0.1
 
 
 def stimulus_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
-    """What comes next; nothing when every spell has lasted its time."""
+    """The next steps; empty when every spell is complete."""
     before = opening_steps(journal, _phase(params), context)
     if before:
         return before
@@ -76,7 +76,7 @@ def stimulus_steps(params: RecoveryParams, journal: StepJournal, context: Contex
 
 
 def round_name(group: Group, number: int) -> str:
-    """The step of a round of a spell, counted from 1."""
+    """The name of the step of a round of a spell, counted from 1."""
     return f"{group}-round{number:03}"
 
 
@@ -97,7 +97,7 @@ def _spell(params: RecoveryParams, group: Group) -> float:
 
 
 def _settings(params: RecoveryParams, journal: StepJournal, group: Group, volumes: Sequence[int]) -> FioParams:
-    """A round that follows those of the same spell; the stream goes on where it ended."""
+    """The round after those of the same spell; the stream continues where it ended."""
     fresh = journal.fio(CELLS[group], _phase(params), GROUPS.index(group) * 1_000_000 + len(volumes))
     return continued(fresh, volumes)
 
@@ -125,7 +125,7 @@ def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[s
 
 
 def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[str, ...]:
-    """What the rounds that cannot be trusted are flagged with, when there are too many of them; and any pause."""
+    """Flags of unreliable rounds, if there are too many of them; and any pause."""
     distrusted = [flags for flags in rounds if any(doubtful(flag) for flag in flags)]
     found = [flag for flags in distrusted for flag in flags] if len(distrusted) > _FEW * len(rounds) else []
     found += ["pause"] if any("pause" in flags for flags in rounds) else []

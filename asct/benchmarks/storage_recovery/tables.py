@@ -120,7 +120,7 @@ def _table(
 
 
 def _by_place(records: Sequence[Record], keys: Sequence[str]) -> dict[tuple[str, tuple[Scalar, ...]], list[Record]]:
-    """The repeats of each value that stands at exactly these coordinates."""
+    """The repeats of each value with exactly these coordinates."""
     found: dict[tuple[str, tuple[Scalar, ...]], list[Record]] = {}
     for record in records:
         if set(record.coords) == set(keys):
@@ -136,7 +136,7 @@ def _rank(place: tuple[Scalar, ...]) -> tuple[tuple[int, float, str], ...]:
 
 
 def _spells(records: Sequence[Record], form: str) -> Table:
-    """A row for each spell; the recovery stands in the last one."""
+    """A row per spell; the last one shows the recovery."""
     rows: list[dict[str, Scalar | None]] = []
     notes = [UNITS_NOTE, "TP: throughput, the median of the last rounds of a phase"]
     for mine in by_point(records):

@@ -1,4 +1,4 @@
-"""Figures: rate and latency over rounds, over time, over what was written; the histogram of the end."""
+"""Figures: rate and latency over rounds, time and bytes written; the final histogram."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LATENCIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ProgressAxis:
-    """An axis of the course: the metric that gives the place of a round, and the one that gives the cliff."""
+    """An axis of the test: the metric that locates a round on it, and the one that locates the cliff."""
 
     slug: str
     words: str
@@ -75,7 +75,7 @@ class _Progress:
         self.mine = mine
 
     def places(self, over: ProgressAxis) -> tuple[float, ...]:
-        """Where each round ends on the axis."""
+        """The end of each round on the axis."""
         if not over.metric:
             return tuple(float(number) for number in self.numbers)
         scale = self.span if over.slug == "fills" else 1.0

@@ -31,12 +31,12 @@ HISTOGRAM: Final = "histogram"
 _REPORTS: Final = 12
 _SHORTEST_S: Final = 0.25
 _AFTER: Final = 1_000_000
-"""Seed of the last run, beyond those of any round."""
+"""Seed of the run for the histogram, beyond those of any round."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaturationRound:
-    """One round: what was done, its course, total latency, and what speaks against it."""
+    """One round: its totals, its intervals, total latency, and flags."""
 
     whole: TimeSlot
     course: tuple[TimeSlot, ...]
@@ -82,7 +82,7 @@ def round_outputs(params: SaturationParams, journal: StepJournal) -> Iterator[Ou
 
 
 def round_params(params: SaturationParams, journal: StepJournal, before: Sequence[TimeSlot]) -> FioParams:
-    """The process of the round that follows `before`. Each has random offsets of its own; a stream goes on."""
+    """The process of the round after `before`. Each has its own random offsets; a stream continues."""
     fresh = journal.fio(params.cell, params.phase, len(before))
     return continued(fresh, [slot.io_bytes for slot in before])
 
@@ -93,10 +93,8 @@ def histogram_params(params: SaturationParams, journal: StepJournal) -> FioParam
 
 
 def rounds_of(params: SaturationParams, journal: StepJournal) -> list[SaturationRound]:
-    """Every round in full. Raises ValueError, named by the step, for one that fio did not end well.
-
-    The points are not kept: those of a day would fill the memory.
-    """
+    """Every round in detail. Raises ValueError, with the name of the step, if fio failed. The points are not stored:
+    those of a day would not fit into memory."""
     found: list[SaturationRound] = []
     for output in round_outputs(params, journal):
         settings = round_params(params, journal, [one.whole for one in found])
@@ -118,8 +116,8 @@ _MOST_DOUBTFUL: Final = 0.1
 def measurements(
     rounds: Sequence[SaturationRound], span: int, goal: StopCondition, marks: tuple[str, ...], run: dict[str, Scalar]
 ) -> Iterator[Measurement]:
-    """Every round as a detail, then the course as a whole. `rounds` is not empty; `marks` are flags of every value;
-    `run` is what was really run."""
+    """Every round as a detail, then the whole test. `rounds` is not empty; `marks` are flags of every value; `run` has
+    the settings that were used."""
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]
     course = [slot for one in rounds for slot in one.course]
@@ -187,7 +185,8 @@ def _is_level(rates: Sequence[float], goal: StopCondition) -> bool:
 
 
 def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Where the level first fell by half: what a write cache holds, or what was free after the purge."""
+    """The point at which the level first fell by half: the size of a write cache, or of the space that was free after
+    the purge."""
     yield Measurement("cliffs", 0.0 if cliff is None else 1.0, flags=flags)
     if cliff is not None:
         yield Measurement("burst_iops", cliff.before, flags=flags)
@@ -198,7 +197,7 @@ def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterato
 
 
 def _flags(rounds: Sequence[SaturationRound]) -> tuple[str, ...]:
-    """Flags that every round has, and whether too many cannot be trusted."""
+    """Flags of every round, and a flag if too many rounds are unreliable."""
     shared = set(rounds[0].flags).intersection(*(one.flags for one in rounds))
     found = [flag for flag in rounds[0].flags if flag in shared]
     distrusted = sum(1 for one in rounds if any(doubtful(flag) for flag in one.flags))

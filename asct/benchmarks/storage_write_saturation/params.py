@@ -46,7 +46,7 @@ class RateDrop:
 
 
 def samples(rounds: Iterable[TimeSlot], length_s: float) -> list[TimeSlot]:
-    """Rounds joined to samples of at least `length_s`; an unfinished one at the end is left out."""
+    """Rounds joined to samples of at least `length_s`; an incomplete last one is omitted."""
     found: list[TimeSlot] = []
     pending: list[TimeSlot] = []
     for one in rounds:
@@ -75,7 +75,7 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
 
 
 def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Reason | None:
-    """Why the test is over after `rounds`; None while it is not. `since`: as of `steady_window`."""
+    """The reason why the test ends after `rounds`; None if it continues. `since`: see `steady_window`."""
     if sum(one.written for one in rounds) >= goal.written:
         return "volume"
     if sum(one.seconds for one in rounds) >= goal.seconds:
@@ -106,7 +106,7 @@ def _thinned(course: Sequence[TimeSlot]) -> list[TimeSlot]:
 Pattern = Literal["randwrite", "randrw", "write", "rw"]
 
 RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs", "iodepth")
-"""Coordinates of `rounds`: what was really run, for tables and reports."""
+"""Coordinates of `rounds`: the settings that were used, for tables and reports."""
 
 
 def _pattern(value: object) -> object:
@@ -115,7 +115,7 @@ def _pattern(value: object) -> object:
 
 
 class SaturationParams(QualificationParams):
-    """The shared settings, the workload, and what ends the test."""
+    """The shared settings, the workload, and the conditions that end the test."""
 
     precondition: Count = setting(
         0,
@@ -157,7 +157,7 @@ class SaturationParams(QualificationParams):
         return (*super().sizes, self.block_size)
 
     def goal(self, span: int) -> StopCondition:
-        """What ends the test on an active range of `span` bytes."""
+        """The stop condition on an active range of `span` bytes."""
         sample_s = self.sample_time
         if sample_s is None:
             sample_s = self.round_time if self.profile == "fast" else 0.0

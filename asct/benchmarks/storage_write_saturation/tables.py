@@ -45,7 +45,7 @@ _ENDS: Final = {
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """One row a point, and one a round; nothing without records."""
+    """One row per point, and one per round; empty without records."""
     swept = swept_columns(records)
     rows: list[dict[str, Scalar | None]] = []
     notes: dict[str, None] = dict.fromkeys(("GB = 1,000,000,000 bytes, MB = 1,000,000 bytes",))
@@ -66,7 +66,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 
 
 def _what(record: Record) -> str:
-    """What was really run in each round."""
+    """The settings of each round."""
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))

@@ -1,1 +1,1 @@
-"""What the memory benchmarks share: nodes and CPUs of a host, settings, sizes that fit, what disturbed a kernel."""
+"""The common parts of the memory benchmarks: nodes and CPUs, settings, working sets, kernel samples and flags."""

@@ -15,9 +15,9 @@ PS: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class ChaseLatency:
-    """One size: latency in seconds and in core cycles, the clock of the core, lines walked, batches dropped.
+    """One size: latency in seconds and in core cycles, core clock, number of lines, dropped batches.
 
-    `settled`: the interval met the target before the time was over.
+    `settled`: the interval reached its target within the time limit.
     """
 
     size: int

@@ -91,7 +91,7 @@ def _reasons(end: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _count(noise: Mapping[str, Any], key: str) -> float:
-    """A number of the kernel; 0 for what the host does not tell."""
+    """A number of the kernel; 0 if the host does not report it."""
     value = noise.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
@@ -106,8 +106,8 @@ def _exceeds(noise: Mapping[str, Any], key: str, share: float) -> bool:
 
 
 def _waited(noise: Mapping[str, Any]) -> bool:
-    """Pressure of the control group; that of the whole system counts only where the CPUs' own times are not told: on a
-    large host others may crowd CPUs that have nothing to do with the kernel's."""
+    """Pressure of the control group. That of the whole system counts only if the times of the CPUs are unknown: on a
+    large host, other processes may compete for CPUs that the kernel does not use."""
     waited = _count(noise, "group_pressure_us")
     if noise.get("others_ns") is None:
         waited = max(waited, _count(noise, "pressure_us"))
@@ -120,7 +120,7 @@ def _clock_moved(noise: Mapping[str, Any]) -> bool:
 
 
 def page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Flags of the pages that a kernel says it got."""
+    """Flags of the pages that a kernel reports."""
     flags = {
         "other-pages": meta.get("pages_asked") not in ("auto", meta.get("pages")),
         "smaller-pages": isinstance(meta.get("pages_lost"), str),

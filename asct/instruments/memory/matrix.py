@@ -37,7 +37,7 @@ LEFT_OUT_FLAGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MatrixStyle:
-    """How a matrix is bandwidth_style: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
+    """How to show a matrix: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
 
     slug: str
     title: str

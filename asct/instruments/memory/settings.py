@@ -36,7 +36,7 @@ def _unless_auto(value: object) -> object:
 
 
 def integers(value: object) -> object:
-    """One number, or a text with commas and ranges, as a list; what is neither is left for the type to refuse."""
+    """One number, or a text with commas and ranges, as a list; other values are left to the type check."""
     if isinstance(value, str):
         return parse_integers(value)
     return [value] if isinstance(value, int) and not isinstance(value, bool) else value
@@ -138,10 +138,10 @@ def theoretical_bandwidth_setting() -> Any:
 
 
 def seed_setting(help: str) -> Any:
-    """Seed of what is random in a kernel."""
+    """Seed of the random numbers of a kernel."""
     return setting(1, help, ge=0, le=2**31 - 1)
 
 
-def cycle_base_setting(bandwidth_style: str = "core cycles instead of nanoseconds") -> Any:
+def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any:
     """Choice of the unit in tables and figures."""
-    return setting(False, f"Show {bandwidth_style} in tables and figures")
+    return setting(False, f"Show {units} in tables and figures")

@@ -98,7 +98,7 @@ def mapping_seconds(demanded: int) -> float:
 
 
 def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
-    """What root is needed for when `kernel` maps a kind of pages."""
+    """The privileges for the pages that `kernel` maps."""
     wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB or 1 GiB pages"}.get(pages)
     lost = "; without it transparent pages are used" if pages == "auto" else ""
     return (Privilege(f"reserves {wanted} if the pool has too few free ones{lost}", kernel),) if wanted else ()

@@ -40,7 +40,7 @@ CIRCUMSTANCES: Final = (
     Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
     Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
 )
-"""What `circumstances` measures."""
+"""The metrics of `circumstances`."""
 
 
 WIDTH_PITFALL: Final = (
@@ -133,7 +133,7 @@ class StreamResult:
 
 
 def stream_results(run: KernelRun) -> list[StreamResult]:
-    """Every sample as a point; raises ValueError when there is none, or for one that is not a sample of this kernel."""
+    """Every sample as a result. Raises ValueError without any, or for a sample that is not of this kernel."""
     found = [_point(sample, run) for sample in run.samples]
     if not found:
         raise ValueError(f"the kernel {KERNEL} measured nothing")
@@ -194,7 +194,7 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
 
 @dataclass(frozen=True, slots=True)
 class BandwidthStyle:
-    """How bandwidths are bandwidth_style: metrics with `suffix` behind their names, divided by `scale`, in `unit`."""
+    """How to show bandwidths: metrics with `suffix` after their names, divided by `scale`, in `unit`."""
 
     unit: str
     scale: float
@@ -212,7 +212,8 @@ def bandwidth_style(records: Sequence[Record]) -> BandwidthStyle:
 
 
 def shown_unit(records: Sequence[Record]) -> tuple[str, float]:
-    """The unit, and what to divide B/s by, for values that have no metric per cycle: of the median core clock then."""
+    """The unit and the divisor of B/s, for values without a metric per cycle: the median core clock with
+    `cycle_base`."""
     how = bandwidth_style(records)
     clocks = [record.value for record in records if record.metric == "core_clock"]
     return how.unit, median(clocks) if how is IN_CYCLES else how.scale

@@ -65,9 +65,9 @@ Width = Annotated[Literal["auto", "16", "32", "64", "sve"], BeforeValidator(_wid
 
 
 def widths_of(facts: HostFacts) -> tuple[str, ...]:
-    """The widths that a host has, as far as its CPU flags tell, narrowest first: at least 16 (SSE2, NEON).
+    """The widths that the CPU flags of a host show, narrowest first: at least 16 (SSE2, NEON).
 
-    The length of scalable vectors is not among the flags, so on aarch64 all of them are `sve`.
+    The flags do not contain the length of scalable vectors, so on aarch64 these are `sve`.
     """
     flags = set(facts.cpu.flags)
     if facts.system.arch == "aarch64":

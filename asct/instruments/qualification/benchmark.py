@@ -1,4 +1,4 @@
-"""The base of the tests of a drive's steady state: a subclass says its settings and its phases."""
+"""The base of the drive qualifications. A subclass declares its settings and its phases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from asct.sdk.step import Output, Step
 START_SECONDS: Final = 0.8
 """Start and end of fio below guard."""
 ASSUMED_BYTES: Final = 10**12
-"""Size of a named target: it is only known on its host. `active_range` says more."""
+"""Assumed size of a named target, which is known only on its host. `active_range` overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
 _SLOW_BYTES_PER_S: Final = 50_000_000
 _USUAL_BYTES_PER_S: Final = 1_000_000_000
@@ -117,14 +117,14 @@ class Qualification(Benchmark[Q]):
     matrices: ClassVar[tuple[str, ...]] = ("iops",)
     """The metrics that have a table by block size and mix."""
     quantity: ClassVar[str] = "iops"
-    """What the figures show."""
+    """The metric that the figures show."""
 
     @abstractmethod
     def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
         """The phases on a target with that logical block: no cell has smaller requests."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """What is wrong with the target or the rules."""
+        """Problems of the target and of the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
@@ -168,21 +168,21 @@ class Qualification(Benchmark[Q]):
         return self.closing_steps(journal, params, context)
 
     def phase_steps(self, journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-        """What a phase does next, by the profile."""
+        """The next steps of a phase, depending on the profile."""
         if journal.params.profile == "fast":
             return Passes(journal, phase).steps(context)
         return phase_steps(journal, phase, context)
 
     def closing_steps(self, journal: StepJournal, params: Q, context: Context) -> Sequence[Step]:
-        """What is still to do behind all phases."""
+        """The next steps after all phases."""
         return ()
 
     def continues(self, params: Q) -> bool:
-        """A named target keeps what was written to it; a temporary file goes with its job."""
+        """A named target keeps its content; a temporary file is removed with its job."""
         return not params.makes_file
 
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """The values of every phase, and what the target is."""
+        """The values of every phase, and a description of the target."""
         if not outputs:
             raise Unsuitable("the target was not inspected")
         journal = StepJournal(params, outputs, facts)
@@ -191,7 +191,7 @@ class Qualification(Benchmark[Q]):
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
-        """What was measured on, its health before and after, and which block sizes it does not take."""
+        """The target, its health before and after, and the block sizes that it does not support."""
         yield from device_values(replace(journal.inspected, after=journal.last.after))
         yield Measurement("active_range", float(journal.span))
         for size in journal.params.sizes:
@@ -199,7 +199,7 @@ class Qualification(Benchmark[Q]):
                 yield Measurement("left_out", float(size), {"block_size": size})
 
     def closing_values(self, journal: StepJournal, params: Q) -> Iterable[Measurement]:
-        """The values of the steps behind all phases."""
+        """The values of the steps after all phases."""
         return ()
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

@@ -1,7 +1,7 @@
-"""The profile `fast`: the tracked cells alone are driven to the steady state, then every cell is measured once.
+"""The profile `fast`: only the tracked workloads are driven to the steady state, then every workload is measured once.
 
-A cell ends as soon as its rate has settled. Whether the drive stayed in its state meanwhile show the tracked cells,
-which are measured once more behind the others (sentinels): when one moved, all cells are measured again.
+A workload ends as soon as its rate has settled. The tracked workloads are measured again after the others (sentinels):
+if one of them changed, the drive left its state, and all workloads are measured again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LATER_SEEDS: Final = 1_000_000
 
 
 class Passes:
-    """The rounds of the tracked cells of a phase, and the passes over all of its cells behind them."""
+    """The rounds of the tracked workloads of a phase, and the passes over all of its workloads that follow."""
 
     def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
@@ -64,7 +64,7 @@ class Passes:
         ]
 
     def point(self, number: int, cell: Workload) -> FioPoint:
-        """What a cell gave in a pass (from 1)."""
+        """The result of a workload in a pass (from 1)."""
         return self.journal.point(self._name(number, "pass", cell), self._params(number, "pass", cell))
 
     def _sentinel(self, number: int, tracked: TrackedMetric) -> float:

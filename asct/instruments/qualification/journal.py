@@ -1,4 +1,4 @@
-"""What the steps of a repeat left so far, by their names: read when asked for, each once."""
+"""The outputs of the finished steps of a repeat, by name; each is read on demand, once."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ class StepJournal:
 
     @cached_property
     def inspected(self) -> GuardOutput:
-        """What the inspection found. Raises ValueError before it, and when it did not end well."""
+        """The result of the inspection. Raises ValueError if it has not run, or failed."""
         if not self.has(INSPECTION):
             raise ValueError("the target was not inspected")
         return read_guard_output(self.outputs[INSPECTION])
 
     @property
     def last(self) -> GuardOutput:
-        """What guard saw of the last step. Raises ValueError as `read_watch`."""
+        """The output of guard in the last step. Raises ValueError like `read_guard_output`."""
         return read_guard_output(next(reversed(self.outputs.values())))
 
     @property
@@ -123,7 +123,7 @@ class StepJournal:
         )
 
     def point(self, name: str, params: FioParams) -> FioPoint:
-        """What a step measured. Raises ValueError as `read_point`, named by the step."""
+        """The result of a step. Raises ValueError like `read_point`, with the name of the step."""
         if name not in self._points:
             try:
                 point = read_point(params, self.outputs[name], self.facts)
@@ -135,7 +135,7 @@ class StepJournal:
         return self._points[name]
 
     def summary(self, name: str, params: FioParams) -> FioSummary:
-        """The few numbers of a step that every look at all rounds needs. Raises ValueError as `point`."""
+        """The summary of a step, which every evaluation of all rounds needs. Raises ValueError like `point`."""
         if name not in self._summaries:
             self._summaries[name] = FioSummary.of(self.point(name, params))
         return self._summaries[name]
@@ -146,7 +146,7 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """The look at the target that comes first: nothing is known of its size then."""
+        """The inspection of the target, which comes first: its size is unknown before."""
         params = self.params.fio(MIB, rw="randwrite")
         return inspection(targets_of(params, context, dirty=self.dirty(context)), INSPECTION)
 

@@ -31,16 +31,17 @@ from asct.sdk.step import Output, Step, Tool
 
 PATH: Final = handle_path(0)
 PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power cut
-"""Of ATA drives, between the command that sets it and the erase that removes it: README says how to unlock one."""
+"""Password of an ATA drive between the command that sets it and the erase that removes it; the README describes how to
+unlock a drive."""
 _FORMAT_LIMIT_MS: Final = 24 * 3600 * 1000
 _USER: Final = ("--user-master", "u")
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeCommand:
-    """One command of a purge. `look` only asks; `said` in its output means success whatever the status.
+    """One command of a purge. A `look` only queries the drive; `said` in its output means success, whatever the status.
 
-    With `whole` guard makes sure that nothing else lies on the drive: not only the target is changed.
+    With `whole`, guard ensures that nothing else is on the drive, because the command changes more than the target.
     """
 
     name: str
@@ -58,7 +59,7 @@ TOOLS: Final[dict[str, str]] = {
 
 
 def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[PurgeCommand]:
-    """All commands of a method in their order; `said` is what those before printed."""
+    """All commands of a method in order; `said` is the output of the earlier ones."""
     if method == "nvme-format":
         return (PurgeCommand("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
@@ -72,7 +73,7 @@ def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[
 
 
 def _nvme_format(device: GuardTarget) -> tuple[str, ...]:
-    """User data erase (SES 1) with the format in use: left out, some versions would take format 0."""
+    """User data erase (SES 1) with the format in use; without the option some versions would select format 0."""
     namespace = namespace_of(device)
     kept = () if namespace is None else (f"--lbaf={namespace.format_index}",)
     return ("format", PATH, "--ses=1", *kept, f"--timeout={_FORMAT_LIMIT_MS}", "--force")
@@ -95,7 +96,7 @@ def unlock() -> PurgeCommand:
 
 
 def ata_obstacle(identity: str) -> str:
-    """Why `hdparm -I` says that a drive cannot be erased; empty if it can."""
+    """The reason why the drive cannot be erased, according to `hdparm -I`; empty if it can."""
     section = re.search(r"^Security:(.*?)(?=^\S|\Z)", identity, re.MULTILINE | re.DOTALL)
     lines = [" ".join(line.split()) for line in (section.group(1) if section else "").splitlines()]
     if "supported" not in lines:
@@ -126,7 +127,7 @@ def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) ->
 
 
 def obstacle(method: str, inspected: GuardOutput, facts: HostFacts) -> str:
-    """What keeps a method from being carried out; empty if nothing is known to."""
+    """The reason why a method cannot be used; empty if none is known."""
     device = inspected.before[0]
     if device.scalar("kind") != "block":
         return "the target is a file"
@@ -167,7 +168,7 @@ _ENV: Final = {"LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """`method` is what succeeded (empty: nothing did); `tried` says of each one that failed why."""
+    """The result of a purge: `method` succeeded (empty: none did); `tried` has the reason for each one that failed."""
 
     method: str
     verified: bool = False
@@ -182,7 +183,7 @@ class Purge:
 
 
 def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """The next command, or the look at the outcome; nothing when there is no more to do."""
+    """The next command, or the check of the result; empty when the purge is complete."""
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         command = _pending(journal, phase, method)
         if command is not None:
@@ -194,7 +195,7 @@ def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequenc
 
 
 def purge_of(journal: StepJournal, phase: Phase) -> Purge:
-    """What the finished steps of the purge say."""
+    """The result of the finished steps of the purge."""
     tried: list[str] = []
     for method in candidates(journal.params.purge, journal.inspected, journal.facts):
         reason = _failure(journal, phase, method)
@@ -233,7 +234,7 @@ def _failure(journal: StepJournal, phase: Phase, method: str) -> str:
 
 
 def _refused(command: PurgeCommand, output: Output) -> str:
-    """Why a command failed; empty if it did what it should."""
+    """The reason why a command failed; empty if it succeeded."""
     watch, said = read_guard_output(output), _said(output)
     if watch.status != 0 and not (command.said and command.said in said):
         line = next((text.strip() for text in (*output.stderr.splitlines(), *said.splitlines()) if text.strip()), "")

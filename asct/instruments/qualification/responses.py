@@ -23,7 +23,7 @@ Coords = dict[str, tuple[str, ...] | None]
 
 
 def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
-    """Metrics of `response_values` that stand at `coords`."""
+    """Metrics of `response_values` with the coordinates `coords`."""
     at: Coords = dict(coords or {})
     return (
         Metric("response_mean", "s", "lower", "Mean latency in the run for the histogram", at),

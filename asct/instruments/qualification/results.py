@@ -1,4 +1,4 @@
-"""From the finished steps of a phase to its values: averages over the window, every round, and what speaks against."""
+"""The values of a phase: averages over the window, every round, and flags."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTINGS: Final = (
     "profile", "round_time", "numjobs", "iodepth", "engine", "window", "excursion", "slope", "rounds_max",
     "steady_volume", "precondition", "purge", "seed",
 )  # fmt: skip
-"""Coordinates of `rounds`: what was really run, for tables and reports."""
+"""Coordinates of `rounds`: the settings that were used, for tables and reports."""
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
 _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
@@ -37,7 +37,7 @@ TARGET: Final[tuple[Metric, ...]] = (
            coords={"block_size": None}),
     *DEVICE_METRICS,
 )  # fmt: skip
-"""What every test says of its target."""
+"""Metrics of the target of every qualification."""
 
 METRICS: Final[tuple[Metric, ...]] = (
     Metric("iops", "ops/s", "higher", "IOPS: average of the rounds in the window", CELL),
@@ -70,7 +70,7 @@ ENOUGH_ROUNDS: Final = 3
 
 
 def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
-    """All values of a phase. Raises ValueError when a step failed or a round was not ended."""
+    """All values of a phase. Raises ValueError if a step failed or too few rounds finished."""
     fast = journal.params.profile == "fast"
     passes = Passes(journal, phase) if fast else None
     history = passes.history if passes else RoundHistory(journal, phase)
@@ -131,7 +131,7 @@ def _in_window(history: RoundHistory, cell: Workload) -> list[FioPoint]:
 
 
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Rates are averages of the rounds; latencies are those of all requests, whatever their round and direction."""
+    """Rates are averages of the rounds; latencies are those of all requests, of any round and direction."""
     marks = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     for quantity in ("iops", "bandwidth"):
         values = [FioSummary.of(point).value(quantity) for point in points]
@@ -144,7 +144,7 @@ def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ..
 
 
 def latency_values(latency: Latency, coords: dict[str, Scalar], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Mean, largest, and the percentiles that enough requests lie above."""
+    """Mean, maximum, and the percentiles with enough requests above them."""
     yield Measurement("latency", latency.mean_ns * NS, coords, latency.stats(), flags)
     yield Measurement("latency_max", latency.max_ns * NS, coords, flags=flags)
     for name, percent in PERCENTILES.items():
@@ -169,7 +169,7 @@ def _about_phase(
 
 
 def _place(phase: Phase, tracked: TrackedMetric | None = None) -> dict[str, Scalar]:
-    """Coordinates of what is of a phase, or of one of its dependent variables."""
+    """Coordinates of a value of a phase, or of one of its dependent variables."""
     at: dict[str, Scalar] = {"phase": phase.name.rstrip("-") or "test"}
     return at if tracked is None else at | tracked.cell.coords | {"quantity": tracked.quantity}
 

@@ -1,4 +1,5 @@
-"""The next steps of a test: look, purge, precondition, then rounds. A pure function of what is done."""
+"""The rounds of a phase: inspection, purge and preconditioning, then rounds until the steady state. The next steps are
+a pure function of the finished ones."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> 
 
 
 def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
-    """What the passes wrote, by fio. Raises ValueError when one failed."""
+    """Bytes that the passes wrote, according to fio. Raises ValueError if one failed."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     done = [name for name in pass_names(journal, phase) if journal.has(name)]
     return sum(journal.point(name, params).sides["write"].io_bytes for name in done)
@@ -53,12 +54,12 @@ def precondition_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
 # written). So a round goes on where the one before it ended, and one that comes to the end of the span stops there.
 
 _WORTH: Final = 4
-"""What is left of the span is skipped when it holds less than this part of a round."""
+"""The rest of the range is skipped if it is smaller than 1 / _WORTH of a round."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamPosition:
-    """`size` bytes from `offset` on; with `once` the round ends when it has passed over them."""
+    """The range of a round: `size` bytes from `offset`. With `once`, the round ends when it has covered them."""
 
     offset: int
     size: int
@@ -66,9 +67,9 @@ class StreamPosition:
 
 
 def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPosition:
-    """The part of a span of `span` bytes for the round after those that passed over `volumes` bytes each.
+    """The part of a range of `span` bytes for the round after those that covered `volumes` bytes each.
 
-    A round that passes over the whole span within its time has no place to go on from: then every one is the whole.
+    If a round covers the whole range within its time, every round is the whole range.
     """
     position = last = 0
     for last in volumes:
@@ -80,9 +81,9 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 
 
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
-    """`params` of a sequential round after those of the same cell that passed over `volumes` bytes each.
+    """`params` of a sequential round after those of the same workload that covered `volumes` bytes each.
 
-    Several jobs have a slice each, which they walk from its begin; random requests go everywhere anyway.
+    Unchanged for several jobs, which have a slice each, and for random requests, which go everywhere.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -127,14 +128,14 @@ class RoundHistory:
         return number
 
     def params(self, index: int, cell: Workload) -> FioParams:
-        """The process of the cell in a round. A sequential one goes on where it ended in the round before."""
+        """The process of the workload in a round. A sequential one continues where it ended in the previous round."""
         fresh = self.journal.fio(cell, self.phase, self.seed(index, cell))
         if cell.random:
             return fresh
         return continued(fresh, [self.summary(before, cell).io_bytes for before in range(index)])
 
     def point(self, index: int, cell: Workload) -> FioPoint:
-        """What the cell gave in a round."""
+        """The result of the workload in a round."""
         return self.journal.point(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def summary(self, index: int, cell: Workload) -> FioSummary:
@@ -151,7 +152,7 @@ class RoundHistory:
 
     @cached_property
     def resumed_at(self) -> int:
-        """The first round that lies wholly behind every pause."""
+        """The first round that is completely after every pause."""
         found = 0
         for index in range(self.rounds):
             for place, cell in enumerate(self.phase.cells):
@@ -160,7 +161,7 @@ class RoundHistory:
         return found
 
     def written(self) -> Iterator[int]:
-        """Bytes written since the purge at the begin of each round, and at the end of the last one."""
+        """Bytes written since the purge, at the start of each round and at the end of the last one."""
         total = preconditioned_bytes(self.journal, self.phase)
         yield total
         for index in range(self.rounds):
@@ -169,7 +170,7 @@ class RoundHistory:
 
     @cached_property
     def enough_from(self) -> int | None:
-        """The first round at whose begin enough was written; looks no further than needed."""
+        """The first round before which enough was written; stops reading there."""
         needed = self.journal.params.steady_volume * self.journal.span
         found: list[int] = []
         for amount in self.written():
@@ -195,7 +196,7 @@ class RoundHistory:
         return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
     def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
-        """The first round that may count: enough was written by then, or the level had fallen."""
+        """The first round that may count: enough was written before it, or the level had fallen."""
         rising = tracked.quantity == "latency"
         fall = cliff([1.0 / value for value in values] if rising else values)
         return min((index for index in (self.enough_from, fall) if index is not None), default=self.rounds)
@@ -211,7 +212,7 @@ def _last(values: Sequence[float], count: int) -> SteadyWindow:
 
 
 def opening_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Look at the target, purge it, precondition it: what is still to do of that. Raises ValueError for a target that
+    """The next steps before the rounds: inspect, purge and precondition the target. Raises ValueError for a target that
     the settings do not fit."""
     if not journal.has(INSPECTION):
         return [journal.inspection(context)]
@@ -219,14 +220,14 @@ def opening_steps(journal: StepJournal, phase: Phase, context: Context) -> Seque
 
 
 def round_steps(history: RoundHistory, context: Context) -> Sequence[Step]:
-    """What is still to do of the round that is not whole; nothing once the rounds are over."""
+    """The missing workloads of the current round; empty when the rounds are complete."""
     if history.rounds and history.over:
         return ()
     return steps_of_round(history, history.rounds, context)
 
 
 def steps_of_round(history: RoundHistory, index: int, context: Context) -> Sequence[Step]:
-    """The cells of a round (from 0) that are not done."""
+    """The workloads of a round (from 0) that have not run."""
     journal, phase = history.journal, history.phase
     title = f"{phase.name}round {index + 1}, cell"
     return [

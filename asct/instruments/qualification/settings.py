@@ -47,7 +47,7 @@ class Workload:
 
     @property
     def coords(self) -> dict[str, Scalar]:
-        """Where the values of the cell stand."""
+        """The coordinates of the values of the workload."""
         return {"block_size": self.block_size, "rwmixread": self.reads}
 
 
@@ -78,9 +78,9 @@ class TrackedMetric:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Purge, preconditioning and rounds that belong together. `name` begins the names of its steps.
+    """Purge, preconditioning and rounds that belong together. `name` is the prefix of the names of its steps.
 
-    Each round has every cell once, in this order. `sequential_block` is the block size of the preconditioning.
+    Each round has every workload once, in this order. `sequential_block` is the block size of the preconditioning.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Phase:
     ramp_s: float = 0.0
 
     def step_name(self, number: int, cell: Workload) -> str:
-        """The step of a cell in round `number` (from 1)."""
+        """The name of the step of a workload in round `number` (from 1)."""
         return f"{self.name}round{number:02}-{cell.name}"
 
 
@@ -268,7 +268,7 @@ WorkloadNames = Annotated[tuple[WorkloadName, ...], BeforeValidator(listed)]
 
 
 class MatrixParams(QualificationParams):
-    """Every block size with every mix is a cell of each round."""
+    """Every combination of block size and mix is a workload of each round."""
 
     block_sizes: Sizes = setting((4096,), "Block sizes of the workloads", aliases=("block_size", "bs"), min_length=1)
     mixes: Counts = setting((0,), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
@@ -285,7 +285,7 @@ class MatrixParams(QualificationParams):
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
     def cells(self, logical_block: int) -> tuple[Workload, ...]:
-        """All cells of a round, mix by mix, large requests first; none is smaller than a logical block."""
+        """All workloads of a round, mix by mix, large requests first; none is smaller than a logical block."""
         sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
         return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 

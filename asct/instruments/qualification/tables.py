@@ -1,4 +1,5 @@
-"""The tables of a drive's qualification: averages by block size and mix, the steady state, and what was really run."""
+"""The tables of a drive qualification: averages by block size and mix, the steady state, and the settings that were
+used."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class QualificationView:
         return list(dict.fromkeys(str(record.coords["phase"]) for record in at(self.records, "rounds")))
 
     def run(self, phase: str) -> dict[str, Scalar]:
-        """What was really run in a phase: settings by their names."""
+        """The settings that were used in a phase, by name."""
         return at(self.first_repeat, "rounds", phase=phase)[0].coords
 
     def last_round(self, phase: str) -> int:
@@ -100,7 +101,7 @@ class QualificationView:
         return self.amount(metric, phase=what.phase, block_size=size, rwmixread=reads, quantity=what.quantity)
 
     def rounds(self, quantity: str, place: WorkloadKey) -> list[tuple[int, float]]:
-        """Number and value of each round of a cell."""
+        """Number and value of each round of a workload."""
         records = at(self.first_repeat, f"round_{quantity}", block_size=place[0], rwmixread=place[1])
         return sorted((_number(record), record.value) for record in records)
 
@@ -198,7 +199,7 @@ def profile_label(view: QualificationView) -> str:
 
 
 def notes_of(view: QualificationView) -> tuple[str, ...]:
-    """What was really run; every figure comes from the settings and the records."""
+    """Notes on the settings that were used, taken from the records."""
     notes = dict.fromkeys(note for phase in view.phases for note in _phase_notes(view, phase))
     size = view.amount("active_range")
     found = list(notes)
