@@ -1,4 +1,4 @@
-"""The figures of one benchmark entry on several hosts laid over one another, and figures as tables."""
+"""Figures of one benchmark entry combined across hosts, and figures as tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asct.sdk.record import Scalar
 from asct.values.quantity import format_quantity
 
 _MOST_SERIES = 24
-"""Above this, figures stay apart: nobody can tell the lines of one figure from another."""
+"""Above this number, figures are not combined: their lines would be indistinguishable."""
 _MOST_CELLS = 4096
 """Of a heat map that is also shown as a table."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What json.dumps leaves as it is: DEL and C1, marks that turn the direction of text, halves of UTF-16 pairs."""
+"""Characters that json.dumps does not escape: DEL and C1, marks that change text direction, unpaired surrogates."""
 FIRST = ("run", "plan", "host", "id", "benchmark", "version", "point_id", "repeat")
 LAST = (
     "metric", "value", "unit", "better", "n", "median", "mad", "ci95_low", "ci95_high", "min", "max", "flags", "raw",
@@ -22,7 +22,8 @@ LAST = (
 
 
 def tidy_columns(records: Iterable[Record]) -> list[str]:
-    """The columns of `tidy_rows`: fixed ones around `point.<setting>` and `at.<coordinate>` in order of appearance."""
+    """The columns of `tidy_rows`: fixed ones, with `point.<setting>` and `at.<coordinate>` in order of appearance
+    between them."""
     points: dict[str, None] = {}
     places: dict[str, None] = {}
     for record in records:

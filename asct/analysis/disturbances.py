@@ -18,7 +18,7 @@ _MOST_TITLES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceLink:
-    """A finding by its name, with the place where it is told in full."""
+    """Title of a finding, and the anchor of its full description."""
 
     title: str
     slug: str
@@ -26,7 +26,7 @@ class DisturbanceLink:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What mends a finding on `hosts`: `fix` and `undo` are lines for a shell of root, `advice` is for a person."""
+    """The fix of a finding on `hosts`: `fix` and `undo` are root shell commands, `advice` is a manual step."""
 
     hosts: str
     advice: str
@@ -69,7 +69,7 @@ def _key(item: Disturbance) -> tuple[str, str]:
 
 
 def findings_of(view: RunView) -> DisturbanceSummary:
-    """What was found on the hosts of a run; nothing for a run that did not look."""
+    """The disturbances found on the hosts of a run; none for a run that did not check for them."""
     hosts = {host.name: view.disturbances[host.name] for host in view.run.hosts if host.name in view.disturbances}
     found = _grouped(((name, item) for name, told in hosts.items() for item in told.findings), lambda one: _key(one[1]))
     slugs = dict(zip(found, distinct(f"finding-{name}" for name, _ in found), strict=True))
@@ -118,7 +118,7 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
 
 
 def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
-    """What was seen stands with its host where it is not the same on all of them."""
+    """Observations name their hosts if the hosts differ."""
     first = places[0][1]
     seen = _grouped(places, lambda one: one[1].seen)
     reasons = _grouped(places, lambda one: (one[1].sure, one[1].why))

@@ -77,7 +77,7 @@ def is_blocking(verdict: Verdict) -> bool:
 
 
 def gather(records: Iterable[Record]) -> list[MetricGroup]:
-    """The records by place, in the order in which the places first appear. Warm-ups (repeat below 1) are left out."""
+    """The records grouped by metric and coordinates, in order of first appearance. Skips warm-ups (repeat below 1)."""
     groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
     for record in records:
         if record.repeat >= 1:
@@ -167,8 +167,8 @@ def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | No
 def _whole(
     check: Check, place: MetricGroup, places: Sequence[MetricGroup], facts: Mapping[str, HostFacts]
 ) -> float | None:
-    """What the bounds are a share of: as the same point of the job reports it (a setting may say it), or as the facts
-    of the host do; None when neither does."""
+    """The reference value of relative bounds: from the same point of the job if it reports one, else from the facts of
+    the host; None if neither has it."""
     name = check.relative_to
     if name is None:
         return None
@@ -188,7 +188,7 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
 
 
 def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
-    """A note when a bound lies inside the interval of the only repeat, or between the lowest and highest repeat."""
+    """A note if a bound is within the interval of the only repeat, or between the lowest and highest repeat."""
     values = [record.value for record in place.records]
     stats = place.records[0].stats
     span = (min(values), max(values))

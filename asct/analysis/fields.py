@@ -26,8 +26,8 @@ _MOVING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field whose values differ; None where one side does not know it, or has no such part. `moves` by itself, like
-    free memory and temperatures, or says nothing of the machine, like when the facts were read."""
+    """A field with different values; None where one side lacks it. `moves` marks fields that vary by themselves, such
+    as free memory and temperatures, or that do not describe the machine, such as the time of reading."""
 
     field: str
     base: Any
@@ -59,8 +59,8 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
 
 
 def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[str]]:
-    """The names of the entries of each list of parts (`block_devices`, `cpu.logical`) and of parts by name (`tools`),
-    by its path. Those inside of entries are not told: they belong to these."""
+    """The names of the entries of each list (`block_devices`, `cpu.logical`) and of parts by name (`tools`), by path.
+    Lists inside entries are not included."""
     found: dict[str, list[str]] = {}
     for key, value in document.items():
         path = f"{above}.{key}" if above else str(key)
@@ -74,7 +74,7 @@ def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[
 
 
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What entries are known by, their number where they have no name; one that another had before says so."""
+    """Names of entries, or their number if they have none; repeated names get a counter."""
     taken: Counter[str] = Counter()
     names = []
     for number, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""Differences of two machines as a few lines: what only one of them has is counted, what differs alike is told once."""
+"""Summarize the differences of two machines: entries on one side only are counted, equal differences are merged."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from asct.values.cpulist import format_cpulist
 
 _MOST_NAMED: Final = 6
 _MOST_ALIKE: Final = 3
-"""So many entries that differ in the same field are each told, and so many fields that one side alone has."""
+"""Up to this number, entries that differ in the same field, and fields on one side only, are listed individually."""
 _LONGEST: Final = 160
 """Characters of a value."""
 _MANY_WORDS: Final = 12
-"""Of a text of more, such as the flags of a CPU, only the words are told that one side alone has."""
+"""Of longer texts, such as CPU flags, only the words on one side are shown."""
 
 
 @dataclass(frozen=True, slots=True)

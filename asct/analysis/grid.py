@@ -50,7 +50,7 @@ class TextTable:
 
 
 def from_table(table: Table) -> TextTable:
-    """A benchmark's table with its values scaled and rounded as its columns say."""
+    """A benchmark's table, with values scaled and rounded as its columns specify."""
     heads = tuple(
         ColumnHead(column.title, "left" if column.format == "text" else "right", column.help, column.kept)
         for column in table.columns
@@ -128,7 +128,7 @@ _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 
 def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
-    """`level L1, block_size 4K`: where a value stands; `sizes` are the keys whose numbers are bytes."""
+    """Coordinates as text: `level L1, block_size 4K`. `sizes` are the keys whose numbers are bytes."""
     return ", ".join(f"{plain(str(key))} {_placed(value, key in sizes)}" for key, value in at.items())
 
 
@@ -157,7 +157,7 @@ def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
 
 
 def without_empty_columns(grid: TextTable) -> TextTable:
-    """`grid` less the columns in which no row has anything to say; the first column and those to be kept stay."""
+    """`grid` without empty columns; the first column and those marked `kept` remain."""
     kept = [
         i
         for i, head in enumerate(grid.heads)

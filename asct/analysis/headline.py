@@ -1,4 +1,4 @@
-"""The few numbers that stand at the top of a report: those that the benchmark names, else chosen by rule."""
+"""The key results of a report: those that the benchmark highlights, or a selection by rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asct.statistics.quantiles import relative_half_width
 from asct.values.quantity import format_quantity
 
 _UNITS = ("s", "B/s", "ops/s")
-"""What a headline is worth; cycles, percentages and sizes stand in the tables."""
+"""Units of key results; tables show cycles, percentages and sizes."""
 _MOST_LEVELS = 6
 
 
@@ -93,7 +93,7 @@ def _best(metric: Metric, places: Sequence[MetricGroup]) -> MetricGroup:
 
 
 def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
-    """Where `chosen` stands among `places`: what all of them share, and what is `told` already, is left out."""
+    """Coordinates that distinguish `chosen` from the other groups, without those in `told`."""
     apart = {
         key: value
         for key, value in chosen.at.items()
@@ -140,7 +140,7 @@ def _cell(item: HeadlineMetric | None) -> TableCell:
 
 
 def _host_doubt(job: JobView, place: MetricGroup) -> str:
-    """What the telemetry of the repeats says of the host, the graver first."""
+    """The worst host state in the telemetry of the repeats."""
     folders = {record.raw for record in place.records}
     marks = {mark_of(item) for item in job.repeats if item.folder in folders}
     return next((mark for mark in ("invalid host", "noisy host") if mark in marks), "")

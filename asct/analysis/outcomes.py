@@ -120,7 +120,7 @@ def _range(names: Sequence[str]) -> str:
 
 
 def outcome_grid(run: Run) -> TextTable | None:
-    """The matrix as a table of a report; None when there is one job on one host, of which the report tells anyway."""
+    """The matrix as a report table; None for a single job on a single host."""
     found = matrix(run)
     if len(run.jobs) < 2:
         return None

@@ -1,4 +1,4 @@
-"""What stands behind the numbers: the settings, the commands as they were run, the raw files, the failures."""
+"""The provenance of results: settings, commands, raw files and failures."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class CommandLine:
     folder: str
     files: tuple[str, ...]
     mark: str = ""
-    """What is to be known of the host meanwhile."""
+    """The host state during the repeat, if it is questionable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A repeat that gave no value."""
+    """A repeat without values."""
 
     label: str
     status: str
@@ -44,7 +44,7 @@ class Failure:
 
 
 def text_at(item: Mapping[str, Any], key: str) -> str:
-    """The text under `key` of a document, made safe to show; empty when there is none."""
+    """The text under `key` of a document, safe to display; empty if absent."""
     return plain(str(item.get(key) or ""))
 
 
@@ -84,7 +84,7 @@ def _value(value: Any, unit: str | None) -> str:
 
 
 def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:
-    """Setting to the layer its value came from, as plan.resolved.json tells it; empty when it does not."""
+    """The layer of each setting's value from plan.resolved.json; empty if absent."""
     for item in resolved.get("jobs") or ():
         if isinstance(item, dict) and (item.get("host"), item.get("id")) == (job.entry.host, job.entry.id):
             origins = item.get("origins")
@@ -127,7 +127,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def remarks_of(job: JobView) -> list[str]:
-    """Why measured repeats are to be doubted, and what went wrong beside them, each with the repeat it belongs to."""
+    """Why measured repeats are questionable, and their additional problems, each with its repeat."""
     found: dict[str, list[str]] = {}
     for item in job.repeats:
         if item.status is None or not item.measured:
@@ -143,7 +143,7 @@ def remarks_of(job: JobView) -> list[str]:
 
 
 def failures_of(root: Path, job: JobView) -> list[Failure]:
-    """The repeats that gave no value, those of one point with the same outcome together."""
+    """Repeats without values; equal outcomes of one point are merged."""
     groups: dict[tuple[str, str, str], list[RepeatView]] = {}
     for item in job.repeats:
         if not item.measured:
@@ -159,7 +159,7 @@ def _message(item: RepeatView) -> str:
 
 
 def _failure(root: Path, group: Sequence[RepeatView]) -> Failure:
-    """The first of the group stands for all, with the end of what it wrote to standard error."""
+    """The first repeat represents the group, with the end of its standard error."""
     item = group[0]
     status = item.status
     diagnostic = (status.diagnostic if status else None) or {}

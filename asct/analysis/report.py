@@ -1,4 +1,4 @@
-"""What a report says, in order and in words, before any format gives it a shape."""
+"""The content of a report, independent of its format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_COMMANDS = 200
 MOST_FAILURES = 20
 MOST_REMARKS = 12
 _DISTURBED = "E432"
-"""Counts the findings on a host, which a report tells one by one."""
+"""Counts the findings on a host; reports list them individually."""
 _OWN = frozenset(
     {
         "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
@@ -43,7 +43,7 @@ _MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """Something to know before believing the numbers; `hint` is the way out."""
+    """A warning about the results; `hint` is the fix."""
 
     severity: str
     code: str
@@ -85,7 +85,7 @@ class ReportSection:
     figures: tuple[Figure, ...]
     parts: tuple[HostPart, ...]
     flags: tuple[Row, ...] = ()
-    """Each flag of the tables and each reason of a noisy host, and what it means, once for all hosts."""
+    """Meaning of each flag in the tables and of each reason for a noisy host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _warnings(view: RunView) -> Iterable[Caution]:
 
 
 def together(findings: Iterable[Caution]) -> list[Caution]:
-    """What is the same for several hosts is said once, with their names."""
+    """Merge equal warnings of several hosts and list their names."""
     hosts: dict[Caution, list[str]] = {}
     for item in findings:
         said = item.message.removeprefix(f"host {item.host}: ") if item.host else item.message
@@ -194,7 +194,7 @@ def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSumma
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
-    """What stands in the tables that people read; those that put a value in doubt first."""
+    """Flags in the displayed tables; those that question a value come first."""
     texts = {**COMMON_FLAGS}
     texts |= {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
     seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
@@ -265,7 +265,7 @@ def _run_rows(view: RunView) -> Iterable[Row]:
 
 
 def elapsed(start: str, end: str | None) -> str:
-    """The time between two ISO 8601 times, for people; empty when either is missing or not a time."""
+    """The time between two ISO 8601 times as text; empty if either is missing or malformed."""
     try:
         first, last = datetime.fromisoformat(start), datetime.fromisoformat(end or "")
         return duration_text(max(0.0, (last - first).total_seconds()))

@@ -49,14 +49,13 @@ def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
 
 
 def mark_of(item: RepeatView) -> str:
-    """`noisy host` or `invalid host` beside a repeat; empty for all others."""
+    """`noisy host` or `invalid host`; empty for all other repeats."""
     told = item.status.telemetry if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:
-    """`12 of 40 on a noisy host, 1 on an invalid one (others, steal, quota)`; empty when all were quiet, or nothing was
-    looked at."""
+    """`12 of 40 while the host was noisy (others, steal)`; empty if all were quiet or nothing was read."""
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for job in jobs:

@@ -107,7 +107,7 @@ def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> TextTable:
-    """All verdicts, failed ones first. The host stands there when there are several, the severity when it is mixed."""
+    """All verdicts, failed ones first. Shows the host if there are several, and the severity if it varies."""
     heads = (
         ColumnHead("Outcome"),
         ColumnHead("Metric"),

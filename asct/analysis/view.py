@@ -22,7 +22,7 @@ from asct.store.reader import StoredRun, read_run
 
 _T = TypeVar("_T")
 _SIZES = frozenset({"size", "block_size"})
-"""Coordinates in bytes; settings tell their unit themselves."""
+"""Coordinates in bytes; settings declare their unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class RepeatView:
 
     @property
     def label(self) -> str:
-        """The swept settings and the number of the repeat, for people."""
+        """The swept settings and the number of the repeat, as text."""
         swept = coordinates_text(self.command.swept, self.sizes) if self.command else self.point_id
         return f"{swept}, repeat {self.repeat}" if swept else f"repeat {self.repeat}"
 
     @property
     def measured(self) -> bool:
-        """Whether it gave values."""
+        """Whether it has values."""
         return self.status is not None and self.status.status in ("ok", "noisy")
 
 
@@ -77,8 +77,8 @@ class JobView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunView:
-    """Everything that a report shows, equal to itself only. `plan_text` has no control characters; `notes` says what
-    could not be read."""
+    """All data of a report, compared by identity. `plan_text` has no control characters; `notes` lists what was
+    unreadable."""
 
     root: Path
     run: Run
@@ -97,10 +97,10 @@ class RunView:
 
 
 def open_view(root: Path, catalog: Catalog) -> RunView:
-    """Read the run in the folder `root`; `catalog` knows the benchmarks.
+    """Read the run in the folder `root`; `catalog` provides the benchmarks.
 
-    Raises StoreError when there is no run, or its run.json or records.jsonl is damaged or newer. Damage elsewhere is
-    left out of the view and noted.
+    Raises StoreError if there is no run, or if its run.json or records.jsonl is damaged or newer. Damage elsewhere is
+    skipped and noted.
     """
     stored = read_run(root)
     records = tuple(stored.records())
@@ -195,7 +195,7 @@ def sizes_of(benchmark: Benchmark[Any] | None) -> frozenset[str]:
 
 
 def _plain_table(records: Sequence[Record]) -> Table:
-    """Every value of records whose benchmark cannot say how to lay them out."""
+    """All values of records without tables of their own benchmark."""
     rows: list[dict[str, Scalar | None]] = [
         {
             "metric": item.metric,

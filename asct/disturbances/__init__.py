@@ -1,4 +1,4 @@
-"""Disturbances on a host: `assess`, one file per subject, and the script that mends it. Pure."""
+"""Disturbances on a host: `assess`, one file per subject, and the script that applies the fixes. Pure."""
 
 from asct.disturbances.assess import assess
 from asct.disturbances.build import MeasuredScope

@@ -1,4 +1,4 @@
-"""All findings on a host: every subject asked, the surest first."""
+"""All findings on a host, from all subjects, most certain first."""
 
 from __future__ import annotations
 

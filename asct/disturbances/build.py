@@ -1,5 +1,8 @@
-"""Making findings. A rule is data: what it is about, its effect on which metrics, its source; and a function that says
-what it sees. Commands come from settings, so that what is shown, what a script does and its undo are one thing."""
+"""Rules for disturbances. A rule is data (its name, its effect on which metrics, its source) with a function that
+evaluates it.
+
+Commands are generated from settings, so that the displayed fix, the script and the undo agree.
+"""
 
 from __future__ import annotations
 
@@ -39,23 +42,23 @@ class UndeterminedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """All that there is to judge by. `sample` is what two looks a second apart show, None without them; `wanted` is
-    None when nobody said what is to be measured."""
+    """The input of all rules. `sample` is None if activity was not sampled; `wanted` is None if it is unknown what will
+    be measured."""
 
     facts: HostFacts
     sample: ActivitySample | None = None
     wanted: MeasuredScope | None = None
 
     def unseen(self, what: str, *fields: str) -> Iterator[Unseen]:
-        """That something could not be judged, with the reason that the facts have for the first of `fields` that has
-        one. Nothing when no field is told to be unknown: then there is nothing of the kind on the host."""
+        """Yields that `what` could not be judged, with the reason of the first of `fields` that is unknown; nothing if
+        none is, because then the host has no such thing."""
         for name in fields:
             if name in self.facts.unknown:
                 yield Unseen(what=what, why=self.facts.unknown[name])
                 return
 
     def known(self, value: _T | None, what: str, *fields: str) -> _T:
-        """The value of a fact. Without one the rule ends here, and it is told that `what` could not be judged."""
+        """The value of a fact. If it is missing, the rule ends and reports that `what` could not be judged."""
         if value is None:
             raise UndeterminedError(self.unseen(what, *fields))
         return value
@@ -63,9 +66,11 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a rule saw on a host, how sure it is that it disturbs and why. The fix is to write `settings` and the undo
-    to write what was there, or `fix` and `undo` are lines for a shell, run unattended where `scripted`. `name`
-    and `effect` stand in place of the rule's, where one rule finds several things."""
+    """What a rule observed on a host, how certain the disturbance is, and why.
+
+    The fix writes `settings` and the undo restores their old values; otherwise `fix` and `undo` are shell lines, run
+    unattended if `scripted`. `name` and `effect` replace the rule's for rules with several findings.
+    """
 
     title: str
     seen: str
@@ -125,7 +130,7 @@ class DisturbanceRule:
 def finding(
     name: str, *, touches: Sequence[str], source: str, effect: str = ""
 ) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Makes a rule of a function that yields what it sees; `touches` as in Disturbance."""
+    """Make a rule from a function that yields evaluations; `touches` as in Disturbance."""
     return lambda judge: DisturbanceRule(name, effect, touches, source, judge)
 
 

@@ -144,7 +144,7 @@ def _io(seen: RuleInput) -> Evaluations:
 
 
 def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str, advice: str) -> Evaluations:
-    """Where tasks waited too much of the time; `waited` is the percent of it that the kernel tells."""
+    """Shortages in which tasks waited too long; `waited` is the kernel's percentage."""
     if waited is None:
         yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
     share = max(waited or 0.0, (seen.sample.pressure.get(what, 0.0) if seen.sample else 0.0) * 100)

@@ -21,7 +21,7 @@ _SWAPPED: Final = 64 << 20
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
-    """The setting that mends it where the kernel's mode is `wanted`."""
+    """The setting that fixes it if the kernel's mode is `wanted`."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
 

@@ -1,4 +1,4 @@
-"""What two looks at a host a second apart show: how busy each CPU is, steal, interrupts, throttling. Pure."""
+"""Host activity between two readings one second apart: busy CPUs, steal, interrupts, throttling. Pure."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _K = TypeVar("_K", int, str)
 
 @dataclass(frozen=True, slots=True)
 class ActivitySample:
-    """Between two looks. `busy`, `steal`: shares of the time of each CPU (0 to 1) that other work had, and that the
-    hypervisor gave to others; `interrupts`: those of devices a second on each CPU; `running`: tasks that could run
-    besides the one that looks; `pressure`: shares of the time in which some task waited for cpu, memory, io;
-    `throttled`: how often heat stopped a CPU meanwhile, None where the kernel does not count it."""
+    """Activity between two readings. `busy`, `steal`: share of each CPU's time (0 to 1) used by other work, or given to
+    other guests; `interrupts`: device interrupts per second on each CPU; `running`: runnable tasks besides the reader;
+    `pressure`: share of time in which some task waited for cpu, memory or io; `throttled`: thermal throttling events,
+    None if the kernel does not count them."""
 
     busy: Mapping[int, float] = field(default_factory=dict)
     steal: Mapping[int, float] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class _Counters:
 
 
 def sample_of(text: str) -> ActivitySample | None:
-    """The output of SCRIPT; None when there are not two looks. What is not understood is left out."""
+    """The sample from the output of SCRIPT; None without two readings. Unknown lines are skipped."""
     _, first, second = (*re.split(r"^look [12]$", text, flags=re.MULTILINE), "", "")[:3]
     if not first.strip() or not second.strip():
         return None

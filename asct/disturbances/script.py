@@ -152,6 +152,6 @@ def _tail(able: Sequence[Disturbance]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Words of a host in a comment: nothing ends the line, steers a terminal or makes text look like a command."""
+    """Host text as a shell comment: it can neither end the line nor control a terminal nor look like a command."""
     plain = "".join(mark if mark.isprintable() else " " for mark in text)
     return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)

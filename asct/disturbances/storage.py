@@ -1,4 +1,4 @@
-"""Drives and file systems: what is mounted, written back, slowed down by settings, or not what it could be."""
+"""Drives and file systems: mounts, dirty pages, slow settings and links, health."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asct.values.quantity import format_quantity
 
 
 def below(seen: RuleInput) -> list[BlockDevice]:
-    """The disks below what is wanted, partitions and mappings followed; every disk when nobody said what is wanted."""
+    """The disks below the measured paths, through partitions and mappings; without paths, all disks."""
     devices = {one.name: one for one in seen.facts.block_devices}
     mapped = {one.mapper_name: one.name for one in seen.facts.block_devices if one.mapper_name}
     if seen.wanted is None:
@@ -38,7 +38,7 @@ def opened(seen: RuleInput) -> Iterator[str]:
 
 
 def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
-    """The file system that a path lies on; of several at one place the last one mounted covers the others."""
+    """The file system of a path; of several at one mount point the last one mounted."""
     holding = [one for one in mounts if PurePosixPath(path).is_relative_to(one.target)]
     return max(holding, key=lambda one: len(PurePosixPath(one.target).parts), default=None) if holding else None
 
@@ -74,7 +74,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
     source="mount(8)",
 )
 def _mounted(seen: RuleInput) -> Evaluations:
-    """Devices that are to be opened and carry a mounted file system: one that is written is refused besides."""
+    """Devices to be measured that hold a mounted file system; writing to one is also refused."""
     wanted = seen.wanted
     for path, name in (wanted.devices if wanted else {}).items():
         parts = [one for one in seen.facts.block_devices if name in (one.name, one.parent)]

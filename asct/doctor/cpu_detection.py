@@ -1,4 +1,4 @@
-"""Detects where CPUs enter the meshes of a host, by the kernel cmnwatch; facts/cmn/detect.py says how."""
+"""Detect where CPUs enter the meshes of a host, with the kernel cmnwatch; facts/cmn/detect.py explains the method."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _WHY: Final = "count mesh traffic"
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """`asked` CPUs were to be found, `found` were; `kept` is the text that was put into the host's cache. `stopped`
-    says that somebody ended it early."""
+    """`asked` CPUs were searched, `found` were located; `kept` is the text stored in the host's cache. `stopped` marks
+    an early end."""
 
     asked: int
     found: int
@@ -131,7 +131,7 @@ def _keep(instruments: HostKernels, snapshot: Snapshot, text: str) -> tuple[Diag
 
 @dataclass(slots=True)
 class _CmnwatchRun:
-    """Runs cmnwatch; what it printed by the end counts, also when somebody stopped it."""
+    """Runs cmnwatch and keeps its output, also if stopped early."""
 
     instruments: HostKernels
     watched: Sequence[WatchedPort]

@@ -1,4 +1,4 @@
-"""The block devices of a host, and whether each could be written by a job: asked of the kernel guard."""
+"""The block devices of a host, and whether a job could write to each: checked by the kernel guard."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from asct.sdk.guard import KERNEL, Target, inspection
 from asct.sdk.step import Kernel, Step
 
 _LIMIT_S: Final = 300.0
-"""A drive that does not answer holds up every look at it."""
+"""An unresponsive drive delays every inspection."""
 _OPAQUE: Final = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.", "scsi-3")
-"""Beginnings of by-id names that say no model."""
+"""Prefixes of by-id names that do not name the model."""
 
 
 def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
-    """Every block device of an open host; `guard` is the kernel there, what it writes goes into `folder`.
+    """All block devices of an open host; `guard` is the path of the kernel there, `folder` takes its output.
 
-    Raises NotMeasured when the look failed, HostError.
+    Raises NotMeasured if the inspection failed, HostError.
     """
     status, out, error = _run(host, guard, Step("scan", Kernel(KERNEL), ("--scan", "1")), folder)
     try:
@@ -40,7 +40,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
 
 
 def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) -> tuple[ConsentedDevice, ...]:
-    """What the host says to each device that the plan gives up. Raises HostError."""
+    """The host's checks of each device that the plan consents to destroy. Raises HostError."""
     found = []
     for item in items:
         target = Target(item.device, "write", item.serial or "", item.overwrite)
@@ -99,7 +99,7 @@ def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
 
 
 def _bytes(device: GuardTarget) -> int | None:
-    """As the device says when it is opened, else as the kernel has it, in units of 512 bytes."""
+    """The size reported by the open device, else the kernel's, in units of 512 bytes."""
     size, sectors = device.scalar("bytes"), device.scalar("sectors")
     if isinstance(size, int) and size > 0:
         return size

@@ -1,6 +1,6 @@
-"""Looks at one host: connects, reads its facts, takes two looks a second apart, asks the kernel guard about its disks.
+"""Examine one host: connect, read its facts, sample its activity twice, inspect its disks with the kernel guard.
 
-Changes nothing but caches.
+Modifies nothing but caches.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _WHAT = "steal time, busy CPUs and interrupts"
 
 
 def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]]:
-    """The sample, or why there is none. Raises HostLost."""
+    """The activity sample, or why it is missing. Raises HostLost."""
     try:
         answer = host.execute(["sh", "-s"], timeout_s=_LIMIT_S, stdin=SCRIPT)
     except HostLost:
@@ -85,7 +85,7 @@ def read_activity(host: Host) -> tuple[ActivitySample | None, tuple[Unseen, ...]
 
 
 _TURN_S = 0.2
-"""How often a host is tried that another look of this command has."""
+"""Interval between attempts while the command examines the same host under another name."""
 
 
 def examine(
@@ -96,8 +96,11 @@ def examine(
     given_up: Sequence[Destroys] = (),
     jobs: Sequence[Job] | None = None,
 ) -> HostReport:
-    """What there is to say of a host. `folder` takes raw files; `given_up` are devices that a plan consents to destroy
-    there, `jobs` what it measures there (None: no plan). A host that cannot be looked at is a report too."""
+    """Report on a host. `folder` takes raw files; `given_up` are devices that the plan consents to destroy, `jobs` its
+    jobs on the host (None without a plan).
+
+    An unreachable host gives a report as well.
+    """
     try:
         with closing(ports.make_host(spec, plan_folder)) as host:
             _enter(host)
@@ -135,7 +138,7 @@ def _with_disks(
 
 
 def _enter(host: Host) -> None:
-    """Open it as a run does, since guard is run there. Hosts of a plan that are the same machine take turns."""
+    """Open the host as a run does, because guard runs on it. Plan hosts on the same machine wait for each other."""
     session = SessionSpec("doctor", owner_of("doctor"))
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Kernels on a host that is looked at rather than measured: it is opened when the first one is needed."""
+"""Kernels for read-only commands: the host is opened when the first one is needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from asct.sdk.step import Kernel, Step
 
 @dataclass(frozen=True, slots=True)
 class KernelExit:
-    """How a kernel ended: its exit status, None when its time was up, and what it printed."""
+    """Exit status of a kernel (None after a timeout) and its output."""
 
     status: int | None
     stdout: str
@@ -38,7 +38,7 @@ class KernelExit:
 
 
 class HostKernels:
-    """The kernels of one host. `as_root` says whether they can do what only root can: as root, or through sudo."""
+    """The kernels of one host. `as_root`: whether they can run as root, directly or through sudo."""
 
     def __init__(self, host: Host, spec: HostSpec, ports: Services, folder: Path, facts: HostFacts) -> None:
         self._host = host
@@ -50,7 +50,7 @@ class HostKernels:
         self._open = False
         self.facts = facts
         self.undisturbed = False
-        """What is left to be done is short, and is to be done also when somebody stops the look."""
+        """Set when the rest is short and must complete even if the user stops the command."""
         self.root = facts.system.uid == 0
         self.as_root = self.root or spec.uses_sudo
 
@@ -64,8 +64,8 @@ class HostKernels:
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
     ) -> KernelExit:
-        """Run a kernel, as root where sudo was asked for; `why` is what only root can do. Raises NotMeasured,
-        HostError, HostLocked."""
+        """Run a kernel, as root if sudo was requested; `why` is the reason for root. Raises NotMeasured, HostError,
+        HostLocked."""
         self._provide(kernel, why)
         step = Step(kernel, Kernel(kernel), arguments, files or {}, as_root=True)
         name = f"{kernel}-{next(self._numbers)}"
@@ -95,7 +95,7 @@ class HostKernels:
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
-    """The objects that a kernel printed, one a line; what is cut off or none is passed over."""
+    """The JSON objects that a kernel printed, one per line; other lines are skipped."""
     return [line for text_line in text.splitlines() if (line := json_line(text_line)) is not None]
 
 

@@ -34,7 +34,7 @@ _WAY_OUT: Final = "run asct as root on the host, or allow sudo (`--sudo`)"
 
 @dataclass(frozen=True, slots=True)
 class MeshQuery:
-    """What to look for beyond the topology: every register that is known, and where CPUs enter the mesh."""
+    """What to read beyond the topology: all known registers, and where CPUs enter the mesh."""
 
     every_register: bool = False
     detect: bool = False
@@ -42,7 +42,7 @@ class MeshQuery:
 
 @dataclass(frozen=True, slots=True)
 class MeshReading:
-    """What was seen: raw, and read. `problems` say what could not be looked at."""
+    """The snapshot and the report from it; `problems` lists what could not be read."""
 
     snapshot: Snapshot
     report: CmnReport
@@ -53,10 +53,11 @@ class MeshReading:
 def read_meshes(
     spec: HostSpec, ports: Services, folder: Path, asked: MeshQuery, progress: Progress, stop: StopRequest
 ) -> MeshReading:
-    """The meshes of a host; `folder` takes raw files. `stop` ends it at once: a detection with what is known by then.
+    """Read the meshes of a host; `folder` takes raw files. `stop` ends a detection at once, with the CPUs located so
+    far.
 
-    Raises HostError when the host cannot be reached, NotMeasured when a detection was asked for and cannot be had,
-    HostLocked when somebody measures there meanwhile, Interrupted when it was stopped before anything was known.
+    Raises HostError if the host is unreachable, NotMeasured if a requested detection is impossible, HostLocked if a run
+    is measuring on the host, Interrupted if stopped before there is a result.
     """
     with closing(ports.make_host(spec, folder)) as host, ThreadPoolExecutor(1) as pool:
         looking = _MeshProbe(host, spec, ports, folder, asked, progress, stop)
@@ -74,7 +75,7 @@ def read_meshes(
 
 @dataclass(slots=True)
 class _MeshProbe:
-    """One look, in a thread of its own so that a signal is heard meanwhile."""
+    """One probe, in its own thread so that signals are handled meanwhile."""
 
     host: Host
     spec: HostSpec
@@ -110,7 +111,7 @@ class _MeshProbe:
 def _registers(
     instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery
 ) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
-    """The snapshot with the registers of each mesh. That they cannot be had is a problem, not the end of the look."""
+    """The snapshot with the registers of each mesh. Failing to read them is a problem, not an error."""
     if not instruments.as_root:
         note = Diagnostic(
             "E461", "reading the mesh registers requires root; the report omits them", hint=_WAY_OUT, severity="note"

@@ -1,4 +1,4 @@
-"""What the doctor says of a host: data for the command line and asct.doctor/1."""
+"""Results of the doctor for a host: data for the command line and asct.doctor/1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Status = Literal["ok", "unreachable", "unfit"]
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check that a device does not pass. `ok` is None where it could not be seen. `hint` is the way out."""
+    """A check that a device fails. `ok` is None if it could not be checked. `hint` is the fix."""
 
     check: str
     ok: bool | None
@@ -50,7 +50,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class ConsentedDevice:
-    """A device that the plan gives up, and why the host would refuse it all the same."""
+    """A device that the plan consents to destroy, and why the host would still refuse it."""
 
     device: str
     serial: str
@@ -59,8 +59,8 @@ class ConsentedDevice:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """One host. `problems` say what could not be looked at, or what it lacks for the plan; `findings` what disturbs
-    measurement there, the surest first, and `unseen` what could not be judged. `subjects` are what the plan measures
+    """One host. `problems` lists what could not be checked, or what the host lacks for the plan; `findings` the
+    disturbances, most certain first, and `unseen` what could not be judged. `subjects` are what the plan measures
     there, None without a plan; `collected_at` is the time of the facts."""
 
     name: str

@@ -24,10 +24,10 @@ SUMMARY = "CSV files: tables and records of each benchmark, facts of each host"
 
 
 def write(view: RunView, folder: Path) -> list[Path]:
-    """`<benchmark>.csv` (further tables `<benchmark>.<table>.csv`), `<benchmark>.records.csv`, `system_info.csv`.
+    """Write `<benchmark>.csv` (further tables `<benchmark>.<table>.csv`), `<benchmark>.records.csv`, `system_info.csv`.
 
-    The columns are the benchmark's own. With several hosts or several entries of one benchmark, `host` and `id` stand
-    before them. A machine of several is `system_info.<host>.csv`.
+    The columns are the benchmark's own, preceded by `host` and `id` if there are several hosts or entries of a
+    benchmark. With several machines the last file is `system_info.<host>.csv`.
     """
     texts: dict[str, str] = {}
     for name in dict.fromkeys(job.entry.benchmark for job in view.jobs):

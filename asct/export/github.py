@@ -34,7 +34,7 @@ class _Note:
 
 
 def render(view: RunView) -> str:
-    """At most ten errors and ten warnings, the gravest first; a last notice counts what was left out."""
+    """At most ten errors and ten warnings, the most severe first; a final notice counts the rest."""
     notes = [*_expectations(view), *_points(view), *_findings(view)]
     lines: list[str] = []
     left = 0

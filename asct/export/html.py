@@ -1,8 +1,8 @@
-"""One HTML file: works without network, prints, and keeps its tables when JavaScript is off.
+"""A single HTML file that works offline, prints, and keeps its tables without JavaScript.
 
-plotly.js comes from the installed plotly; it and the figures are compressed (gzip, base64) and inflated by the page. A
-Content-Security-Policy lets only the scripts of this file run, each known by its SHA-256; what a plan, a host or a
-program wrote is escaped besides.
+It embeds plotly.js from the installed plotly and the figures, compressed (gzip, base64) and inflated by the page. The
+Content-Security-Policy allows only the scripts of this file, by SHA-256; text from plans, hosts and programs is also
+escaped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MOST_RECORDS = 50_000
 
 
 def render(view: RunView, base: str = "") -> str:
-    """The page. `base` leads from the page to the run's folder ("" when it lies there), for links to raw files."""
+    """The page. `base` is the path from the page to the run's folder, for links to raw files; "" if the page is in it."""
     report = build(view)
     figures = {
         figure.slug: render_figure(figure, [host.name for host in view.run.hosts])
@@ -83,7 +83,7 @@ def write(view: RunView, folder: Path) -> list[Path]:
 
 
 def script_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in, nor open a comment there."""
+    """JSON that can neither end its script element nor open a comment in it."""
     text = visible(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -134,8 +134,8 @@ def _raw_link(path: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """What the page is handed: words that turn the direction of text would change how others read, wherever they are.
-    What is HTML already (`Markup`, a text as well) stays as it is."""
+    """Escape text for the page, including characters that change text direction, at any depth. Existing HTML (`Markup`)
+    is unchanged."""
     return plain(value, keep_lines=True) if type(value) is str else value
 
 

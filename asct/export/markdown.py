@@ -21,16 +21,16 @@ MOST_BYTES = 1 << 20
 """GitHub drops a job summary above this as a whole."""
 _MOST_ROWS = 200
 _MOST_HOSTS = 4
-"""Of more hosts facts, fixes and tables are left out: a comment on a pull request has room for 65,536 characters."""
+"""Above this number of hosts, facts, fixes and tables are omitted: a pull request comment holds 65,536 characters."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
-"""Mentions, addresses and numbers of issues. GitHub looks for them in the finished page, where a backslash is gone; an
-empty comment parts them and is seen nowhere (github/cmark-gfm, issue 181)."""
+"""Mentions, URLs and issue numbers. GitHub links them in the rendered page, where backslashes are gone; an invisible
+empty comment breaks them up (github/cmark-gfm, issue 181)."""
 _SIGNS = {"good": "✅", "bad": "❌", "doubt": "⚠️"}
 
 
 def render(view: RunView) -> str:
-    """The summary; sections that would pass 1 MiB are left out from the end, and it says so."""
+    """The summary; sections beyond 1 MiB are dropped from the end, with a note."""
     report = build(view)
     parts = [_head(report), *_sections(report), _tail(report)]
     note = "\n_Truncated here: GitHub shows at most 1 MiB. The other reports are complete._\n"
@@ -66,7 +66,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """`text` escaped, with what stands between backticks as code."""
+    """`text` escaped, with text between backticks as code."""
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -79,7 +79,7 @@ def prose(text: str) -> str:
 
 
 def table(grid: TextTable) -> str:
-    """A pipe table; long ones are cut, and say so."""
+    """A pipe table; long ones are truncated with a note."""
     aligns = ["---:" if head.align == "right" else "---" for head in grid.heads]
     lines = [_row(escape(head.title) for head in grid.heads), _row(aligns)]
     lines += [_row(prose(cell.text) for cell in row) for row in grid.rows[:_MOST_ROWS]]
@@ -188,7 +188,7 @@ def _sections(report: RunReport) -> list[str]:
 
 
 def _section(section: ReportSection, hosts: int) -> str:
-    """Of many hosts only what is the matter with them; the numbers of each stand at the top."""
+    """With many hosts only their problems; the key results above have their values."""
     lines = [f"## {escape(section.title)} ({escape(section.id)})", ""]
     if section.summary:
         lines += [prose(section.summary), ""]

@@ -60,7 +60,7 @@ def _verdict(verdict: Verdict, width: int) -> str:
 
 
 def _finding(item: DisturbanceCard, several: bool, width: int) -> str:
-    """`busy on h1 (likely): what it does`; the fix and its undo stand in the other reports."""
+    """`busy on h1 (likely): effect`; the other reports have fix and undo."""
     on = f" on {item.hosts}" if several else ""
     return _wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
 
@@ -87,10 +87,8 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
 
 
 def table(grid: TextTable, width: int = WIDTH) -> str:
-    """Aligned columns within `width`: titles wrap first, then texts; what is still too wide goes on below.
-
-    Each further part repeats the first column. Only a column that is too wide by itself passes `width`.
-    """
+    """Aligned columns within `width`: titles wrap first, then texts; columns that still do not fit continue below,
+    repeating the first column. Only a single overlong column exceeds `width`."""
     return "\n\n".join(_one_table(part, width) for part in _parts(without_empty_columns(grid), width))
 
 

@@ -13,10 +13,10 @@ _TEXT_UP_TO: Final = 8
 """Rows and columns up to which the cells show their numbers."""
 _GAPS_UP_TO: Final = 40
 _ALL_DIGITS_UP_TO: Final = 4096
-"""Cells up to which values keep six digits; three are more than a colour tells, and keep a page of 576 x 576 small."""
+"""Number of cells up to which values keep six digits; more cells use three, which keeps a page of 576 x 576 small."""
 
 _TITLE_BELOW: Final = 24
-"""Pixels from the axis to its title: plotly leaves no room for labels that end beside the title."""
+"""Pixels from the axis to its title: plotly reserves no space for labels that end beside the title."""
 
 
 def render_heatmap(figure: Heatmap) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def render_heatmap(figure: Heatmap) -> dict[str, Any]:
 
 
 def square(figure: object) -> bool:
-    """Whether a figure is to be as high as it is wide."""
+    """Whether a figure is drawn square."""
     return isinstance(figure, Heatmap) and len(figure.rows) == len(figure.columns)
 
 
@@ -57,10 +57,10 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
 
 
 def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tuple[float, float, bool]:
-    """Both ends of the colours, and whether values lie beyond the upper one.
+    """The range of the colour scale, and whether values exceed it.
 
-    They begin at zero, so that twice the value is twice as far along, unless all values lie in the upper half. A
-    ceiling below all values would hide everything and is not kept.
+    The scale starts at zero, so that colour is proportional to the value, unless all values are in the upper half. A
+    ceiling below all values is ignored.
     """
     known = [value for row in values for value in row if value is not None]
     smallest, largest = min(known, default=0.0), max(known, default=1.0)
@@ -70,8 +70,8 @@ def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tu
 
 
 def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]:
-    """Along the top, where it takes no width from the cells; the last mark has the unit, since a title would cover the
-    first one, and says whether colours end there."""
+    """The colour bar above the plot, where it takes no width; the last tick has the unit, because a title would cover
+    the first one, and marks a truncated scale."""
     marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 5]
     last = high - (high - low) * 1e-4  # at the very end rounding may push a mark off the bar
     return {

@@ -1,7 +1,7 @@
-"""Figures of a benchmark (data in base units) to plotly figures as JSON. The only place that knows plotly.
+"""Convert figures of a benchmark (data in base units) to plotly JSON. The only module that imports plotly.
 
-The JSON holds plain lists, six significant digits, no template and no id of its own: the page brings both, so the same
-records give the same bytes. Text is escaped, since plotly reads a little HTML in its labels.
+The JSON has plain lists, six significant digits, and neither template nor ids: the page adds both, so equal records
+give equal bytes. Text is escaped, because plotly interprets some HTML in labels.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
 
 
 def _x_in_shown_unit(figure: Chart) -> Chart:
-    """A line over a quantity with a prefix of its own (20 GB/s rather than 2e10 B/s); any other chart as it is."""
+    """A line chart whose x axis uses SI prefixes (20 GB/s rather than 2e10 B/s); other charts are unchanged."""
     axis = figure.x
     if not isinstance(figure, Line) or axis.scale not in ("linear", "log10") or not _all_numbers(figure):
         return figure
@@ -151,7 +151,7 @@ def _line_traces(series: Series, xs: list[Any], scale: AxisScale, style: _Style)
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
-    """Whether a numeric line is not one from left to right: a band around it would cover itself."""
+    """Whether x is not monotonic, in which case an interval band would overlap itself."""
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
@@ -182,7 +182,7 @@ def _error_bars(
 def _band(
     xs: Sequence[Any], low: Sequence[float | None], high: Sequence[float | None], style: _Style
 ) -> dict[str, Any]:
-    """A closed outline around the intervals; points without one are stepped over."""
+    """A closed outline around the intervals; points without an interval are skipped."""
     kept = [(x, a, b) for x, a, b in zip(xs, low, high, strict=True) if a is not None and b is not None]
     return {
         "type": "scatter",
@@ -279,9 +279,9 @@ def _ticks(values: Sequence[float], label: Callable[[float], str] | None = None)
 
 
 def _vertical_lines(figure: Line) -> tuple[dict[str, Any], int]:
-    """Shapes and labels for level bounds (solid) and hints such as cache sizes (dotted), and the rows of labels.
+    """Shapes and labels of level bounds (solid) and hints such as cache sizes (dotted), and the number of label rows.
 
-    The labels stand above the plot, in as many rows as keep them from overlapping.
+    Labels are above the plot, in as many rows as needed to avoid overlap.
     """
     logarithmic = figure.x.scale in ("log2", "log10")
     markers = sorted((m for m in figure.markers if m.x > 0 or not logarithmic), key=lambda m: (m.x, m.kind, m.label))

@@ -12,8 +12,7 @@ from asct.diagnostics.render import printable
 
 
 def escape(text: object) -> str:
-    """`text` as plotly shall show it, letter by letter: it reads a little HTML in its labels, and takes what stands
-    between dollar signs for TeX."""
+    """`text` escaped for plotly, which interprets some HTML in labels, and text between dollar signs as TeX."""
     return html.escape(printable(str(text)), quote=False).replace("$", "&#36;")
 
 

@@ -1,8 +1,8 @@
-"""Colours, markers and the two page templates. Nothing here knows plotly.
+"""Colours, markers and the two page templates, independent of plotly.
 
-The hues are those of Okabe and Ito ("Color Universal Design", 2008), which people with the common kinds of colour
-blindness can tell apart; each is made darker for light paper and lighter for dark paper until it has a contrast of at
-least 3 to 1 there (WCAG 2.2, 1.4.11).
+The hues are those of Okabe and Ito ("Color Universal Design", 2008), which remain distinguishable with common colour
+vision deficiencies; each is darkened for light and lightened for dark backgrounds to a contrast of at least 3:1 (WCAG
+2.2, 1.4.11).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ BLANK_DARK: Final = "#2b333d"
 VIRIDIS: Final = (
     "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 )  # fmt: skip
-"""Smith and van der Walt's map for matplotlib (2015): even steps to the eye, also for people who see few colours, and
-in grey. The end that stands out from the paper is the large one."""
+"""Smith and van der Walt's perceptually uniform colour map for matplotlib (2015), which also works with colour vision
+deficiencies and in greyscale. The end with the higher contrast to the background is the high one."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 

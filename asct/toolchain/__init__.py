@@ -1,4 +1,4 @@
-"""Kernels on hosts: compiled there, or cross-compiled here and pushed; cached by the hash of all that goes in."""
+"""Kernel builds: compiled on the host, or cross-compiled and copied; cached by a hash of all inputs."""
 
 from asct.toolchain.provide import BuiltKernel, provide
 

@@ -19,7 +19,7 @@ _ERROR = re.compile(r"error|undefined reference|cannot find", re.IGNORECASE)
 
 
 class BuildFailed(Exception):
-    """A compiler that ran and failed. `diagnostic` is for people."""
+    """A failed compilation, with a diagnostic."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         self.diagnostic = diagnostic
@@ -27,7 +27,7 @@ class BuildFailed(Exception):
 
 
 def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) -> BuildFailed:
-    """From what the compiler printed: its first lines with an error stand in the notes, all of it in `log`."""
+    """The error for a compiler's output: its first error lines as notes; `log` has all of it."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
     code, hint = "E404", f"the full output is in {log}"
@@ -60,7 +60,7 @@ class Compiler:
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Those of the host, best first; one whose facts do not tell how it names itself is asked when its turn comes."""
+    """The compilers of the host, best first; one without a version in the facts is run only when its turn comes."""
     given: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)
@@ -73,7 +73,7 @@ def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
 
 
 def _asked(host: Host, path: str) -> str:
-    """What a compiler of the host says first of its version; nothing when it does not run."""
+    """The first line of a host compiler's --version; empty if it does not run."""
     answer = host.execute([path, "--version"])
     return answer.stdout.partition("\n")[0].strip() if answer.status == 0 else ""
 

@@ -1,6 +1,6 @@
-"""Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, with the SHA-256 beside it.
+"""Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, with a SHA-256 file each.
 
-sha256sum takes the sum on the host; without it, asct takes it from a copy of the file.
+sha256sum computes the sum on the host; without it, asct computes it from a copy of the file.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SUM = re.compile(r"[0-9a-f]{64}")
 
 
 def place(host: Host, tree: KernelSources, compiler: Compiler) -> str:
-    """Where a build of these sources by this compiler stands on the host."""
+    """The cache path on the host for these sources and this compiler."""
     return f"{host.cache}/kernels/{tree.kernel}-{tree.arch}-{tree.key(compiler.identity)}/{tree.kernel}"
 
 
@@ -70,7 +70,7 @@ def verified(host: Host, path: str) -> str | None:
 
 
 def _sum(host: Host, path: str, taken: str) -> str:
-    """The SHA-256 of a file on the host, where `taken` is what sha256sum said. Raises HostError."""
+    """The SHA-256 of a file on the host; `taken` is the output of sha256sum. Raises HostError."""
     found = taken.partition(" ")[0]
     if _SUM.fullmatch(found):
         return found

@@ -84,7 +84,7 @@ def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compil
 
 
 def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
-    """The SHA-256 of a kernel that was not in the host's cache, and whether another host brought it there meanwhile."""
+    """The SHA-256 of a kernel that was not in the host's cache, and whether another host has built it since."""
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:

@@ -29,7 +29,7 @@ class KernelSources:
     _keys: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def flags(self) -> list[str]:
-        """What the compiler is told besides files and output."""
+        """Compiler flags, without files and output."""
         return [*FLAGS, f"-Iarch/{self.arch}"]
 
     def command(self, compiler: str, output: str) -> list[str]:

@@ -1,5 +1,4 @@
-"""What a host is, in sections of rows: the same in reports and in `asct system-info`. Nothing is guessed: what is not
-known says so."""
+"""A host's facts as sections of rows, for reports and `asct system-info`. Unknown facts are marked."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ _MOST_FIELDS = 8
 
 
 def sections(facts: HostFacts) -> list[MachineSection]:
-    """All that is known, by subject; subjects of which nothing is known are left out."""
+    """All known facts by subject; subjects without facts are omitted."""
     found = [
         *system.whole(facts),
         *processor.sections(facts),

@@ -22,7 +22,7 @@ def sections(facts: HostFacts) -> Iterator[MachineSection]:
 
 
 def _drives(devices: list[BlockDevice]) -> str:
-    """Hardware alone: what a file or another device stands behind is no drive."""
+    """Physical drives only; devices backed by a file or another device are excluded."""
     drives = [one for one in devices if one.kind == "disk"]
     return listed(*(listed(one.name, decimal_size(one.size_bytes), by=" ") for one in drives))
 

@@ -120,7 +120,7 @@ def _cpu_details(cpu: Cpu) -> Iterator[Row]:
 
 
 def _policies(cpu: Cpu) -> list[tuple[FrequencyPolicy, list[int]]]:
-    """Policies that say the same are told once, for all of their CPUs."""
+    """Equal policies are merged, with all of their CPUs."""
     found: dict[str, tuple[FrequencyPolicy, list[int]]] = {}
     for policy in cpu.policies:
         alike = policy.model_copy(update={"cpus": [], "current_hz": None}).model_dump_json()

@@ -16,8 +16,8 @@ _LONGEST: Final = 8000
 
 @dataclass(frozen=True, slots=True)
 class MachineSection:
-    """`rows` say what bears on measurements and stand in every report; `details` only where the machine is the subject,
-    a row each for a module, a drive, an interface."""
+    """`rows` affect measurements and appear in every report; `details` (a row per module, drive, interface) only where
+    the machine is the subject."""
 
     title: str
     rows: tuple[Row, ...]
@@ -25,7 +25,7 @@ class MachineSection:
 
 
 def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> MachineSection:
-    """The section without the rows that have nothing to say, and with the beginning of values that never end."""
+    """The section without empty rows, with long values truncated."""
     return MachineSection(
         title, *(tuple((label, _begun(text)) for label, text in part if text) for part in (rows, details))
     )
@@ -42,7 +42,7 @@ def listed(*parts: str | None, by: str = ", ") -> str:
 
 
 def size(number: float | None) -> str:
-    """Bytes for people; nothing when they are unknown."""
+    """Bytes in readable form; empty if unknown."""
     return "" if number is None else format_quantity(number, "B")
 
 

@@ -9,7 +9,7 @@ from asct.sdk.facts import HostFacts, System
 
 
 def virtualization(facts: HostFacts) -> str:
-    """`kvm`, `docker on kvm`, `docker`; `none` where nothing is below or around."""
+    """`kvm`, `docker on kvm`, `docker`; `none` on bare metal."""
     below, around = facts.system.virtualization, facts.system.container
     known = [name for name in (around, below) if name and name != "none"]
     return " on ".join(known) or below or ""

@@ -1,4 +1,4 @@
-"""How a machine hangs together: a tree of boxes from its facts (`parts`), drawn as text (`text`) or SVG (`svg`)."""
+"""A machine's topology: a tree of boxes from its facts (`boxes`), drawn as text (`text`) or SVG (`svg`)."""
 
 from asct.analysis.topology.boxes import Box, machine
 from asct.analysis.topology.svg import drawing

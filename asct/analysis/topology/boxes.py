@@ -1,7 +1,7 @@
-"""A machine as boxes in boxes: sockets, NUMA nodes, caches, clusters, cores, and the drives and interfaces beside them.
+"""A machine as nested boxes: sockets, NUMA nodes, caches, clusters, cores, and their drives and interfaces.
 
-A box lies in the smallest one that has all of its CPUs. The kernel's groups are not always such a tree (a node across
-parts of two sockets); a group that overlaps another one is left out of the drawing and named.
+Each box is inside the smallest one that contains all of its CPUs. The kernel's groups do not always form such a tree (a
+node may span parts of two sockets); a group that overlaps another one is not drawn but listed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _BoxGroup:
 
 
 def machine(facts: HostFacts) -> tuple[Box, list[str]]:
-    """The whole machine, and the groups that lie across others. Without CPUs it is one empty box."""
+    """The whole machine, and the groups that overlap others. Without CPUs it is one empty box."""
     known = [cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online
     whole = _BoxGroup("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), frozenset(known))
     across: list[str] = []
@@ -104,8 +104,8 @@ def _counted(number: int | None, noun: str) -> str:
 
 
 def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[_BoxGroup]:
-    """Every group of CPUs that is drawn. Dies count only where a socket has several, clusters where they say more than
-    sockets and cores do."""
+    """All groups of CPUs to draw: dies only where a socket has several, clusters only where they differ from sockets
+    and cores."""
     cpu, logical = facts.cpu, facts.cpu.logical
     for number, cpus in _by((one.cpu, one.socket) for one in logical):
         yield _BoxGroup("socket", f"socket {number}", _models(facts, cpus), cpus, number)
@@ -135,7 +135,7 @@ def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[in
 
 
 def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]) -> Iterator[_BoxGroup]:
-    """Caches that several cores share; one that a core has for itself stands in the core."""
+    """Caches shared by several cores; a core's private caches are drawn inside it."""
     for number, instance in enumerate(level.instances):
         cpus = frozenset(instance) & known
         if cpus and cpus not in cores:

@@ -1,7 +1,7 @@
-"""The topology as an SVG picture: boxes in boxes, every core and every thread.
+"""The topology as SVG: nested boxes, every core and thread.
 
-A picture stands alone (its colours follow the reader's light or dark scheme) or inside a page, whose variables it uses
-where they exist. Lengths are CSS pixels.
+Standalone, its colours follow the reader's light or dark scheme; inside a page it uses the page's variables. Lengths
+are CSS pixels.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FILLS: Final = {
 
 
 def _style() -> str:
-    """Light, dark by the reader's scheme, dark by the choice of a page that the picture stands in."""
+    """Light; dark by the reader's scheme; dark by the choice of the surrounding page."""
     light, dark = (" ".join(f"--t-{name}: {value};" for name, value in colours.items()) for colours in (_LIGHT, _DARK))
     fills = "".join(f".topology .{kind} {{ fill: var(--t-{name}); }} " for kind, name in _FILLS.items())
     return (
@@ -90,10 +90,7 @@ def drawing(facts: HostFacts) -> str:
 
 
 def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
-    """Lay out from the inside: the inner boxes of a kind in rows that are not wider than `widest`.
-
-    `told`: a box around this one says what the cores are.
-    """
+    """Lay out inner boxes first, in rows no wider than `widest`. `told`: an outer box already describes the cores."""
     if part.kind == "core":
         return _core(part)
     everywhere = _designs(part)
@@ -121,7 +118,7 @@ def _designs(part: Box) -> set[str]:
 
 
 def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
-    """What is to be said of the cores in a box: of all of them, or of those that lie right in it by their design."""
+    """Description of the cores in a box: of all of them, or of those directly inside, by design."""
     own: dict[str, list[int]] = {}
     for one in part.parts:
         if one.kind == "core":
@@ -158,7 +155,7 @@ def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
 
 
 def _core(part: Box) -> _Rectangle:
-    """A core shows the numbers of its CPUs; what it has inside stands in a box around it and in a tip."""
+    """A core shows its CPU numbers; its details are in a surrounding box and a tooltip."""
     text = format_cpulist(part.cpus).replace(",", " ")
     lines = textwrap.wrap(text, int((_CORE - 8) / _GLYPH)) or [""]
     return _Rectangle(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)

@@ -1,4 +1,4 @@
-"""The topology as text: a tree, no wider than asked for. Boxes that are alike are counted, not repeated."""
+"""The topology as a text tree of limited width. Equal boxes are counted, not repeated."""
 
 from __future__ import annotations
 
