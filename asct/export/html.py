@@ -45,7 +45,7 @@ _MOST_RECORDS = 50_000
 
 
 def render(view: RunView, base: str = "") -> str:
-    """The page. `base` is the path from the page to the run's folder, for links to raw files; "" if the page is in it."""
+    """The page. `base` is the path from the page to the run's folder ("" if it is there), for links to raw files."""
     report = build(view)
     figures = {
         figure.slug: render_figure(figure, [host.name for host in view.run.hosts])

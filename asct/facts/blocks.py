@@ -33,7 +33,7 @@ _PATHS = (
     ("virtio", re.compile(r"/virtio\d+/")),
     ("mmc", re.compile(r"/mmc_host/")),
 )
-"""What a part of the real path says of the bus, the nearest to the drive first."""
+"""Bus by a part of the real path, nearest to the drive first."""
 _OF_SCSI = ("sd", "sr", "")
 _WANTED = ("transport", "model", "serial", "firmware")
 
@@ -51,7 +51,7 @@ class _BlockContext:
 
     @property
     def reason(self) -> str:
-        """Why what udev might tell is not known."""
+        """Why data from udev is unknown."""
         whole = "block_devices.udev" not in self.found.left
         return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
 
@@ -186,7 +186,7 @@ def _targets(found: Snapshot) -> dict[str, list[str]]:
 
 
 def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """Who is made of each device: `slaves` of a device are what it is made of."""
+    """The devices built on each device: `slaves` of a device are its components."""
     made: dict[str, list[str]] = {}
     for name, files in texts.items():
         for path in files:
@@ -227,8 +227,8 @@ def _transport(
 
 
 def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
-    """The driver of the device, or of the PCI function where that of the device is SCSI's (`sd`). Of a drive behind USB
-    that would be the driver of the USB host, which tells nothing of it."""
+    """The driver of the device, or of the PCI function for SCSI disks (`sd`). Behind USB that would be the USB host's
+    driver, which does not describe the drive."""
     match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     own = match[1] if match else ""
     if own not in _OF_SCSI:

@@ -1,4 +1,4 @@
-"""Texts of facts kept within bounds: firmware, drivers and dumps may say any number of characters."""
+"""Length limits for texts of facts: firmware, drivers and snapshots may contain texts of any length."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bounded(facts: HostFacts) -> HostFacts:
 
 
 def _any_long(facts: HostFacts) -> bool:
-    """Whether there is such a text at all; mostly there is none, and then nobody need know where."""
+    """Whether any text is too long; usually none is, which saves locating them."""
     left: list[Any] = [facts]
     while left:
         value = left.pop()

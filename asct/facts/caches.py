@@ -30,7 +30,7 @@ _PRINTED = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class CacheKind:
-    """What caches that are alike have in common. Bytes; 0 where it is not told."""
+    """Common properties of equal caches. Bytes; 0 if not reported."""
 
     level: int
     type: str
@@ -80,7 +80,7 @@ def find(found: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: dict[CacheKind, list[Set]]) -> dict[CacheKind, list[Set]]:
-    """Caches of which only level, type and size were read, together with those that are alike as far as that goes."""
+    """Merges caches of which only level, type and size are known with otherwise equal ones."""
     joined: dict[CacheKind, list[Set]] = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
@@ -139,7 +139,7 @@ def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
 
 
 def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
-    """The caches of the first online CPU that has any, smallest level first; those without a size are left out."""
+    """The caches of the first online CPU that has any, lowest level first; skips those without a size."""
     first = min((min(one) for one in every.shared()), default=cpus.online[0] if cpus.online else 0)
     kept = [
         Cache(

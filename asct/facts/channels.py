@@ -43,13 +43,13 @@ def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
 
 
 def channels_of(devices: Sequence[MemoryDevice]) -> set[Channel]:
-    """The channels that have a module. Raises ValueError with the reason when they cannot be told without doubt."""
+    """The channels that have a module. Raises ValueError with the reason if they are ambiguous."""
     known = [one for one in devices if one.ram]
     return {channel_of(one, known) for one in fitted(devices)}
 
 
 def peak_of(devices: Sequence[MemoryDevice]) -> float:
-    """Bytes a second. Raises ValueError with the reason when it cannot be told without doubt."""
+    """Bytes per second. Raises ValueError with the reason if it is ambiguous."""
     known = [one for one in devices if one.ram]
     channels: dict[Channel, float] = {}
     for one in fitted(devices):
@@ -65,9 +65,9 @@ def _rate(one: MemoryDevice) -> float:
 
 
 def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
-    """What names the channel: socket or controller, and channel. Both stand in one of the two names.
+    """The channel's name: socket or controller, and channel, from one of the two names.
 
-    Raises ValueError when the names do not tell.
+    Raises ValueError if the names do not identify it.
     """
     names = [one.bank.upper(), one.locator.upper()]
     for name, other in (names, names[::-1]):

@@ -42,10 +42,10 @@ def _said(found: Snapshot, what: str, names: tuple[str, ...], gaps: UnknownFacts
 
 
 def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
-    """The states of each kind of core, in the order in which CPUs have them, the shallowest first.
+    """The idle states of each kind of core in CPU order, shallowest first.
 
-    CPUs of several designs have states of their own; those of one name and latency are one. Of the names only those of
-    the first CPUs are read, so a CPU without any has those of the first.
+    Different core designs have different states; states with equal name and latency are merged. Names are read only for
+    the first CPUs; CPUs without names have the states of the first.
     """
     texts: dict[Key, Texts] = {}
     first: dict[int, Key] = {}

@@ -1,4 +1,4 @@
-"""Where each CPU stands: core, cluster, die, socket and node.
+"""Topology of each CPU: core, cluster, die, socket and node.
 
 Source: Linux, Documentation/admin-guide/cputopology.rst; /proc/cpuinfo where sysfs has no topology.
 """
@@ -24,8 +24,8 @@ _EQUALS = re.compile(r"(\w+) *= *([0-9A-Fa-f]+)")
 
 @dataclass(frozen=True, slots=True)
 class CpuInfo:
-    """`common` has the first value of each name of the whole file, `own` those that a CPU's block has; `once` those of
-    names that no two CPUs have: old Arm kernels and s390 print once what is the same for all."""
+    """`common` has the first value of each name in the file, `own` the values of each CPU's block; `once` those of
+    names that appear in a single block: old Arm kernels and s390 print shared values once."""
 
     common: Mapping[str, str] = field(default_factory=dict)
     once: Mapping[str, str] = field(default_factory=dict)
@@ -93,19 +93,19 @@ class Cpus:
         return self.texts.get(cpu, {})
 
     def number(self, cpu: int, name: str) -> int | None:
-        """An id of the topology; None where there is none."""
+        """A topology id; None if absent."""
         found = decimal(self.of(cpu).get(f"topology/{name}"))
         return None if found in _NO_ID else found
 
     def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
-        """What online CPUs say of those that they share something with, as far as they are online themselves."""
+        """The sibling sets that online CPUs report, restricted to online CPUs."""
         up = frozenset(self.online)
         claims = {cpu: (told(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
 
 def places(found: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
-    """Where the online CPUs stand; `shared` are the CPUs of each cache, which tell clusters of Arm from sockets."""
+    """Topology of the online CPUs; `shared` are the CPUs of each cache, which distinguish Arm clusters from sockets."""
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)
     merged = _merged(packages, shared) if arm else packages
@@ -133,10 +133,10 @@ def _below(above: int | None, number: int | None) -> Hashable | None:
 
 
 def _packages(cpus: Cpus) -> dict[int, Hashable]:
-    """A key of the package of each CPU.
+    """A key for each CPU's package.
 
-    The number counts where there is one: some kernels tell too few siblings where a package has several nodes. On s390
-    numbers repeat in each book (arch/s390/kernel/topology.c), so there the siblings count.
+    The package number takes precedence, because some kernels report too few siblings where a package has several nodes.
+    On s390 numbers repeat in each book (arch/s390/kernel/topology.c), so siblings take precedence there.
     """
     siblings = cpus.sets(_PACKAGE)
     keys: dict[int, Hashable] = {}

@@ -1,4 +1,4 @@
-"""Processors and their caches: puts together what the parsers of each subject find."""
+"""Processors and their caches, combined from the parsers of each subject."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TELLING = (
     "CPU part", "CPU revision", "cpu", "revision", "machine", "Model Name", "mvendorid", "marchid", "mimpid", "uarch",
     "cpu model",
 )  # fmt: skip
-"""Fields of /proc/cpuinfo that tell designs apart."""
+"""Fields of /proc/cpuinfo that identify the design."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,10 @@ class CoreKinds:
 
 
 def kinds(found: Snapshot, cpus: Cpus) -> CoreKinds:
-    """Apart by what the core says of itself, and by the kernel's list where cores of different designs say the same.
+    """Distinguish kinds by the identity of the cores, and by the kernel's list if different designs report the same
+    identity.
 
-    Where neither tells cores apart and the kernel gives them different capacities, those do.
+    If neither distinguishes cores and the kernel assigns different capacities, those do.
     """
     lists = _lists(found)
     known: dict[tuple[str | None, ...], Design] = {}
@@ -211,8 +212,8 @@ def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[Log
 
 
 def _sve(found: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
-    """Bits of SVE vectors in a new process (Documentation/arch/arm64/sve.rst: the sysctl has bytes, at most 64 unless
-    somebody raised it; the hardware may be able to do more)."""
+    """SVE vector length of a new process in bits (Documentation/arch/arm64/sve.rst: the sysctl is in bytes, at most 64
+    by default; the hardware may support more)."""
     length = whole(found.text("/proc/sys/abi/sve_default_vector_length"))
     if flags and "sve" not in flags:
         gaps.not_applicable("cpu.sve_bits", "the kernel does not support SVE")
@@ -246,7 +247,7 @@ def _smt_active(found: Snapshot) -> bool | None:
 
 
 def _kernel_list(found: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
-    """CPUs that the kernel was told to keep apart; `(null)` is how some print that there are none."""
+    """CPUs isolated by the kernel; some kernels print `(null)` for none."""
     text = found.text(f"{CPU}/{name}")
     if text is None or text.strip() == "(null)":
         if text is None and name == "nohz_full" and found.text(f"{CPU}/isolated") is not None:

@@ -29,7 +29,7 @@ def listed(text: str | None) -> Set | None:
 
 
 def told(texts: Texts, *names: tuple[str, str]) -> Set | None:
-    """What the first of these pairs of files says, a list and a mask of the same CPUs; old kernels have masks only."""
+    """The first valid pair of files, a list and a mask of the same CPUs; old kernels have only masks."""
     for of_list, of_mask in names:
         found = listed(texts.get(of_list))
         if found is None and (mask := cpu_mask(texts.get(of_mask))) is not None:
@@ -49,10 +49,10 @@ def by_cpu(found: Snapshot) -> dict[int, dict[str, str]]:
 
 
 def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
-    """The set of each CPU, from what each CPU claims of its own.
+    """The set of each CPU, from the sets that CPUs report.
 
-    All members of a set should claim it. Where they do not (kernels and firmware err), a CPU belongs to the set that
-    contains it and has the greatest part of its members behind it.
+    All members of a set should report it. Where they do not (kernels and firmware err), a CPU belongs to the set that
+    contains it and is reported by the largest share of its members.
     """
     votes = Counter(claims.values())
     if all(votes[claim] == len(claim) for claim in votes):

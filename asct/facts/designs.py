@@ -20,8 +20,8 @@ _DECIMAL = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """None where the tables or the kernel do not say it; `numbers` are the identity by name, `family` the name of the
-    processor where its cores have names of their own."""
+    """None where neither the tables nor the kernel report it; `numbers` are the identity by name, `family` the
+    processor's name if its cores have names of their own."""
 
     vendor: str | None = None
     model: str | None = None
@@ -182,7 +182,7 @@ def riscv(values: Texts) -> Design:
 
 
 def other(values: Texts) -> Design:
-    """IA-64, MIPS, SPARC, Alpha: what they print as it is."""
+    """IA-64, MIPS, SPARC, Alpha: the printed names, unmodified."""
     model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
 

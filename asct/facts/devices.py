@@ -36,7 +36,7 @@ class DeviceLocation:
 
 
 def places(found: Snapshot) -> dict[str, DeviceLocation]:
-    """By path (`/sys/block/nvme0n1`, `/sys/class/net/eth0`); empty when nobody looked, odd lines left out."""
+    """By path (`/sys/block/nvme0n1`, `/sys/class/net/eth0`); empty if not read; malformed lines are skipped."""
     made: dict[str, DeviceLocation] = {}
     for line in (found.command_output("devices") or "").split("\n"):
         cells = line.split("|")

@@ -10,7 +10,7 @@ from asct.facts.sources.model import Command, FolderSet
 from asct.facts.sources.storage import SECRET_OPTION
 
 LANES = 4
-"""So many programs are asked for their versions at a time."""
+"""Number of programs whose versions are queried in parallel."""
 MOST_LINES = 2000
 """Of one file."""
 MOST_BYTES = 400_000
@@ -21,7 +21,7 @@ TOOL_S = 15
 """Seconds for one program; on an emulated host the slowest takes some to say what it is. It may be a script of others,
 or wait for a file system or a drive that does not answer."""
 TOOL_BYTES = 8192
-"""Of what it says."""
+"""Limit of its output."""
 
 
 def script() -> str:

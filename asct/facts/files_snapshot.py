@@ -54,7 +54,7 @@ def _text(tree: FileTree, path: str) -> str:
 
 
 def _uname(tree: FileTree) -> str:
-    """Lines as those of `uname -m; uname -n; uname -r; uname -v`; only since Linux 6.1 a file says the first."""
+    """Lines as from `uname -m; uname -n; uname -r; uname -v`; a file for the first exists since Linux 6.1."""
     arch, host, release, version, line = (_text(tree, path) for path in _UNAME)
     match = _VERSION.match(line)
     if match:
@@ -63,8 +63,8 @@ def _uname(tree: FileTree) -> str:
 
 
 def taken(tree: FileTree) -> datetime | None:
-    """When the files were copied: the start of the machine and its age then (proc(5): `btime` of /proc/stat in seconds
-    since 1970, /proc/uptime); None where not both are there."""
+    """When the files were copied: boot time plus uptime (proc(5): `btime` of /proc/stat in seconds since 1970,
+    /proc/uptime); None unless both exist."""
     start, age = _START.search(_text(tree, "/proc/stat")), real(_text(tree, "/proc/uptime").partition(" ")[0])
     if start is None or age is None or age > _OLDEST_S:
         return None
@@ -116,10 +116,10 @@ _WAY_OUT = "pass a folder or a tar (gz, bz2, xz) with a machine's /proc and /sys
 
 
 def load(place: Path) -> Snapshot:
-    """What is known of the machine whose files are at `place`. Raises UsageError when there is nothing of one.
+    """The snapshot of the machine whose files are at `place`. Raises UsageError if there is none.
 
-    The files are those that would be read of a host, wherever their folder stands in the dump. What commands print may
-    lie beside them as `commands/<name>.txt`, with `[status N]` in the last line.
+    The files are those that asct would read from a host, wherever their folder is in the dump. Output of commands may
+    be in `commands/<name>.txt`, with `[status N]` in the last line.
     """
     try:
         if place.is_dir():

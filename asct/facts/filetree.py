@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Protocol
 
 MOST_LINKS = 40
-"""On the way to a file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
+"""Links followed for one file, as in the kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
-"""Bytes of a file; the longest text that parsers look at, the flags of thousands of CPUs, stays below."""
+"""Bytes of a file; the longest parsed text, the flags of thousands of CPUs, is below."""
 MOST_LOOKS = 2_000_000
-"""Names looked up in one dump. A server with 576 CPUs takes two thirds of it, links in circles any number."""
+"""Names looked up in one dump. A server with 576 CPUs needs two thirds of it, circular links any number."""
 MOST_TEXT = 64 << 20
 """Bytes read of one dump: many links may lead to the same file."""
 Path_ = tuple[str, ...]
@@ -30,7 +30,7 @@ Path_ = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """What stands at a name. `target` is where a link leads, as it is written."""
+    """A directory entry. `target` is the target of a link, as written."""
 
     kind: str
     """folder, file, link or other."""
@@ -45,7 +45,7 @@ class FileTree(Protocol):
         ...
 
     def entry(self, path: Path_) -> TreeEntry | None:
-        """What stands there; None for nothing. The folders above it are no links."""
+        """The entry at a path; None if absent. The folders above it are not links."""
         ...
 
     def read(self, path: Path_) -> bytes | None:
@@ -187,8 +187,8 @@ class MemoryTree:
 
 @dataclass
 class SubTree:
-    """The part of a tree below a folder, seen as a whole of its own. It is looked at within bounds: once they are
-    reached it is `exhausted`, and what was not read by then is as if it were not there."""
+    """The part of a tree below a folder, read within limits: once they are reached it is `exhausted`, and everything
+    else appears absent."""
 
     tree: FileTree
     top: Path_

@@ -14,7 +14,7 @@ from asct.facts.unknown import UnknownFacts, fields
 
 _ROOT = "/sys/fs/cgroup"
 _UNLIMITED = "922337203685477"
-"""The beginning of what version 1 says where nothing is limited: the highest whole number of pages."""
+"""Prefix of an unlimited value in version 1: the highest whole number of pages."""
 _CACHED = re.compile(r"^inactive_file ([0-9]{1,18})$", re.MULTILINE)
 _QUOTA = re.compile(r"^([0-9]{1,18}) ([0-9]{1,18})$", re.MULTILINE)
 
@@ -32,9 +32,9 @@ def allowed(found: Snapshot, gaps: UnknownFacts) -> list[int]:
 
 
 def quota(found: Snapshot, gaps: UnknownFacts) -> float | None:
-    """CPUs worth of time that the account's groups allow, the tightest of them; None where nothing is limited.
+    """The tightest CPU limit of the account's control groups, in CPUs; None without a limit.
 
-    A host is asked by a command that goes from the group upwards; of a dump the same files are looked at.
+    On a host a command walks from the group upwards; in a dump the same files are read.
     """
     said = found.command_output("cpu-groups")
     if said is None and found.text("/proc/self/cgroup") is not None:

@@ -13,17 +13,17 @@ MASK = "***"
 _SECRET = re.compile(
     r"passw|passphr|pwd|secret|token|credential|(?:auth|pass|psk|pw)=|keys?[=._-]", re.IGNORECASE | re.ASCII
 )
-"""In what stands before the last equals sign of a word, with it: a value may have a name itself."""
+"""Applied to the text up to the last equals sign of a word, because a value may contain a name itself."""
 _LOGIN = re.compile(r"=.*:.*@")
 _OPTION = re.compile(rf"(?:# )?(CONFIG_(?:{KERNEL_OPTIONS}))(?:=(.*)| is not set)")
 _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"
 
 
 def masked(line: str) -> str:
-    """A kernel command line with the values left out that a password or a key may be: `rd.luks.key=***`.
+    """A kernel command line with possible passwords and keys masked: `rd.luks.key=***`.
 
-    Every account of the host can read /proc/cmdline, but results travel further than that. The exchange masks it in the
-    same way before it leaves the host (`sources.kernel`). A value in quotes may have blanks.
+    Every account of the host can read /proc/cmdline, but results travel further. The exchange masks it in the same way
+    before it leaves the host (`sources.kernel`). A quoted value may contain blanks.
     """
     words: list[str] = []
     within = False

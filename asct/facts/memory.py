@@ -89,7 +89,8 @@ _FROM_MEMINFO = {
 
 
 def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """From /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root, what the firmware says of modules."""
+    """From /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root, the firmware's description of
+    modules."""
     info = fields(found.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
@@ -119,8 +120,8 @@ def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> M
 
 
 def _groups(said: str) -> list[tuple[int, int]]:
-    """Of each control group of the account that has a limit: the limit in bytes, and how many it still allows (what is
-    used counts, but not the file cache that goes first)."""
+    """For each control group of the account with a limit: the limit in bytes, and the remaining bytes (usage counts,
+    except reclaimable file cache)."""
     rows = _ROOM.findall(said)
     return [(int(limit), max(0, int(limit) - int(used) + int(cached or 0))) for limit, used, cached in rows]
 

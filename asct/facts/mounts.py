@@ -41,7 +41,7 @@ class MountLine:
 
 
 def lines(found: Snapshot) -> list[MountLine]:
-    """All mounts, in the order in which they were made; odd lines are left out."""
+    """All mounts in mount order; malformed lines are skipped."""
     text = veiled(found.text("/proc/self/mountinfo") or "")
     return [line for one in text.split("\n") if (line := _line(one))]
 
@@ -73,9 +73,10 @@ def _plain(text: str) -> str:
 
 
 def mounts(found: Snapshot, gaps: UnknownFacts) -> list[Mount]:
-    """Those that hold files, of several at one place the one on top, in the order of the places. Sizes in bytes; those
-    of the network are not asked for: one whose server is away would hold everything up. Addresses of
-    servers are left out: they tell of other machines.
+    """Mounts that hold files, by mount point; of several at one mount point the topmost.
+
+    Sizes in bytes; network file systems are not queried, because an absent server would block. Their server addresses
+    are masked, because they identify other machines.
     """
     if found.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
@@ -103,9 +104,8 @@ def mounts(found: Snapshot, gaps: UnknownFacts) -> list[Mount]:
 
 
 def _sizes(found: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:
-    """Bytes of size and of what an account like this one may take, by target (POSIX df -P), and why others are not
-    known. df lists a device once, wherever else it is mounted; it fails when one cannot be asked, and lists the rest.
-    """
+    """Size and available bytes by mount point (POSIX df -P), and why others are unknown. df lists a device once,
+    wherever else it is mounted; if it fails on one file system, it still lists the others."""
     answer = found.commands.get("space")
     rows = [row for line in (answer.text if answer else "").split("\n") if (row := _DF.fullmatch(line))]
     sizes = {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in rows}

@@ -58,7 +58,7 @@ def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> Node:
 
 
 def _firmware(texts: dict[str, str]) -> NodePerformance | None:
-    """Megabytes a second and nanoseconds (Documentation/ABI/stable/sysfs-devices-node); 0 is not told."""
+    """Megabytes per second and nanoseconds (Documentation/ABI/stable/sysfs-devices-node); 0 means not reported."""
     scales = {"read_bandwidth": 1e6, "write_bandwidth": 1e6, "read_latency": 1e-9, "write_latency": 1e-9}
     values = {name: whole(texts.get(f"access0/initiators/{name}")) for name in scales}
     if not any(values.values()):

@@ -32,7 +32,7 @@ _FROM_LOG = {
 
 @dataclass(frozen=True, slots=True)
 class NvmeController:
-    """`nvme0`: what sysfs says of it, where it hangs, the health of its drive and why more of that is not known."""
+    """`nvme0`: its sysfs attributes and location, the health of its drive, and why more of it is unknown."""
 
     name: str
     texts: Mapping[str, str]
@@ -77,8 +77,8 @@ def temperatures(found: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[
 
 
 def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
-    """What `nvme smart-log -o json` said of each controller, and why it was not asked; the last is the reason of those
-    that are not named."""
+    """Output of `nvme smart-log -o json` for each controller, and why it is missing; the last reason applies to all
+    others."""
     bodies, reasons, late = _bodies((found.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}
     waited_for = list(bodies)[-1:] if late else []
@@ -95,7 +95,7 @@ def _logs(found: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], s
 
 
 def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str], bool]:
-    """The lines behind the name of each drive, why others were not asked, and whether asking took too long."""
+    """The lines for each drive, why others were not queried, and whether a query timed out."""
     bodies: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     name, late = "", False

@@ -37,7 +37,7 @@ _BMC = re.compile(r"/sys/devices/platform/ipmi_bmc\.\d+/firmware_revision", re.A
 
 
 def dmi(found: Snapshot, name: str) -> str | None:
-    """A text of SMBIOS; None where it is missing or says nothing."""
+    """An SMBIOS text; None if missing or a placeholder."""
     text = (found.text(f"{DMI}/{name}") or "").strip()
     return None if text.lower() in _UNTOLD else text
 
@@ -109,7 +109,7 @@ def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: Unk
 
 
 def _description(found: Snapshot) -> Literal["acpi", "device-tree"] | None:
-    """ACPI counts first: the kernel makes a stub of a device tree beside it (Documentation/arch/arm64/arm-acpi.rst)."""
+    """ACPI takes precedence: the kernel adds a stub device tree (Documentation/arch/arm64/arm-acpi.rst)."""
     if found.text("/sys/firmware/acpi/pm_profile") is not None:
         return "acpi"
     return "device-tree" if device_tree(found) else None

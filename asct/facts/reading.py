@@ -30,7 +30,10 @@ _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimi
 
 def limits(found: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
     """The soft limits of /proc/self/limits (proc(5), getrlimit(2)): `memlock` in bytes, `nofile`, `nproc`; None is
-    unlimited. They are those of a session that a transport opens; a login of another kind may have its own."""
+    unlimited.
+
+    They apply to sessions opened by the transport; other logins may have different limits.
+    """
     made: dict[str, int | None] = {}
     for line in (found.text("/proc/self/limits") or "").split("\n"):
         match = _LINE.fullmatch(line.strip())
@@ -122,7 +125,7 @@ TIMEOUT_S = 180.0
 
 
 def collect(host: Host, raw: Path) -> HostFacts:
-    """The facts of an open host; what it printed is kept in the folder `raw`. Raises HostError."""
+    """The facts of an open host; the raw output is kept in the folder `raw`. Raises HostError."""
     token = _token()
     answer = host.execute(["sh", "-s", token, host.work, host.cache], timeout_s=TIMEOUT_S, stdin=script())
     now = datetime.now(UTC)
@@ -132,8 +135,8 @@ def collect(host: Host, raw: Path) -> HostFacts:
 
 
 def probe(host: Host, base: str) -> Snapshot:
-    """What a host says that is not open, in one exchange; nothing of it stays there but the answers of its tools in the
-    account's cache. `base` is where a run's work folder would be. Raises HostError."""
+    """A snapshot of a host without opening it, in one exchange. Leaves only tool versions in the account's cache.
+    `base` is the location of a run's work folder. Raises HostError."""
     token = _token()
     answer = host.probe(script(), [token, base, ""], timeout_s=TIMEOUT_S)
     if f"{token} over" not in answer.stdout:
@@ -147,7 +150,7 @@ def _token() -> str:
 
 
 def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
-    """Facts from a snapshot: pure. What cannot be read is null, and `unknown` says why."""
+    """Facts from a snapshot: pure. Unreadable values are null, and `unknown` gives the reason."""
     gaps = UnknownFacts()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)

@@ -39,13 +39,13 @@ FORMS = {
 """Table 77, Memory Device: Form Factor."""
 _CORRECTION = {3: "none", 4: "parity", 5: "single-bit ECC", 6: "multi-bit ECC", 7: "CRC"}
 _UNTOLD = frozenset({"", "unknown", "not specified", "none", "no dimm", "undefined", "n/a", "not available", "empty"})
-"""What firmware writes where it has nothing to say."""
+"""Firmware placeholders for missing values."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryDevice:
-    """One memory device: its places as named on the board, and None (`kind`, `technology`: 0) for what the firmware
-    does not tell. `size_bytes` is 0 when nothing is fitted. Speeds in megatransfers a second."""
+    """A memory device: its locators as printed on the board, and None (`kind`, `technology`: 0) for values that the
+    firmware does not report. `size_bytes` is 0 for an empty slot. Speeds in megatransfers per second."""
 
     locator: str
     bank: str
@@ -92,10 +92,8 @@ def devices(found: Snapshot) -> list[MemoryDevice]:
 
 
 def error_correction(found: Snapshot) -> str | None:
-    """How errors of the system's memory are corrected: `multi-bit ECC`; None when it is not told.
-
-    Raises ValueError with the reason when the structures cannot be read.
-    """
+    """Error correction of the system memory: `multi-bit ECC`; None if not reported. Raises ValueError with the reason
+    if the structures are unreadable."""
     arrays = [raw for raw in structures(found) if len(raw) >= _SHORTEST_ARRAY and raw[0] == _ARRAY]
     told = {_CORRECTION.get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
     return ", ".join(sorted(one for one in told if one)) if told and None not in told else None

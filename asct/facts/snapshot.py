@@ -1,4 +1,5 @@
-"""What a host said, as parsers see it: texts by path, answers by name. From an exchange; dump.py has other origins."""
+"""The raw data of a host: texts of files by path, output of commands by name. From an exchange; files_snapshot.py has
+other origins."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ _LITERAL = re.compile(r"[A-Za-z0-9_/-]*")
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
 KILLED = 128 + 9
-"""What a shell says of a program that SIGKILL ended (POSIX, 2.8.2): of one over its limit (exchange.bounds)."""
+"""Shell status of a program killed by SIGKILL (POSIX, 2.8.2), as for one over its limit (exchange.bounds)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """A command's exit status and what it printed (both outputs together)."""
+    """A command's exit status and output (both streams)."""
 
     status: int
     text: str
@@ -31,11 +32,9 @@ class CommandOutput:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`files` by absolute path, stripped at the end; `commands` by name.
-
-    `left` has what was left out to keep the answer short: how many folders of a fact (`block_devices`), or lines of a
-    file. `notes` tell what was odd about where it was read from; `taken` is when, None if it does not say.
-    """
+    """`files` by absolute path, stripped at the end; `commands` by name. `left` counts what was omitted to limit the
+    output: folders of a fact (`block_devices`), or lines of a file. `notes` describe problems of the source; `taken` is
+    its time, None if unknown."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, CommandOutput] = field(default_factory=dict)
@@ -53,7 +52,7 @@ class Snapshot:
         return answer.text.strip() if answer is not None and answer.status == 0 else None
 
     def late(self, name: str) -> bool:
-        """Whether a command timed out; nobody else ends one like that, but for want of memory."""
+        """Whether a command timed out; otherwise only the out-of-memory killer ends a command this way."""
         answer = self.commands.get(name)
         return answer is not None and answer.status == KILLED
 
@@ -64,7 +63,7 @@ class Snapshot:
         return [(match, self.files[path]) for path in paths if (match := compiled.fullmatch(path))]
 
     def beginning(self, start: str) -> list[str]:
-        """The paths that begin with `start`, in order: a host has thousands, and a parser looks at a few."""
+        """The paths that begin with `start`, in order; a host has thousands, and each parser needs a few."""
         first = bisect_left(self._paths, start)
         return self._paths[first : bisect_right(self._paths, start, first, key=lambda path: path[: len(start)])]
 
@@ -162,7 +161,7 @@ class _SnapshotReader:
             self._files[self._name] = self._blocks()
 
     def _blocks(self) -> list[str]:
-        """The text with its blocks written out; in each the lines stand as their names came first of all."""
+        """The text with its blocks expanded; each block lists lines in order of first appearance."""
         blocks: dict[int, list[tuple[int, str]]] = {}
         ranks: dict[str, int] = {}
         for number, line in self._shared():
@@ -174,7 +173,7 @@ class _SnapshotReader:
         return lines
 
     def _shared(self) -> list[tuple[int, str]]:
-        """(number, line) of lines that stand behind the list of those that have them: `0-3,8 size:32K`."""
+        """(number, line) pairs of lines prefixed by the list of their owners: `0-3,8 size:32K`."""
         found: list[tuple[int, str]] = []
         for shared in self._body:
             numbers, _, line = shared.partition(" ")

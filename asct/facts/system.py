@@ -61,7 +61,7 @@ _MARKS = (
 
 
 def cloud(found: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
-    """The provider and what it calls a machine of this kind (`aws`, `c7g.metal`)."""
+    """The provider and its name for the instance type (`aws`, `c7g.metal`)."""
     mark = next((one for one in _MARKS if (dmi(found, one.file) or "").startswith(one.text)), None)
     if mark is not None:
         kind = dmi(found, "product_name") if mark.names_type else None
@@ -186,10 +186,10 @@ def _virtualization(found: Snapshot, gaps: UnknownFacts) -> str | None:
 
 
 def _container(found: Snapshot, gaps: UnknownFacts) -> str | None:
-    """The container as systemd-detect-virt names it, or as its manager says in /run/systemd/container.
+    """The container by its name in systemd-detect-virt, or in its manager's /run/systemd/container.
 
-    A file such as /.dockerenv stays behind when an image is booted as a machine of its own, so a name counts only where
-    the process has namespaces of its own.
+    A file such as /.dockerenv remains if an image is booted as a machine, so a name counts only if the process has
+    namespaces of its own.
     """
     named = _detected(found, "container") or found.text("/run/systemd/container")
     spaces = (found.command_output("namespaces") or "").split()

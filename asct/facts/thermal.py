@@ -19,7 +19,7 @@ _INPUT = re.compile(r"temp(\d{1,4})_input", re.ASCII)
 _TRIP = re.compile(r"trip_point_(\d{1,4})_type", re.ASCII)
 _MILLI = re.compile(r"-?\d{1,7}", re.ASCII)
 _HIGHEST = 1000.0
-"""Degrees. More, or less than absolute zero, is what broken sensors say."""
+"""Degrees. Broken sensors report more, or less than absolute zero."""
 _LOWEST = -273.15
 
 
@@ -64,5 +64,5 @@ def _celsius(text: str | None) -> float | None:
 
 
 def _too_hot(celsius: float | None) -> float | None:
-    """0 and less, and what nothing bears, stand for a limit that nobody has set."""
+    """Zero, negative and implausibly high values mean that no limit is set."""
     return celsius if celsius is not None and 0 < celsius < 250 else None

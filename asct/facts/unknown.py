@@ -11,7 +11,7 @@ NEEDS_ROOT = "needs root"
 """The reason of every field that an account without privileges cannot read: one wording, to gather them by."""
 
 LATE = "timed out"
-"""Behind the name of a program that did not answer: the reason of what it was asked for."""
+"""Reason for values of a program that did not answer, after its name."""
 
 _LONGEST_REASON = 1000
 """Characters: a reason may quote what could not be read."""
@@ -108,8 +108,7 @@ def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(found: Snapshot) -> dict[str, bool] | None:
-    """Of the paths that are looked for those that are there, and whether the account may read them; None when nobody
-    looked."""
+    """Of the checked paths those that exist, and whether the account may read them; None if not checked."""
     said = found.command_output("present")
     if said is None:
         return None

@@ -23,14 +23,14 @@ from asct.values.cpulist import MAX_CPU
 
 
 class CachedCpuMap(Fact):
-    """What was detected, and what it holds for; `places` by instance of a mesh."""
+    """Detected CPU locations and the machine they are valid for; `places` by mesh instance."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
     detected_at: str
     holds_for: list[str]
-    """As `holds_for` says."""
+    """See `holds_for`."""
     places: dict[int, dict[Annotated[int, Field(ge=0, le=MAX_CPU)], CpuPort | None]]
     unknown: dict[str, str] = Field(default_factory=dict)
 
@@ -45,7 +45,7 @@ def holds_for(found: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
 
 
 def _shape(mesh: Mesh) -> str:
-    """What makes a mesh the same: its size, and what hangs where. Not where it was read, which differs by account."""
+    """Identity of a mesh: its size and devices, but not its data source, which differs by account."""
     ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
     text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -64,7 +64,7 @@ def cached_text(places: CachedCpuMap) -> str:
 
 
 def with_cached(found: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
-    """The meshes with their CPUs, from what the host keeps; those it does not fit have none and say why."""
+    """The meshes with their CPUs from the host's cache; without CPUs, and with the reason, if it does not match."""
     text = (found.command_output("cmn-cpus") or "").strip()
     why = "CPU locations were not detected yet; run `asct cmn --detect`"
     kept = None

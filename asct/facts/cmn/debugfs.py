@@ -28,7 +28,7 @@ _CODES: Final = {
     "RN-F_E": 0x18, "RN-F_E_E": 0x19, "HN-S": 0x1A, "LCN": 0x1B, "MTSX": 0x1C, "HN-V": 0x1D, "CCG": 0x1E,
     "RN-F_F": 0x20, "RN-F_F_E": 0x21, "SN-F_F": 0x22,
 }  # fmt: skip
-"""The driver's short names and what they stand for in a port's device_type: `arm_cmn_device_type` of the driver."""
+"""The driver's short device names and their device types: `arm_cmn_device_type` of the driver."""
 _HEAD: Final = re.compile(r"\s*X((\s+\d{1,2})+)\s*")
 _XP: Final = re.compile(r"XP #(\d{1,4})")
 _DTC: Final = re.compile(r"DTC (\d)")
@@ -47,7 +47,7 @@ class _CrosspointRow:
 
 @dataclass(slots=True)
 class _MapReader:
-    """Where the reader stands; `places` by (x, y)."""
+    """State of the reader; `places` by (x, y)."""
 
     width: int
     places: dict[tuple[int, int], _CrosspointRow] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class _MapReader:
 
 
 def mesh_of_map(text: str, instance: int) -> Mesh | None:
-    """The mesh that a map shows, null if the text is no map. What is cut off or odd is noted in `unknown`."""
+    """The mesh in a map, null if the text is not a map. Truncated or malformed parts are noted in `unknown`."""
     lines = text.split("\n")
     head = _HEAD.fullmatch(lines[0])
     width = len(head[1].split()) if head else 0
@@ -100,7 +100,7 @@ def _by_row(item: tuple[tuple[int, int], _CrosspointRow]) -> tuple[int, int]:
 
 
 def _read(reading: _MapReader, line: str) -> None:
-    """One line; what stands behind the last bar is cut off or nothing."""
+    """Parses one line; text after the last bar is truncated or empty."""
     head, bar, rest = line.partition("|")
     cells = rest.split("|")[:-1]
     if not bar or not cells:
@@ -151,7 +151,7 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
 
 
 def _nodes(at: tuple[int, int], place: _CrosspointRow) -> Iterator[MeshNode]:
-    """The nodes that bear the ids, by what hangs on their ports; a port has others too, which the map leaves out."""
+    """The nodes with these ids, by device type; the map does not list other nodes of a port."""
     for port, ids in sorted(place.ids.items()):
         kind = _port(port, place.names.get(port, ""), {}).kind
         if kind is None:

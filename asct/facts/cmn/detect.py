@@ -47,15 +47,15 @@ class WatchedPort:
     y: int
     port: int
     device: int | None
-    """0 if there is but one device on the port, else unknown: a watchpoint tells ports apart, not devices."""
+    """0 if the port has one device, else unknown: a watchpoint distinguishes ports, not devices."""
     line: str
     """As cmnwatch reads it: type, CPU to open it on, config, config1, config2."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """What cmnwatch counted while it loaded one CPU: for each watch its requests under load and without (None where it
-    did not count), the lines read meanwhile, and how long both took in ns."""
+    """Counts of cmnwatch for one loaded CPU: for each watchpoint the requests with and without load (None if not
+    counted), the lines read, and both durations in ns."""
 
     cpu: int
     counts: Sequence[int | None]
@@ -162,7 +162,7 @@ def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
 
 
 def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int, dict[int, CpuPort | None]]:
-    """By mesh: where its CPUs are. A CPU without a place stands as null in every mesh, for it may be in any."""
+    """Locations of CPUs by mesh. A CPU without a location is null in every mesh, because it may be in any."""
     made: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
     for cpu, verdict in sorted(verdicts.items()):
         at = verdict.watch

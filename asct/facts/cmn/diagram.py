@@ -1,6 +1,6 @@
-"""A mesh as text: the grid of crosspoints with what hangs on their ports, and the CPUs of each. North is at the top.
+"""A mesh as text: the grid of crosspoints with their devices and CPUs.
 
-A mesh too wide for the page is drawn in panels from west to east.
+North is at the top. A mesh wider than the page is drawn in panels from west to east.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ _MARGIN: Final = 4
 
 
 def diagram(mesh: Mesh, width: int) -> list[str]:
-    """The mesh with its links, at most `width` columns wide (a single crosspoint may need more). Each crosspoint has
-    its logical id in brackets, its ports as `<port> <what hangs on it>`, `*2` for two devices, and its CPUs in
-    parentheses."""
+    """The mesh with its links, at most `width` columns wide (a single crosspoint may need more).
+
+    Each crosspoint has its logical id in brackets, its ports as `<port> <device>` (`*2` for two devices), and its CPUs
+    in parentheses.
+    """
     cpus = cpus_by_place(mesh)
     cells = {(xp.x, xp.y): _cell(xp, cpus.get((xp.x, xp.y), [])) for xp in mesh.crosspoints}
     columns = sorted({x for x, _ in cells})
@@ -70,7 +72,7 @@ def _panels(columns: list[int], cell: int, width: int) -> list[list[int]]:
 
 
 def grid(mesh: Mesh, width: int) -> list[str]:
-    """The CPUs of each crosspoint in parentheses where it stands; `()` for one without. Empty if no CPU was found."""
+    """The CPUs of each crosspoint in parentheses; `()` for none. Empty if no CPU was located."""
     cpus = cpus_by_place(mesh)
     if not cpus or mesh.width is None or mesh.height is None:
         return []

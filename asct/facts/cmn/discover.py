@@ -1,5 +1,5 @@
-"""The meshes of a machine from all that is known of it: registers before the driver's map before its PMU before what
-the firmware says. What a source lacks, the next ones fill in."""
+"""The meshes of a machine from all sources, in order of preference: registers, driver map, PMU, firmware. Each source
+fills gaps of the previous ones."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _NONE: Final = (
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
 _MAP: Final = rf"{MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
-"""A file for each mesh, or a folder of its own (`map_1`, `arm_cmn_1/map`)."""
+"""One file per mesh, or a separate folder (`map_1`, `arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "not read: requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
 
 
 @dataclass(frozen=True, slots=True)
 class MeshSources:
-    """What the sources say of one mesh."""
+    """The data of all sources on one mesh."""
 
     instance: int
     pmu: Pmu | None = None
@@ -42,7 +42,7 @@ class MeshSources:
 
 
 def found(snapshot: Snapshot) -> list[MeshSources]:
-    """Each mesh with its sources, by instance: the number that the driver gave it, else its place among the others."""
+    """Each mesh with its sources, by instance: the driver's number, else its position among the others."""
     watched, described = pmus(snapshot), regions(snapshot)
     owned = _owners(watched, described)
     maps = {int(match[1] or match[2] or 0): text for match, text in snapshot.matching(_MAP)}
@@ -129,7 +129,7 @@ def _bare(item: MeshSources) -> Mesh:
 
 
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
-    """Sources that contradict one another are told, never averaged."""
+    """Contradictions between sources are reported, never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
     told = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
     if len(set(told.values())) > 1:

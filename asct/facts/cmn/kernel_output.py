@@ -1,7 +1,7 @@
-"""What is asked of the kernel `cmn`, and what it prints; kernels/cmn/README.md has its lines.
+"""Arguments and output of the kernel `cmn`; kernels/cmn/README.md documents its lines.
 
-It is asked for registers by `register_list`: first for those that tell the topology, of all meshes that are known, and
-then, if all registers are wanted, for those of the mesh that was found.
+`register_list` selects the registers: first those that describe the topology, for all known meshes, then, on request,
+all known registers of the mesh found.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class PrintedNode:
-    """A node as it was printed. `offset` and `parent` are its place and that of the node above it among the registers;
-    `registers` by offset from its own. `skipped` is why it was not looked at, else None.
-    """
+    """A node as printed. `offset` and `parent` are the register offsets of the node and its parent; `registers` by
+    offset from the node's own. `skipped` is why it was not read, else None."""
 
     offset: int
     parent: int | None
@@ -45,18 +44,18 @@ class PrintedNode:
 
     @property
     def logical_id(self) -> int:
-        """Its number among those of its type."""
+        """Its number among the nodes of its type."""
         return self.info >> 32 & 0xFFFF
 
 
 @dataclass(frozen=True)
 class KernelOutput:
-    """All nodes, each offset once. `base` is the physical address of the registers, None for those of a file."""
+    """All nodes, each offset once. `base` is the physical address of the registers, None for registers from a file."""
 
     nodes: tuple[PrintedNode, ...] = ()
     base: int | None = None
     isolation: bool = False
-    """Devices were not looked at."""
+    """Device nodes were not read."""
     fault: str | None = None
     """What is wrong with the output."""
 
@@ -84,7 +83,7 @@ class KernelOutput:
 
 
 def register_list(mesh: Mesh | None = None) -> str:
-    """The kernel's `--registers`: of any mesh what tells its topology, or of this one all that is known."""
+    """The kernel's `--registers`: for any mesh those of the topology, for this mesh all known ones."""
     if mesh is None or mesh.kind is None:
         groups = {
             (product.part, code): offsets
@@ -111,7 +110,7 @@ def _listed(groups: Mapping[tuple[int, int], Iterable[str]]) -> str:
 
 
 def read_dump(text: str) -> KernelOutput:
-    """The kernel's standard output. Never raises: what is odd is left out and named in `fault`."""
+    """Parses the kernel's standard output. Never raises: malformed lines are skipped and counted in `fault`."""
     nodes: dict[int, PrintedNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():

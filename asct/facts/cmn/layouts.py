@@ -143,7 +143,7 @@ def part_number(periph_id_01: int) -> int:
 def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLayout, ...]:
     """The registers of nodes of the type `code` in a mesh with this part number; empty for unknown ones.
 
-    The monitor of a CMN S3 crosspoint lies elsewhere in each revision; without the revision it is left out.
+    The monitor offset of a CMN S3 crosspoint depends on the revision; without the revision its registers are omitted.
     """
     product = products().get(part)
     if product is None or code not in node_types():

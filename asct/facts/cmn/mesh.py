@@ -63,7 +63,7 @@ class CrosspointGrid:
 
 
 def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> CrosspointGrid | None:
-    """The grid; None and a note if the ids of the crosspoints are not those of a rectangle."""
+    """The grid; None with a note if the ids of the crosspoints do not form a rectangle."""
     crosspoints = dump.crosspoints()
     size = _size(crosspoints, root.children)
     if isinstance(size, str):
@@ -86,7 +86,7 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
 
 
 def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
-    """Width and height, or why they are unknown. Logical ids count along x first, so that of (0, 1) is the width."""
+    """Width and height, or why they are unknown. Logical ids increase along x first, so that of (0, 1) is the width."""
     if not crosspoints:
         return "the output has no crosspoints"
     width = next((node.logical_id for node in crosspoints if node.node_id == _PLACE_0_1), None)
@@ -110,7 +110,7 @@ def _connect(root: PrintedNode) -> tuple[int, ...]:
 
 
 def _ports(node: PrintedNode, connect: tuple[int, ...]) -> int:
-    """num_device_port of por_mxp_node_info (CMN-700 and later), or the highest port that something hangs on."""
+    """num_device_port of por_mxp_node_info (CMN-700 and later), or the highest port with a device."""
     used = [port + 1 for port, offset in enumerate(connect) if node.registers.get(offset, 0) & 0x3F]
     return max(node.info >> 48 & 0xF, *used, 0)
 
@@ -208,7 +208,7 @@ class _MeshBuilder:
         return sorted(found, key=lambda xp: xp.logical_id)
 
     def _domain(self, product: MeshProduct | None, node: PrintedNode) -> int | None:
-        """A CMN-600 does not tell; but with a single controller there is a single domain."""
+        """A CMN-600 does not report it; with a single controller there is a single domain."""
         if product and product.domain is not None and product.domain in node.registers:
             return node.registers[product.domain] & 3
         controllers = sum(one.code == DTC for one in self.dump.nodes)

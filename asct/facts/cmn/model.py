@@ -1,8 +1,8 @@
-"""What is known of the coherent meshes of a machine, asct.cmn/1. What is unknown is null, and `unknown` says why.
+"""The coherent meshes of a machine, asct.cmn/1. Unknown values are null, and `unknown` gives the reason.
 
-Words as in Arm's Technical Reference Manuals: a mesh is a grid of crosspoints (XP); x grows to the east, y to the
-north, (0, 0) is the south-west corner. A crosspoint has ports, a port one or more devices, and what is programmed there
-are nodes.
+Terms follow Arm's Technical Reference Manuals: a mesh is a grid of crosspoints (XP); x increases to the east, y to the
+north, (0, 0) is the south-west corner. A crosspoint has ports, a port has one or more devices, and their programming
+interfaces are nodes.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ Hex = Annotated[
 
 
 class Port(Fact):
-    """A port of a crosspoint. `device_type` is what hangs on it in the words of the manuals (`RN-F_CHIC_ESAM`), null
-    for a code that is not known; `kind` its family (`RN-F`); `code` its number, null if not read from registers."""
+    """A port of a crosspoint. `device_type` is the device's name in the manuals (`RN-F_CHIC_ESAM`), null for an unknown
+    code; `kind` its family (`RN-F`); `code` its number, null unless read from registers."""
 
     port: int
     kind: str | None = None
     device_type: str | None = None
     code: int | None = None
     devices: int | None = None
-    """Devices on the port, if the registers tell it."""
+    """Devices on the port, if the registers report it."""
 
 
 class Crosspoint(Fact):
@@ -58,9 +58,9 @@ class Crosspoint(Fact):
 
 
 class MeshNode(Fact):
-    """A node of the configuration tree that is not a crosspoint: `type` is its name (`HN-F`), `code` the number of it.
+    """A node of the configuration tree other than a crosspoint: `type` is its name (`HN-F`), `code` its number.
 
-    The root of the tree has no place. `external` ones are outside of the mesh and were not looked at.
+    The root of the tree has no position. `external` nodes are outside the mesh and were not read.
     """
 
     type: str
@@ -76,7 +76,7 @@ class MeshNode(Fact):
 
 
 class RegisterField(Fact):
-    """Bits `msb` to `lsb` of a register; `meaning` is what the value stands for, null if it is just a number."""
+    """Bits `msb` to `lsb` of a register; `meaning` is the meaning of the value, null for a plain number."""
 
     name: str
     msb: int
@@ -93,7 +93,7 @@ class Register(Fact):
     """
 
     node: str
-    """Name of the node for people: `XP 0 (0,0)`, `HN-F 3`."""
+    """Display name of the node: `XP 0 (0,0)`, `HN-F 3`."""
     node_offset: Hex
     name: str
     offset: Hex
@@ -108,9 +108,9 @@ class Register(Fact):
 
 
 class CpuPort(Fact):
-    """Where a CPU enters the mesh. `device` is null when several share the port and cannot be told apart.
+    """Where a CPU enters the mesh. `device` is null if several devices share the port.
 
-    `source` says how it was found (`detected`: by watching a load), `confidence` is from 0 to 1.
+    `source` is the method (`detected`: by observing a load), `confidence` ranges from 0 to 1.
     """
 
     x: int
@@ -140,20 +140,20 @@ class Mesh(Fact):
     multiple_dtm: bool | None = None
     """Whether crosspoints have a debug and trace monitor for every two ports."""
     slc_bytes: int | None = None
-    """System level cache and snoop filter (what it can track) of all home nodes together, in bytes."""
+    """System level cache and snoop filter capacity (tracked lines) of all home nodes together, in bytes."""
     sf_bytes: int | None = None
     crosspoints: list[Crosspoint] = Field(default_factory=list)
     nodes: list[MeshNode] = Field(default_factory=list)
     registers: list[Register] = Field(default_factory=list)
     cpus: dict[int, CpuPort | None] = Field(default_factory=dict)
-    """Empty when nobody looked for them; null for a CPU that was looked for in vain (`unknown` has `cpus.<number>`)."""
+    """Empty before a detection; null for a CPU that could not be located (`unknown` has `cpus.<number>`)."""
     detected_at: str | None = None
-    """When CPUs were looked for (UTC)."""
+    """Time of the detection (UTC)."""
     unknown: dict[str, str] = Field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """How many there are of each type of node, crosspoints included; and of what has no node, but hangs on a port:
-        requesters and memory (`RN-F`, `SN-F`), in ports if the number of devices on one is unknown."""
+        """Number of nodes of each type, including crosspoints, and of devices without a node: requesters and memory
+        (`RN-F`, `SN-F`), counted in ports if the number of devices on one is unknown."""
         found = Counter(node.type for node in self.nodes if not node.external)
         found["XP"] = len(self.crosspoints)
         ports: Counter[str] = Counter()
@@ -180,4 +180,4 @@ class CmnReport(Fact):
     meshes: list[Mesh] = Field(default_factory=list)
     unknown: dict[str, str] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
-    """What was cut off or left out of the dump that the meshes were read from."""
+    """Data missing from the snapshot that the meshes were read from."""

@@ -47,9 +47,9 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Pmu:
-    """A PMU of the driver. `type` is what perf_event_open(2) knows it by, `cpu` where its events are to be opened.
+    """A PMU of the driver. `type` is its perf_event_open(2) type, `cpu` the CPU to open its events on.
 
-    `device` is the platform device that it belongs to (kernels before 6.12 do not say it).
+    `device` is its platform device (not reported by kernels before 6.12).
     """
 
     name: str
@@ -64,10 +64,10 @@ class Pmu:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A device of the firmware and where its registers lie: `size` bytes from `base`, null if they are not told.
+    """A firmware device and its registers: `size` bytes from `base`, null if not reported.
 
-    `root` is the distance from the base to the root of the configuration tree. Only CMN-600 has it elsewhere than at
-    the base: as a range within the other one.
+    `root` is the offset of the root of the configuration tree. Only CMN-600 has it elsewhere than at the base: as a
+    range within the other one.
     """
 
     name: str
@@ -123,8 +123,8 @@ def _parents(found: Snapshot) -> dict[str, str]:
 
 
 def regions(found: Snapshot) -> list[Region]:
-    """The meshes that the firmware describes, in order of their names: those of ACPI are known by their ranges, those
-    of a device tree only while the driver has them."""
+    """The meshes that the firmware describes, by name: ACPI ones by their address ranges, device tree ones only while
+    the driver is bound to them."""
     ranges: dict[str, list[tuple[int, int]]] = {}
     for owner, start, end in _ranges(found.text("/proc/iomem") or ""):
         ranges.setdefault(owner, []).append((start, end))

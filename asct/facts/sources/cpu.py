@@ -7,7 +7,8 @@ from asct.facts.sources.model import Command, FolderSet
 CPU = "/sys/devices/system/cpu"
 
 _FIRST = tuple(f"{CPU}/cpu{digits}" for digits in ("[0-9]", "[1-3][0-9]"))
-"""CPUs of machines with several kinds of cores are few; on others what these say holds for all that are alike."""
+"""CPUs whose values are read in full: machines with several kinds of cores have few of each; elsewhere they stand for
+all equal ones."""
 
 FILES: tuple[str, ...] = (
     "/proc/cpuinfo",
@@ -114,7 +115,7 @@ DUMPED: tuple[FolderSet, ...] = (
     ),
     FolderSet("cpu.allowed", tuple(f"/dev/cpuset{'/*' * depth}" for depth in range(5)), ("cpus", "cpuset.cpus"), 4096),
 )
-"""What is looked for in dumps besides: masks instead of lists, and what costs too much on a host."""
+"""Additional files in dumps: masks instead of lists, and files too slow to read on a host."""
 
 # Not of x86, which alone has a `bootloader_type`: some kernels sleep 10 ms for each there, and /proc/cpuinfo has them.
 _CLOCKS = f"""\

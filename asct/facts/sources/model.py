@@ -21,5 +21,5 @@ class FolderSet:
 
 
 Command = tuple[str, str]
-"""A name and the text for a shell, a constant. It bounds what it prints by itself: `most FIELD 500;` before it takes
-so many lines and counts the rest for the fact FIELD."""
+"""A command: its name and constant shell text. It limits its own output: `most FIELD 500;` before it takes that many
+lines and counts the rest for the fact FIELD."""

@@ -30,7 +30,7 @@ TOOLS: tuple[Command, ...] = (
     ("taskset", "--version"),
     ("turbostat", "--version"),
 )
-"""Programs that are looked for, and the argument that makes each print its version."""
+"""Programs to detect, and the argument that makes each print its version."""
 
 PROBES: tuple[Command, ...] = (
     ("fio-engines", "limited fio --enghelp"),
@@ -40,7 +40,7 @@ PROBES: tuple[Command, ...] = (
         " limited fio --cmdhelp=all | also io_uring | also libaio | also mmap | also pvsync2",
     ),
 )
-"""What is only asked when fio is there. It takes 70 ms to start, so the engines are asked side by side."""
+"""Commands that need fio. It takes 70 ms to start, so the engines are queried in parallel."""
 
 TRIAL: Command = (
     "io_uring",
