@@ -48,16 +48,14 @@ def run(seconds: float) -> int:
     changed = changed_since(commit)
     if changed is None:
         groups = [group.name for group in GROUPS]
-        print(
-            f"The history does not have the commit of .ci/passed ({commit or 'none'}): every group counts as changed."
-        )
+        print(f"The commit recorded in .ci/passed ({commit or 'none'}) is not in the history: run all groups.")
     else:
         groups = called_by(changed)
         print(f"{len(changed)} files changed since {commit[:12]}, which passed `make test-all`.")
     part = number() % SLICES
     files = [path for path in changed or () if path.startswith("tests/") and Path(path).name.startswith("test_")]
     print(
-        f"Groups that run whole: {', '.join(groups) or 'none'}; of the others slice {part + 1} of {SLICES}.", flush=True
+        f"Running slice {part + 1} of {SLICES} of all groups, then {', '.join(groups) or 'nothing else'}.", flush=True
     )
     options = ["--tier=called", f"--groups={','.join(groups)}", f"--files={','.join(files)}", f"--slice={part}"]
     command = [sys.executable, "-m", "pytest", "-n", "auto", *options, f"--until={until}", "tests"]
@@ -67,7 +65,7 @@ def run(seconds: float) -> int:
     except subprocess.TimeoutExpired:
         process.terminate()
         process.wait()
-        print(f"The tests did not end within {GRACE_S} s after the last was started.")
+        print(f"The tests did not end within {GRACE_S} s after the last one was started.")
         return 1
     return 0 if code == _NO_TESTS else code
 

@@ -1,7 +1,7 @@
 """Options of pytest that choose tests by tier (tests/tiers.py), and what a run says of those that it leaves out.
 
-`--tier fast` leaves out the slow tests, `--tier slow` the fast ones. `--tier called` takes, of the slow tests, changed
-files, the groups that `--groups` names and a slice of the others, in this order, until the time `--until`.
+`--tier fast` leaves out the slow tests, `--tier slow` the fast ones. `--tier called` takes a slice of the slow tests,
+then the groups that `--groups` names, then the files that `--files` names, until the time `--until`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import PurePath
 
 import pytest
 from xdist.workermanage import WorkerController
@@ -25,8 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """What `.ci/run` and make use."""
     options = parser.getgroup("tiers", "tiers of tests (tests/tiers.py)")
     options.addoption("--tier", choices=["all", "fast", "slow", "called"], default="all", help="tests to run")
-    options.addoption("--groups", default="", help="with --tier called: groups to run whole, the first first")
-    options.addoption("--files", default="", help="with --tier called: test files to run before all others")
+    options.addoption("--groups", default="", help="with --tier called: groups to run, in this order")
+    options.addoption("--files", default="", help="with --tier called: test files to run as well")
     options.addoption("--slice", type=int, default=0, help=f"with --tier called: which of {SLICES} slices to run")
     options.addoption("--until", type=float, default=0, help="start no test after this time (seconds since 1970)")
 
@@ -61,11 +60,11 @@ def _rank(config: pytest.Config, item: pytest.Item) -> int | None:
     if not name:
         return None
     groups = config.getoption("groups").split(",")
-    if PurePath(item.nodeid.partition("::")[0]).as_posix() in config.getoption("files").split(","):
-        return 0
     if slice_of(_below_tests(item.nodeid)) == config.getoption("slice") % SLICES:
-        return 1
-    return 2 + groups.index(name) if name in groups else None
+        return 0
+    if name in groups:
+        return 1 + groups.index(name)
+    return 1 + len(groups) if item.nodeid.partition("::")[0] in config.getoption("files").split(",") else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -85,7 +84,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Say what did not run."""
     left = config.stash.get(_LEFT, Counter())
     late = Counter(_late_groups(terminalreporter.stats.get("skipped", ())))
-    for counts, why in (left, "Left to the other tier"), (late, "LEFT OUT FOR LACK OF TIME"):
+    unselected = "Left to the slow tier (make test-all)" if config.getoption("tier") == "fast" else "Not selected"
+    for counts, why in (left, unselected), (late, "LEFT OUT FOR LACK OF TIME"):
         if counts:
             terminalreporter.write_line(f"{why}: {counts.total()} tests")
             about = {"fast": "the fast tier", **{one.name: one.about for one in GROUPS}}
