@@ -1,4 +1,4 @@
-"""What the hosts, jobs and repeats of one run have in common, and what was measured before they started."""
+"""The context that hosts, jobs and repeats of a run share, and results from before it started."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRepeat:
-    """A repeat that is not measured again. `source` is `<plan>/<run id>` of the run that `--reuse` took it from, empty
-    for a repeat that an earlier part of this run measured."""
+    """A repeat that is not measured again. `source` is `<plan>/<run id>` of the run that it is reused from, empty for a
+    repeat of an earlier part of this run."""
 
     status: str
     measured_at: str

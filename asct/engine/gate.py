@@ -104,7 +104,7 @@ class JobGuard:
         for path in demand.written:
             self._target(path).planned_bytes = demand.writes.get(path, 0) * times
 
-    # ---- what was found ----
+    # ---- inspections ----
 
     def note(self, occasion: Occasion, found: Inspection, raw: str = "") -> None:
         """Add an inspection to the audit, whatever its result; `raw` is the folder of its output."""
@@ -139,7 +139,7 @@ class JobGuard:
         path = writer.layout.audit(self._job.host, self._job.id)
         writer.json(path, self._audit.model_dump(by_alias=True), sync=sync)
 
-    # ---- what is written ----
+    # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
         """The step with a limit of bytes written, if the plan leaves it less than its own limit. guard adds up the

@@ -47,17 +47,17 @@ def inspection_result(
     """Evaluate the output of guard for `targets`. Anything but a complete output in which each written target passed
     every check is a refusal; all refusals are returned, not only the first."""
     try:
-        said = parse_report(stdout)
+        report = parse_report(stdout)
     except ValueError as error:
         return Inspection(refusals=(unchecked(host, f"{error}{_last(stderr)}"),))
     refusals = [
-        refused_check(host, check) for check in said.checks if check.ok is not True and _written(check, targets)
+        refused_check(host, check) for check in report.checks if check.ok is not True and _written(check, targets)
     ]
-    if not refusals and status == REFUSED_STATUS and (found := _refusal(host, said)) is not None:
+    if not refusals and status == REFUSED_STATUS and (found := _refusal(host, report)) is not None:
         refusals.append(found)
     if not refusals:
-        refusals += [unchecked(host, why) for why in _gaps(said, targets, status, stderr)]
-    return Inspection(tuple(said.devices), tuple(said.checks), tuple(refusals))
+        refusals += [unchecked(host, why) for why in _gaps(report, targets, status, stderr)]
+    return Inspection(tuple(report.devices), tuple(report.checks), tuple(refusals))
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
@@ -68,12 +68,12 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
         return None
 
 
-def _refusal(host: str, said: GuardReport) -> Diagnostic | None:
+def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
     """The `end` line names the check ("refused: mounted: ..."), the line of the check names the target."""
-    found = _REFUSAL.fullmatch(said.error or "")
+    found = _REFUSAL.fullmatch(report.error or "")
     if found is None:
         return None
-    failed = [check for check in said.checks if check.name == found["name"] and check.ok is not True]
+    failed = [check for check in report.checks if check.name == found["name"] and check.ok is not True]
     return refused_check(host, failed[0] if failed else TargetCheck("the target", found["name"], False, found["why"]))
 
 
@@ -81,17 +81,17 @@ def _written(check: TargetCheck, targets: Sequence[Target]) -> bool:
     return any(target.path == check.path and target.access == "write" for target in targets)
 
 
-def _gaps(said: GuardReport, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
+def _gaps(report: GuardReport, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
     """What is missing in an output without a failed check."""
     if status is None:
         return ["the checks reached their time limit"]
-    if not said.ended:
+    if not report.ended:
         return [f"the output of the checks is incomplete (exit status {status}){_last(stderr)}"]
-    if status != 0 or said.error is not None:
-        return [f"the checks failed with exit status {status}: {said.error or 'no reason given'}{_last(stderr)}"]
+    if status != 0 or report.error is not None:
+        return [f"the checks failed with exit status {status}: {report.error or 'no reason given'}{_last(stderr)}"]
     gaps = []
     for target in targets:
-        seen = {check.name for check in said.checks if check.path == target.path}
+        seen = {check.name for check in report.checks if check.path == target.path}
         if target.access == "write" and (missing := sorted(REQUIRED - seen)):
             gaps.append(f"no result for {', '.join(missing)} of {target.path}")
     return gaps
@@ -99,7 +99,7 @@ def _gaps(said: GuardReport, targets: Sequence[Target], status: int | None, stde
 
 def parse_report(stdout: str) -> GuardReport:
     """Parse what guard prints before it starts a program. Raises ValueError for any other output."""
-    said = GuardReport()
+    report = GuardReport()
     for number, line in enumerate(stdout.split("\n"), start=1):
         if not line.strip():
             continue
@@ -107,15 +107,15 @@ def parse_report(stdout: str) -> GuardReport:
             body = json.loads(line)
             kind = body["t"]
             if kind == "check":
-                said.checks.append(check_of(body))
+                report.checks.append(check_of(body))
             elif kind == "device":
-                said.devices.append(device_of(body))
+                report.devices.append(device_of(body))
             elif kind == "end":
-                said.ended = True
-                said.error = None if body["ok"] is True else str(body.get("error", "no reason given"))
+                report.ended = True
+                report.error = None if body["ok"] is True else str(body.get("error", "no reason given"))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(f"line {number} of the output of the checks is not valid: {line[:80]!r}") from None
-    return said
+    return report
 
 
 def _last(stderr: str) -> str:

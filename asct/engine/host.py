@@ -157,13 +157,13 @@ class HostSession:
         self._losses = 0
 
     def close(self) -> None:
-        """End what runs there, remove the work folder, disconnect; closing twice is harmless."""
+        """End all programs of the run, remove the work folder, disconnect; closing twice is harmless."""
         if self._host is not None:
             self._host.close()
             self._host = None
 
     def interrupt(self) -> None:
-        """From another thread: end what runs now."""
+        """End the running task; may be called from another thread."""
         host = self._host
         if host is not None:
             host.interrupt()
@@ -256,7 +256,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """The holder that others see who find a host locked by `run`."""
+    """The holder of a lock, as shown to others: the run, the account and this machine."""
     with suppress(OSError, KeyError):  # an account without a name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

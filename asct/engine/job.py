@@ -85,7 +85,7 @@ class JobRunner:
     # ---- before the first point ----
 
     def preflight(self) -> None:
-        """Check what can be known before any job ran; a job whose settings wait for others is checked in `run`."""
+        """Check the job before any job runs; one that needs results of other jobs is checked in `run`."""
         if not waits_for_results(self.job):
             self._bind()
 
@@ -111,8 +111,8 @@ class JobRunner:
             self.entry.note = problems[0].diagnostic.message
             self.entry.refused = any(problem.refused for problem in problems)
 
-    def brief(self) -> JobRequest | None:
-        """What a scheduler must know about the job; None when it will not run."""
+    def request(self) -> JobRequest | None:
+        """What a scheduler must know about the job; None if it will not run."""
         job = self.job
         if self.entry.note:
             return None
@@ -139,7 +139,7 @@ class JobRunner:
         self._run.events.emit(JobStarted(job.host, job.id, job.benchmark, measurements, estimate))
         try:
             self._queue.extend(self._pending(points))
-            if self._queue:  # a scheduler allocates no machine for what was measured before
+            if self._queue:  # a scheduler allocates no node if nothing is left to measure
                 session.host.begin_job(job.id)
             self._measure_all()
         finally:
@@ -229,7 +229,7 @@ class JobRunner:
             if repeats is not None:
                 self._measure(repeats, self._queue.popleft())
         for attempt in self._queue:
-            if attempt.previous is not None:  # there is no retry any more: the attempt before it counts
+            if attempt.previous is not None:  # it will not be retried: the previous attempt counts
                 self._conclude(attempt.previous)
         self._clean_up()
 

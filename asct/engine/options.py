@@ -1,4 +1,4 @@
-"""Options of a run. This module loads nothing, so that commands can import their defaults from it."""
+"""Options of a run, with their defaults. Importing this module loads nothing else."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 FORKS: Final = 32
-"""Hosts measured at a time unless a command says otherwise."""
+"""Default number of hosts measured at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a command says about a run. `folder` replaces results/<plan>/<run id>/; it must be empty, or contain a run
+    """Options of a run. `folder` replaces results/<plan>/<run id>/; it must be empty, or contain a run
     that `force` allows to be removed."""
 
     results: Path = Path("results")

@@ -130,7 +130,7 @@ def needed_values(job: Job, exports: Mapping[str, Mapping[str, Scalar] | None]) 
 
 
 def _needed_failed(job: Job, job_id: str) -> Diagnostic:
-    message = f"{job.id} on {job.host}: skipped because {job_id}, whose result it needs, was not measured"
+    message = f"{job.id} on {job.host}: skipped because it needs a result of {job_id}, which was not measured"
     return Diagnostic("E611", message, hint=f"check why {job_id} failed, or set the values that it would have measured")
 
 

@@ -301,15 +301,15 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
     """A notice of what disturbs jobs with these subjects; None if nothing does."""
-    told = found.touching(subjects)
-    if not told:
+    relevant = found.touching(subjects)
+    if not relevant:
         return None
-    names = ", ".join(item.title for item in told[:_MOST])
-    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
-    count = "1 disturbance" if len(told) == 1 else f"{len(told)} disturbances"
+    names = ", ".join(item.title for item in relevant[:_MOST])
+    more = f" and {len(relevant) - _MOST} more" if len(relevant) > _MOST else ""
+    count = "1 disturbance" if len(relevant) == 1 else f"{len(relevant)} disturbances"
     return Diagnostic(
         "E432",
         f"host {found.host}: {count}: {names}{more}",
         hint="`asct doctor` explains each effect and how to fix or undo it",
-        severity="warning" if any(item.sure == "certain" for item in told) else "note",
+        severity="warning" if any(item.sure == "certain" for item in relevant) else "note",
     )

@@ -37,7 +37,7 @@ class Rights:
         self._host = host
         self._sudo = sudo
         self._refusals: dict[str, _Refusal] = {}
-        self._told: set[Privilege] = set()
+        self._reported: set[Privilege] = set()
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
@@ -50,8 +50,8 @@ class Rights:
             if item.kernel not in programs.kernels:
                 continue
             refusal = self._refusal(connection, programs, item.kernel)
-            if refusal is not None and (item.needed or item not in self._told):
-                self._told.add(item)
+            if refusal is not None and (item.needed or item not in self._reported):
+                self._reported.add(item)
                 found.append(_finding(self._host, item, refusal))
         return found
 

@@ -44,7 +44,7 @@ class Programs:
         return step.as_root and isinstance(step.program, Kernel) and step.program.name in self.elevated
 
     def unknown(self, names: Mapping[str, object]) -> list[str]:
-        """Those of the tools that are neither in the facts nor looked up yet."""
+        """The tools among `names` that are not in the facts and were not looked up yet."""
         return [name for name in names if name not in self.facts.tools and name not in self.found]
 
 

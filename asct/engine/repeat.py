@@ -104,7 +104,7 @@ class RepeatRunner:
         context: Context,
         ends: Mapping[RepeatKey, int],
     ) -> None:
-        """`context` is what the benchmark may know; `ends` counts the ends of repeats in earlier parts of the run."""
+        """`context` is passed to the benchmark; `ends` counts the ends of repeats in earlier parts of the run."""
         self._run = run
         self._job = job
         self._benchmark = benchmark
@@ -116,7 +116,7 @@ class RepeatRunner:
         self._origin = RecordOrigin.of(run.id, run.plan.name, job, benchmark)
 
     def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
-        """Run the steps that a job needs before its first point; why one of them failed. `number` counts the calls."""
+        """Run the steps that prepare a job; returns why one failed. `number` counts the preparations of the job."""
         steps = self._benchmark.prepare([point.params for point in points if point.unfit is None], self._context)
         if not steps:
             return None
@@ -259,7 +259,7 @@ class RepeatRunner:
             raise _UnreadableError(error) from error
 
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
-        """Emit the start of a step of a long repeat; returns who reads what a program below guard prints."""
+        """Emit the start of a step of a long repeat; returns the reader for the output of guard, if it runs."""
         coordinates = (self._job.host, self._job.id, attempt.point.id, attempt.repeat)
         events = self._run.events
         if attempt.notes is not None:
@@ -274,7 +274,7 @@ class RepeatRunner:
         return RateFeed(emit)
 
     def _cut_off(self, attempt: Attempt, status: PointStatus, diagnostic: Diagnostic | None) -> None:
-        """It failed before its last step was done; when the run is being stopped, it was interrupted."""
+        """The attempt failed before its last step ended; if the run is being stopped, it was interrupted."""
         attempt.cut_off = True
         if self._run.stop.at_once:
             status, diagnostic = "interrupted", None

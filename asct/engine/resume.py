@@ -38,7 +38,7 @@ def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, i
 
 def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, MeasuredRepeat]:
     """The repeats of `resolved` that the run has measured."""
-    told = stored.ends()
+    ends = stored.ends()
     recorded = Counter(map(_key, stored.records()))
     found: dict[RepeatKey, MeasuredRepeat] = {}
     for job in resolved.jobs:
@@ -46,10 +46,10 @@ def measured(resolved: ResolvedPlan, stored: StoredRun) -> dict[RepeatKey, Measu
         for point in job.points:
             for repeat in range(1, job.repeats + 1):
                 key = (job.host, job.id, point.id, repeat)
-                if told.get(key) not in accepted or key not in recorded:
+                if ends.get(key) not in accepted or key not in recorded:
                     continue
                 status = _status(stored, key)
-                if status is not None and status.status == told[key] and status.has_all(recorded[key]):
+                if status is not None and status.status == ends[key] and status.has_all(recorded[key]):
                     found[key] = MeasuredRepeat(status.status, status.started_at, status.reused_from, status.telemetry)
     return found
 
@@ -87,23 +87,23 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
     exports = _exports(resolved, records, done, services)
     fresh = stored.run.model_copy(update={"status": "running", "exit_code": None, "ended_at": None, "verdicts": []})
     writer.run = fresh
-    told, folders = _told(stored)
-    return writer, EarlierResults(done, exports, told, folders)
+    ends, folders = _ends(stored)
+    return writer, EarlierResults(done, exports, ends, folders)
 
 
-def _told(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """How often the end of each repeat was told, and the folder of each host's last session.
+def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
+    """How often the journal has the end of each repeat, and the work folder of each host's last session.
 
-    That a host was lost is not the end of what it was at: it goes on, and what it finished is taken.
+    A lost connection is no end: the host continues, and its results are used.
     """
-    told: Counter[RepeatKey] = Counter()
+    ends: Counter[RepeatKey] = Counter()
     folders: dict[str, str] = {}
     for event in stored.journal():
         if event.get("t") == "point-ended" and event["status"] != "host-lost":
-            told[event["host"], event["id"], event["point_id"], event["repeat"]] += 1
+            ends[event["host"], event["id"], event["point_id"], event["repeat"]] += 1
         elif event.get("t") == "host-ready":
             folders[event["host"]] = event.get("work", "")
-    return told, folders
+    return ends, folders
 
 
 def _exports(

@@ -77,7 +77,7 @@ def apply(
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
 ) -> RunOutcome:
-    """Measure everything that `resolved` and `options` ask for; with `resume` only what that run is missing.
+    """Measure all points of `resolved`; with `resume` only the missing ones of that run.
 
     A failed measurement is part of the outcome. Raises StoreError when the results folder cannot be made (nothing was
     touched then) and SafetyError when another process writes the run.
@@ -194,7 +194,7 @@ class HostRunner:
             self._session.close()
 
     def interrupt(self) -> None:
-        """From another thread: end what runs now."""
+        """End the running task; may be called from another thread."""
         self._session.interrupt()
 
     def _measure(self) -> None:
@@ -203,7 +203,7 @@ class HostRunner:
         for job in self.jobs:
             job.preflight()
         self._report_disturbances()
-        self._session.host.plan_jobs([brief for job in self.jobs if (brief := job.brief()) is not None])
+        self._session.host.plan_jobs([request for job in self.jobs if (request := job.request()) is not None])
         for job in self.jobs:
             job.run({other.job.id: other.exports for other in self.jobs})
             if not self._session.is_open:
@@ -211,7 +211,7 @@ class HostRunner:
                 break
 
     def _report_disturbances(self) -> None:
-        """Store what disturbs measurement on the host, with a notice if it affects these jobs. Raises HostLost."""
+        """Store the disturbances of the host, with a notice if they affect these jobs. Raises HostLost."""
         host = self._session.host
         found = assess(self._session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
         self._run.writer.disturbances(self.entry.name, found)

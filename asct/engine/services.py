@@ -19,7 +19,7 @@ from asct.toolchain.provide import BuiltKernel
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Transports, facts, kernels, benchmarks, and what the planner does while a run is under way."""
+    """Benchmarks, transports, facts, kernels, and the functions of the planner that a run calls."""
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]

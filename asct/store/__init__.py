@@ -1,1 +1,1 @@
-"""The results tree: where everything lies, writing it safely, reading it without guessing."""
+"""The results tree: its layout, its documents, writing and reading them."""

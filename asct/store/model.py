@@ -286,37 +286,37 @@ class DriveHealth(_Document):
 
 
 class Moment(_Document):
-    """One reading of the host; what is not there is null, or missing from its map.
+    """One reading of the host state; unknown values are null or missing from their map.
 
-    `counters` only grow: `ticks_*` are hundredths of a second of all CPUs together (proc(5)), `pressure_*_us` the time
-    in which some task waited (psi.rst), `quota_*` what control groups held back, `heat_throttles` of the CPUs watched.
+    `counters` only grow: `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)), `pressure_*_us` the time
+    in which a task waited (psi.rst), `quota_*` throttling by control groups, `heat_throttles` throttling by heat.
     """
 
     uptime_s: float | None = None
     load1: float | None = None
     running: int | None = None
     online: str | None = None
-    """The CPUs, as the kernel lists them."""
+    """CPU list of the Linux kernel."""
     clock_source: str | None = None
     counters: dict[str, int] = Field(default_factory=dict)
     clock_hz: dict[str, float] = Field(default_factory=dict)
-    """The present clock by frequency policy, of the first and the last one; of an idle CPU it says little."""
+    """The present frequency of the first and the last frequency policy; it is meaningless for an idle CPU."""
     clock_limit_hz: dict[str, float] = Field(default_factory=dict)
     governor: dict[str, str] = Field(default_factory=dict)
     celsius: dict[str, float] = Field(default_factory=dict)
     critical_celsius: dict[str, float] = Field(default_factory=dict)
     cooling: dict[str, int] = Field(default_factory=dict)
-    """By how much devices that slow CPUs down to cool them do so; 0: not at all."""
+    """The state of each cooling device that throttles CPUs; 0: no throttling."""
     drives: dict[str, DriveHealth] = Field(default_factory=dict)
 
 
 class Telemetry(_Document):
     """jobs/<host>/<id>/<point>/r<k>/telemetry.json.
 
-    `before` is that of the first step, `after` that of the last; `growth` and `elapsed_s` are sums over the steps, so
-    that what happened between them does not count. Shares are parts of 1: of the time of all CPUs (`user`, `system`,
-    `irq`, `idle`, `iowait`), of the time in which they were wanted (`steal`), of the time that passed (`pressure_*`,
-    `quota`). `own_cpu_s` is the CPU time of the programs that measured, `others_cpus` how many CPUs other programs had.
+    `before` is the reading before the first step, `after` the one after the last. `growth` and `elapsed_s` are sums
+    over the steps, without the time between them. Shares from 0 to 1 relate to the time of all CPUs (`user`, `system`,
+    `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`, `quota`).
+    `own_cpu_s` is the CPU time of the measuring programs, `others_cpus` the number of CPUs that other programs used.
     """
 
     schema_: Literal["asct.telemetry/1"] = Field("asct.telemetry/1", alias="schema")

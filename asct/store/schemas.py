@@ -61,7 +61,7 @@ def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[st
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """The schema of one kind of document, as it stands in results_schema/ (the events' is written by the engine).
+    """The schema of one kind of document, read from results_schema/ (the engine generates that of events).
 
     Raises FileNotFoundError for an unknown kind or an incomplete installation.
     """
@@ -70,7 +70,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """As it stands in results_schema/."""
+    """The text of its file in results_schema/."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

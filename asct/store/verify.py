@@ -29,8 +29,8 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
         path = layout.root / "facts" / f"{host.name}.json"
         if host.status == "ok" or path.exists():
             findings += _document(path, "facts", stored)
-        told = layout.root / "disturbances" / f"{host.name}.json"
-        findings += _document(told, "disturbances", stored) if told.exists() else []
+        disturbances = layout.root / "disturbances" / f"{host.name}.json"
+        findings += _document(disturbances, "disturbances", stored) if disturbances.exists() else []
     findings += list(_audits(stored))[:_LIMIT]
     findings += list(_repeats(stored))[:_LIMIT]
     records, damaged = _lines(stored, layout.records, "record")
@@ -74,9 +74,9 @@ def _repeats(stored: StoredRun) -> Iterator[Diagnostic]:
             found = _document(path, "status", stored)
             yield from found
             yield from _document(stored.layout.command(folder), "command", stored)
-            told = stored.layout.telemetry(folder)
-            if told.exists() or (not found and parse_object(read_text(path), str(path)).get("telemetry")):
-                yield from (replace(item, hint=_HOST_KNOWN) for item in _document(told, "telemetry", stored))
+            telemetry = stored.layout.telemetry(folder)
+            if telemetry.exists() or (not found and parse_object(read_text(path), str(path)).get("telemetry")):
+                yield from (replace(item, hint=_HOST_KNOWN) for item in _document(telemetry, "telemetry", stored))
             if stored.layout.steps(folder).exists():
                 yield from _lines(stored, stored.layout.steps(folder), "step")[1]
         elif stored.run.status == "complete":
@@ -135,9 +135,9 @@ def _counts(stored: StoredRun, records: list[dict[str, Any]], events: list[dict[
         return [*findings, Diagnostic("E513", message, hint="`asct resume` completes it", severity="warning")]
     on_disk = Counter(status.status for _, status in _statuses(stored))
     for name in ("ok", "noisy", "failed", "timeout"):
-        told = stored.run.counts.get(name, 0)
-        if told != on_disk[name]:
-            message = f"{stored.layout.run}: counts {told} repeats as `{name}`, the status files {on_disk[name]}"
+        counted = stored.run.counts.get(name, 0)
+        if counted != on_disk[name]:
+            message = f"{stored.layout.run}: counts {counted} repeats as `{name}`, the status files {on_disk[name]}"
             findings.append(Diagnostic("E513", message))
     findings += _cut(stored, records)[:_LIMIT]
     journal = {

@@ -73,9 +73,9 @@ def summarize(steps: Sequence[StepReading]) -> Telemetry:
     own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
     window_s = sum(windows) if len(windows) == len(pairs) else 0.0
     evidence = NoiseEvidence(moments or [Moment(), Moment()], growth, window_s, own)
-    whole = bool(pairs) and len(pairs) == sum(not step.around.brief for step in steps)
+    complete = bool(pairs) and len(pairs) == sum(not step.around.brief for step in steps)
     judged = verdict(evidence)
-    if not whole and judged.state == "stable":
+    if not complete and judged.state == "stable":
         judged = HostVerdict(state="unknown")
     others = evidence.others_cpus()
     return Telemetry(
