@@ -1,7 +1,7 @@
-"""What the operators of the expression language do. A tree becomes a function of the values of its paths.
+"""Evaluates expressions: compiles a tree to a function of the values of its paths.
 
-Numbers are int and float; a text that is a size counts as its bytes, one that is a duration as Seconds. Results are
-bounded: whole numbers to 64 bits, others to finite ones.
+Numbers are int and float; text that is a size is converted to bytes, a duration to Seconds. Integers are limited to
+64 bits, other results must be finite.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NUMBER_TYPES: Final = frozenset({int, float})
 
 
 def compiled(tree: Expression, known: Values) -> Run:
-    """The tree as a function. Paths in `known` are fixed now, the others are looked up in what the function is given.
+    """The tree as a function. Paths in `known` are constants; the function's argument provides the others.
 
     The function raises ExpressionError (E122) for wrong types, division by zero and results out of range.
     """
@@ -116,7 +116,7 @@ def _measured(text: str) -> int | float | Seconds:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Equal as they are, or as numbers when one is a number and the other a text that reads as one (`4K`)."""
+    """Whether two values are equal, or equal as numbers if one is a number and the other a text such as `4K`."""
     if isinstance(one, str) is not isinstance(other, str) and not isinstance(one, bool) and not isinstance(other, bool):
         nowhere = Expression("const", 0)
         try:
@@ -141,7 +141,7 @@ def _computed(tree: Expression, apply: Callable[[Any, Any], Any], one: Any, othe
 
 
 def _unit(tree: Expression, one: bool, other: bool) -> bool:
-    """Whether the result is a duration; refuses what has no meaning (`30s + 5`)."""
+    """Whether the result is a duration. Rejects meaningless operations (`30s + 5`)."""
     if not one and not other:
         return False
     if tree.kind == "//" and one:

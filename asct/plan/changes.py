@@ -21,7 +21,7 @@ from asct.plan.sections import EXECUTION_KEYS, read_execution, read_limits, read
 from asct.values.problem import shown
 
 FILE: Final = "--set"
-"""The name under which the texts of the options stand in `Plan.files`, one a line."""
+"""The name of the options in `Plan.files`, one per line."""
 
 SECTIONS: Final = ("vars", "defaults", "limits", "report", "baseline", "hosts", "strict", "name", "description")
 _SCALARS: Final = ("strict", "name", "description")
@@ -40,7 +40,7 @@ class Assignment:
     value: Node
 
     def behind(self, known: Iterable[str], start: int = 0) -> tuple[str, Parts] | None:
-        """The longest known name that the parts from `start` begin with (names may hold dots), and what follows."""
+        """The longest known name at part `start` (names may contain dots), and the parts after it."""
         names = [name for name, _ in self.parts[start:]]
         for count in range(len(names), 0, -1):
             name = ".".join(names[:count])
@@ -51,14 +51,14 @@ class Assignment:
 
 @dataclass(slots=True)
 class Overrides:
-    """What the options change: sections of the plan, hosts, and settings that are left to the planner."""
+    """The changes of the options: sections, hosts, entries, and settings for the planner."""
 
     assignments: list[Assignment]
     findings: Findings
     settings: list[tuple[str, Node]] = field(default_factory=list)
 
     def change_sections(self, members: Mapping[str, Node]) -> dict[str, Node]:
-        """The sections of the plan (not its hosts and benchmarks) with the values laid over."""
+        """The sections of the plan with the changes applied, except hosts and benchmarks."""
         changed = dict(members)
         for item in self.assignments:
             head, span = item.parts[0]
@@ -82,7 +82,7 @@ class Overrides:
         return False
 
     def change_hosts(self, found: HostMaps) -> HostMaps:
-        """The hosts with `hosts.NAME.KEY` laid over."""
+        """The hosts with `hosts.NAME.KEY` applied."""
         maps = dict(found.maps)
         for item in self.assignments:
             if item.parts[0][0] != "hosts":
@@ -98,7 +98,7 @@ class Overrides:
         return HostMaps(maps, found.spans)
 
     def change_entries(self, found: Mapping[str, Node]) -> dict[str, Node]:
-        """The entries with `ID.repeats` and the like laid over; settings are kept for the planner."""
+        """The entries with keys such as `ID.repeats` applied; settings are stored for the planner."""
         maps = dict(found)
         for item in self.assignments:
             if item.parts[0][0] not in SECTIONS:
@@ -132,7 +132,7 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
-        """No entry has the name: a slip in that of a section, or a benchmark that only the planner knows of."""
+        """Handle an unknown name: a misspelt section, or a benchmark that only the planner knows."""
         head, span = item.parts[0]
         if head == "safety":
             hint = "edit it in the plan"
@@ -151,7 +151,7 @@ def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
 
 
 def text_of(sets: Sequence[str]) -> str:
-    """All options as one text, one a line: what their places point into."""
+    """All options as one text, one per line, for locations."""
     return "\n".join(_line(text) for text in sets)
 
 
@@ -182,7 +182,7 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
 
 
 def _with(node: Node | None, parts: Parts, value: Node, span: Span) -> Node:
-    """The node with the value at a path; maps on the way are made when they are missing."""
+    """The node with the value set at a path; missing maps are created."""
     if not parts:
         return replace(value, key_span=node.key_span if node and node.key_span else span)
     (name, place), *rest = parts
@@ -200,7 +200,7 @@ _CHANGEABLE: Final = tuple(key for key in ENTRY_KEYS if key not in ("id", "uses"
 def apply_profile(
     members: dict[str, Node], profiles: Mapping[str, Node], name: str | None, findings: Findings
 ) -> dict[str, Node]:
-    """The sections of the plan with those of the profile laid over. A profile that is not there is an error."""
+    """The sections of the plan with the profile applied. An unknown profile is an error."""
     if name is None:
         return members
     profile = profiles.get(name)
@@ -218,7 +218,7 @@ def apply_profile(
 
 
 def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
-    """The entries with the `benchmarks:` of a profile laid over; entries that extend them inherit the change."""
+    """The entries with the `benchmarks:` of a profile applied; entries that extend them inherit the changes."""
     changes = profile.value.get("benchmarks") if profile is not None and isinstance(profile.value, dict) else None
     if changes is None or not isinstance(changes.value, dict):
         return found
@@ -233,7 +233,7 @@ def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[
 def check_profiles(
     profiles: Mapping[str, Node], variables: Sequence[str], ids: Sequence[str], context: ParseContext
 ) -> None:
-    """Every profile, chosen or not: its keys, the variables and benchmarks it names, and its values."""
+    """Check every profile, selected or not: keys, names of variables and benchmarks, and values."""
     for name, node in profiles.items():
         section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS)
         _known(section.mapping("vars").items(), variables, "the plan has no variable", context.findings)

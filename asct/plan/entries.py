@@ -1,4 +1,4 @@
-"""`benchmarks:`: bare names and maps, `extends`, changes by profile, and their sweeps."""
+"""The entries of `benchmarks:`: names and maps, `extends`, and sweeps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
 
 
 def _as_map(item: Node, findings: Findings) -> Node | None:
-    """An entry as a map; a bare name stands for `uses`."""
+    """An entry as a map; a plain name is short for `uses`."""
     if isinstance(item.value, dict):
         return item
     if isinstance(item.value, str) and item.value:
@@ -77,7 +77,7 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
-    """Every entry with what it `extends` laid under: maps merge, lists replace. Unknown ids and circles are errors."""
+    """Every entry with `extends` applied: maps merge, lists replace. Unknown ids and cycles are errors."""
     done: dict[str, Node] = {}
     for name in found:
         _extend(name, found, done, findings)
@@ -85,7 +85,7 @@ def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
-    """Walks up to an entry that extends nothing (or is done), then lays one over the other on the way back."""
+    """Follows `extends` to an entry without it (or already done), then merges the chain from there."""
     chain: list[str] = []
     current: str | None = name
     while current is not None and current not in done:
@@ -199,7 +199,7 @@ def _check_axis(sweep: Section, key: str, item: Node) -> None:
 
 
 def _maps(sweep: Section, key: str) -> Sequence[Node]:
-    """The maps of a list; one map alone counts as a list of one."""
+    """The maps of a list; a single map is a list of one."""
     node = sweep.members.get(key)
     if node is None:
         return []

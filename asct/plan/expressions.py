@@ -1,4 +1,4 @@
-"""The closed grammar of `${...}` and `where`: text to a tree. Nothing else of any language is understood.
+"""The grammar of `${...}` and `where`, parsed to a tree. Nothing else is supported.
 
 condition  = conjunction {"or" conjunction}
 conjunction = negation {"and" negation}
@@ -39,13 +39,13 @@ _TOKEN: Final = re.compile(
 
 
 class Seconds(float):
-    """A duration inside an expression; it stays one through sums and multiples."""
+    """A duration in an expression; sums and multiples of durations are durations."""
 
     __slots__ = ()
 
 
 class ExpressionError(Exception):
-    """What is wrong with an expression; `at` and `length` count characters of its text."""
+    """An error in an expression; `at` and `length` count characters of its text."""
 
     def __init__(self, code: str, message: str, at: int, length: int = 1, hint: str = "") -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class ExpressionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A node: `kind` is const, path, call, or an operator; `value` a constant, path or function; `at` its place."""
+    """A node: `kind` is const, path, call, or an operator; `value` a constant, path or function; `at` its position."""
 
     kind: str
     at: int
@@ -76,14 +76,14 @@ class _Token:
 
 @lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression:
-    """The tree of an expression. Raises ExpressionError (E120) at the first thing that does not fit."""
+    """The tree of an expression. Raises ExpressionError (E120) at the first syntax error."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError("E120", f"the expression has more than {MAX_LENGTH} characters", 0, 1, "use `vars`")
     return _Parser(_tokens(text), len(text)).whole()
 
 
 def paths(tree: Expression) -> list[tuple[str, int, int]]:
-    """Every path the tree reads, with its place and length, in order."""
+    """Every path that the tree reads, with position and length, in order."""
     found = [(tree.value, tree.at, tree.length)] if tree.kind == "path" else []
     for part in tree.parts:
         found += paths(part)
@@ -122,7 +122,7 @@ def _unknown_mark(text: str, at: int) -> ExpressionError:
 
 
 class _Parser:
-    """Recursive descent, bounded in depth."""
+    """Recursive descent with limited depth."""
 
     def __init__(self, tokens: list[_Token], length: int) -> None:
         self._tokens = tokens
@@ -255,7 +255,7 @@ def _number(token: _Token) -> int | float | Seconds:
 
 
 def measured(text: str) -> int | Seconds:
-    """A size in bytes, or a duration. Raises BadValueError with the reading that comes nearest."""
+    """A size in bytes, or a duration. Raises BadValueError of the size parser if it is neither."""
     try:
         return parse_size(text)
     except BadValueError as problem:

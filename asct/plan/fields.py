@@ -1,4 +1,4 @@
-"""Reads maps of a plan key by key: types are checked, unknown keys and empty values become findings."""
+"""Reads maps of a plan key by key: checks types, and reports unknown keys and empty values."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _ELSEWHERE: Final = {
     "depends_on": "needs", "benchmark": "uses", "use": "uses", "runs": "repeats", "connection": "transport",
     "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
 }  # fmt: skip
-"""What other tools call it."""
+"""Names of keys in other tools."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
 @dataclass(frozen=True, slots=True)
 class ParseContext:
-    """What reading needs: where findings go, and the names that templates outside of `config` may read.
+    """What parsing needs: the findings, and the names that templates outside of `config` may read.
 
-    `literal` refuses templates (E125), for what must be readable as it stands.
+    `literal` rejects templates (E125).
     """
 
     findings: Findings
@@ -39,7 +39,7 @@ class ParseContext:
     literal: bool = False
 
     def settled(self, node: Node) -> Node | None:
-        """The node without templates; None after an error."""
+        """The node with templates evaluated; None after an error."""
         if self.literal:
             if has_template(node):
                 self.findings.error("E125", "templates are not allowed here", node.span, "write the value itself")
@@ -53,7 +53,7 @@ class ParseContext:
 
 
 def kind_of(value: object) -> str:
-    """What a value is, for a message."""
+    """Describes a value for a message."""
     if value is None:
         return "nothing"
     for kind, name in ((bool, f"`{str(value).lower()}`"), (dict, "a map"), (list, "a list")):
@@ -63,9 +63,10 @@ def kind_of(value: object) -> str:
 
 
 class Section:
-    """A map of the plan. `name` says where it stands, for messages; a node that is no map reads as an empty one.
+    """A map of the plan; `name` describes it in messages. A node that is not a map is reported and read as empty.
 
-    `keys` None takes any. In a `whole` file an unknown key may be a misspelt section, which others refer to.
+    `keys` None accepts any key. At the top of a file (`whole`), an unknown key may be a misspelt section, on which
+    other sections depend.
     """
 
     def __init__(
@@ -102,23 +103,23 @@ class Section:
         self.findings.error("E104", message, item.location, hint, local=not self._whole)
 
     def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:
-        """The finding that a value has the wrong type."""
+        """Report a value of the wrong type."""
         message = f"{what} must be {wanted}, not {kind_of(node.value)}"
         self.findings.error("E106", message, node.span, hint)
 
     def required(self, key: str, hint: str) -> Node | None:
-        """The node of a key that must be there."""
+        """The node of a required key."""
         if key not in self.members and (not isinstance(self.node.value, dict) or key not in self.node.value):
             self.findings.error("E107", f"{self.name} has no `{key}`", self.node.span, hint)
         return self.members.get(key)
 
     def settled(self, key: str) -> Node | None:
-        """The node of a key, templates evaluated; None when it is not there or has an error."""
+        """The node of a key with templates evaluated; None if it is missing or invalid."""
         node = self.members.get(key)
         return None if node is None else self.context.settled(node)
 
     def text(self, key: str) -> str | None:
-        """A text that is not empty."""
+        """A non-empty text."""
         node = self.settled(key)
         if node is None:
             return None
@@ -158,12 +159,12 @@ class Section:
         return None
 
     def choice(self, key: str, options: Sequence[str]) -> str | None:
-        """One of a few words."""
+        """One of several words."""
         node = self.settled(key)
         return None if node is None else self.chosen(node, key, options)
 
     def chosen(self, node: Node, key: str, options: Sequence[str]) -> str | None:
-        """The same for a node."""
+        """The value of a node that must be one of several words."""
         if isinstance(node.value, str) and node.value in options:
             return node.value
         hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
@@ -171,7 +172,7 @@ class Section:
         return None
 
     def duration(self, key: str) -> float | None:
-        """Seconds; a bare number is refused."""
+        """Seconds; a number without unit is rejected."""
         return self._parsed(key, _written_duration)
 
     def size(self, key: str) -> int | None:
@@ -189,7 +190,7 @@ class Section:
             return None
 
     def mapping(self, key: str) -> dict[str, Node]:
-        """The members of a map, as written; empty when it is not there."""
+        """The members of a map, templates not evaluated; empty if it is missing."""
         node = self.members.get(key)
         if node is None:
             return {}
@@ -199,7 +200,7 @@ class Section:
         return {}
 
     def items(self, key: str) -> list[Node]:
-        """The items of a list, as written; a single text counts as a list of one."""
+        """The items of a list, templates not evaluated; a single text is a list of one."""
         node = self.members.get(key)
         if node is None:
             return []
@@ -211,7 +212,7 @@ class Section:
         return []
 
     def text_nodes(self, key: str) -> list[Node]:
-        """The items of a list of texts, templates evaluated."""
+        """The items of a list of texts with templates evaluated."""
         found: list[Node] = []
         for item in self.items(key):
             node = self.context.settled(item)
@@ -222,7 +223,7 @@ class Section:
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The same without places."""
+        """The items of a list of texts, without locations."""
         return tuple(str(node.value) for node in self.text_nodes(key))
 
 
@@ -232,7 +233,7 @@ def _written_duration(value: object) -> float:
 
 
 def merged(base: Node, over: Node) -> Node:
-    """`over` laid over `base`: maps merge key by key, anything else is replaced."""
+    """`base` overridden by `over`: maps merge key by key, other values are replaced."""
     if not isinstance(base.value, dict) or not isinstance(over.value, dict):
         return over
     members: dict[str, Any] = dict(base.value)

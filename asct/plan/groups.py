@@ -1,4 +1,4 @@
-"""Groups of hosts: names, patterns and other groups, flattened to hosts; what a group gives its hosts."""
+"""Groups of hosts: resolves names, patterns and other groups to hosts, and applies their variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEYS = ("hosts", "config", "vars")
 
 @dataclass(slots=True)
 class Groups:
-    """Members as written and flattened (`flat` while reading); settings and variables by group."""
+    """Members as written and resolved (`flat` while parsing); settings and variables by group."""
 
     written: dict[str, list[Node]] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:
-    """Hosts with the variables of their groups laid under their own; two groups that disagree are an error."""
+    """Hosts with the variables of their groups, which their own override. Conflicting groups are an error."""
     given: dict[str, dict[str, Node]] = {}
     for group, variables in groups.vars.items():
         for host in groups.members[group] if variables else ():

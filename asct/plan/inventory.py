@@ -23,12 +23,12 @@ from asct.values.problem import shown
 _IMPLIED: Final = ("_meta", "all", "ungrouped")
 _DEEPEST: Final = 50
 _NAMED: Final = 3
-"""Hosts that a remark names; of the others it says how many."""
+"""The number of hosts that a warning names; the others are counted."""
 
 
 @dataclass(slots=True)
 class Inventory:
-    """Host maps and group member lists, as if written in a plan; every place is the `from` that named the file."""
+    """Host maps and group member lists as in a plan; their location is the `from` key."""
 
     hosts: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def read_inventory(
 ) -> Inventory | None:
     """The hosts and groups of an inventory; None after an error (E117).
 
-    `given` are the keys that the plan itself gives its hosts: what the inventory says of those does not matter.
+    `given` are the keys that the plan sets for its hosts; the inventory's values for them are ignored.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -97,7 +97,7 @@ class _Reader:
         return found
 
     def _members(self, body: Mapping[str, Any], found: Inventory) -> list[str]:
-        """Hosts and groups of a group; an empty group is named among the children of others and stands nowhere else."""
+        """Hosts and groups of a group; an empty group appears only among the children of others."""
         groups = [child for child in _texts(body.get("children")) if child in self._document and child not in _IMPLIED]
         return [*(host for host in _texts(body.get("hosts")) if host in found.hosts), *groups]
 
@@ -123,7 +123,7 @@ class _Reader:
         found.hosts[host] = self._node(members)
 
     def _say(self) -> None:
-        """Once for all hosts what was not taken from the inventory."""
+        """Report ignored parts of the inventory, once for all hosts."""
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
             names = ", ".join(map(shown, hosts[:_NAMED])) + more
@@ -138,7 +138,7 @@ class _Reader:
         return Node(value, self._place, self._place)
 
     def _plain(self, value: Any) -> Node:
-        """A value of the inventory as a node; it is data, so a `${` in it is no template."""
+        """A value of the inventory as a node; it is data, so `${` is escaped."""
         if isinstance(value, dict):
             return self._node({str(key): self._plain(item) for key, item in value.items()})
         if isinstance(value, list):
@@ -159,7 +159,7 @@ def _shallow(value: Any, depth: int = 0) -> bool:
 
 
 CONNECTIONS: Final = ("ssh", "smart", "paramiko", "paramiko_ssh")
-"""Connections that are ssh to asct as well; a name may have its collection before it (`ansible.builtin.ssh`)."""
+"""Connections that asct handles as ssh; a collection may precede the name (`ansible.builtin.ssh`)."""
 _TEXTS: Final = {
     "address": ("ansible_host", "ansible_ssh_host"),
     "user": ("ansible_user", "ansible_ssh_user"),
@@ -181,7 +181,7 @@ _SCALARS: Final = (str, int, float, bool)
 
 
 class UnsupportedVariable(Exception):
-    """A variable that cannot be taken: its name, what is wrong, and the key of the plan that says it instead."""
+    """An unsupported variable: its name, the reason, and the key of the plan that replaces it."""
 
     def __init__(self, name: str, what: str, key: str) -> None:
         super().__init__(f"{name}: {what}")
@@ -192,7 +192,7 @@ class UnsupportedVariable(Exception):
 
 @dataclass(slots=True)
 class TranslatedHost:
-    """Keys of a host, its variables, what could not be taken, and remarks on what asct does otherwise."""
+    """Keys of a host, its variables, unsupported values, and remarks on differences from Ansible."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     vars: dict[str, Any] = field(default_factory=dict)
@@ -201,14 +201,14 @@ class TranslatedHost:
 
 
 def connection(variables: Mapping[str, Any]) -> str:
-    """`local`, `ssh`, or the name of a connection that asct does not have."""
+    """`local`, `ssh`, or the name of an unsupported connection."""
     name = str(variables.get("ansible_connection") or "ssh")
     short = name.rpartition(".")[2]
     return "ssh" if short in CONNECTIONS else short
 
 
 def translated(variables: Mapping[str, Any], given: Collection[str]) -> TranslatedHost:
-    """The host that `variables` describe; keys that are `given` in the plan are not looked at."""
+    """The host that `variables` describe; keys that the plan sets (`given`) are ignored."""
     found = TranslatedHost()
     local = connection(variables) == "local"
     if local:
@@ -226,12 +226,12 @@ def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translat
 
 
 def _is_taken(name: str, value: Any) -> bool:
-    """All of the host's own variables, and plain values of Ansible's: its trees (facts, groups) are of no use here."""
+    """Whether to keep a variable: all of the host's own, and plain values of Ansible's (not its facts and groups)."""
     return not name.startswith("ansible_") or isinstance(value, _SCALARS)
 
 
 def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -> Iterator[tuple[str, Any]]:
-    """(key, value) pairs; of several for a key the last holds."""
+    """(key, value) pairs; the last value of a key takes precedence."""
     if any(variables.get(name) for name in _SECRETS):
         found.remarks.add("passwords are ignored: log in with a key or an agent")
     readers = [] if local else [_from_arguments, _from_texts, _from_ports]
@@ -243,7 +243,7 @@ def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -
 
 
 def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
-    """A variable as text; templates of Jinja are left as they are by ansible-inventory, and mean nothing here."""
+    """A variable as text. Jinja templates, which ansible-inventory does not evaluate, are errors."""
     value = variables.get(name)
     if value is None or value == "":
         return None
@@ -326,7 +326,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    """What one option says of the host; those that only tune the connection say nothing."""
+    """The keys that an option sets; options that only tune the connection set none."""
     plain = {"J": "jump", "i": "identity_file", "l": "user"}
     if option in plain:
         yield plain[option], value
@@ -358,7 +358,7 @@ def _long_option(name: str, option: str, value: str, found: TranslatedHost) -> I
 
 
 def _jump_of(name: str, command: str) -> str:
-    """`ssh -W %h:%p -q user@gateway` is what one wrote before ssh had ProxyJump."""
+    """The jump host in `ssh -W %h:%p -q user@gateway`, which predates ProxyJump."""
     words = command.split()
     options = list(_options(words[1:]))
     said = dict(options)

@@ -45,10 +45,10 @@ PLAN_KEYS: Final = (
 
 
 def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (), text: str | None = None) -> Loaded:
-    """Read the plan at `path`, or `text` in its place. Raises nothing: what is wrong is in `diagnostics`.
+    """Load the plan at `path`, or `text` instead. Raises nothing: errors are in `diagnostics`.
 
-    `profile` names an overlay of the plan, `sets` are texts of the form PATH=VALUE (places in them are in the file
-    `--set`, one option a line).
+    `profile` names a profile of the plan; `sets` are texts of the form PATH=VALUE (their locations refer to a file
+    `--set` with one option per line).
     """
     findings = Findings()
     sources = PlanFiles(path.parent, findings)
@@ -65,7 +65,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
 
 
 class _Loading:
-    """One load: the steps share the path, the files and the findings."""
+    """One load; its steps share the path, the files and the findings."""
 
     def __init__(self, path: Path, sources: PlanFiles, findings: Findings) -> None:
         self._path = path
@@ -73,7 +73,7 @@ class _Loading:
         self._findings = findings
 
     def plan(self, root: Node, profile: str | None, sets: Sequence[str]) -> Plan | None:
-        """The plan, or None when it cannot be read at all."""
+        """The plan, or None if it is not a plan that asct supports."""
         if not self._is_plan(root):
             return None
         context = ParseContext(self._findings, Scope())
@@ -85,7 +85,7 @@ class _Loading:
         return self._read(whole, gathered, profile, overrides)
 
     def _is_plan(self, root: Node) -> bool:
-        """Whether it is a plan of a version that this asct reads."""
+        """Whether the file is a plan of a supported version."""
         findings = self._findings
         if not isinstance(root.value, dict):
             findings.error(
@@ -109,7 +109,7 @@ class _Loading:
         return False
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
-        """The plan with included parts, the profile and `--set` in place; hosts and benchmarks stay aside."""
+        """The plan with included files, profile and `--set` applied, except to hosts and benchmarks."""
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:
@@ -119,7 +119,7 @@ class _Loading:
         return Section(section.context, replace(section.node, value=members), "the plan", None)
 
     def _scope(self, section: Section) -> Scope:
-        """What templates outside of hosts and `config` may read."""
+        """The names that templates outside of hosts and `config` may read."""
         named = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
         scope = Scope(plan=named, inputs=read_inputs(section), environment=None)
         return replace(scope, vars=resolved_vars(section.mapping("vars"), scope, self._findings))
@@ -161,7 +161,7 @@ class _Loading:
         )
 
     def _entries(self, section: Section, gathered: MergedFiles, profile: str | None) -> Mapping[str, Node]:
-        """The entries of `benchmarks` with the profile laid over and `extends` followed."""
+        """The entries of `benchmarks` with the profile and `extends` applied."""
         node = section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists them")
         if node is None:
             return {}
@@ -181,7 +181,7 @@ class _Loading:
 
 
 def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
-    """How points are run unless an entry says otherwise, and the settings of `defaults.config`."""
+    """The execution defaults of entries, and the settings of `defaults.config`."""
     node = section.members.get("defaults")
     strict = Execution(strict=section.flag("strict"))
     if node is None:
@@ -196,7 +196,7 @@ _MOST_FILES: Final = 100
 
 @dataclass(slots=True)
 class MergedFiles:
-    """What a file and the files it includes give. Profiles, groups and hosts have one origin each."""
+    """The hosts, groups, variables and profiles of a file and the files it includes."""
 
     hosts: HostMaps = field(default_factory=HostMaps)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -205,7 +205,7 @@ class MergedFiles:
 
 
 class FileMerger:
-    """Follows `include` and `hosts: {from: ...}`; each file is taken in once."""
+    """Reads `include` and `hosts: {from: ...}`, each file once."""
 
     def __init__(self, sources: PlanFiles, findings: Findings) -> None:
         self._sources = sources
@@ -214,9 +214,9 @@ class FileMerger:
         self._seen: set[str] = set()
 
     def gather(self, section: Section, chain: tuple[str, ...]) -> MergedFiles:
-        """What the map of a file gives; `chain` names the files on the way to it, the file itself last.
+        """The parts of a file and its includes; `chain` lists the including files, the file itself last.
 
-        Variables of the including file win over those of what it includes. Any other name given twice is an error.
+        Variables of the including file override those of included files. Any other duplicate name is an error.
         """
         found = MergedFiles()
         for node in section.items("include"):
@@ -279,7 +279,7 @@ class FileMerger:
         return found
 
     def _inventory(self, hosts: Node, found: MergedFiles) -> None:
-        """Hosts of `from`: what the plan says of a host itself is laid over what the inventory says."""
+        """Adds the hosts of `from`; keys that the plan sets override those of the inventory."""
         node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
         source = self._sources.beside(node, "`from`") if node is not None else None
         if node is None or source is None:
@@ -296,7 +296,7 @@ class FileMerger:
         self._once(found.groups, inventory.groups, "group")
 
     def _join_hosts(self, found: MergedFiles, own: MergedFiles, hosts: Node | None) -> None:
-        """The including file's defaults hold for included hosts too, below what their own file says."""
+        """Adds hosts. The including file's defaults also apply to included hosts, below those of their own file."""
         self._lay_defaults(found, hosts)
         for name, body in own.hosts.maps.items():
             found.hosts.add(name, body, own.hosts.spans[name], self._findings)
@@ -307,6 +307,6 @@ class FileMerger:
 
 
 def as_node(members: Mapping[str, Node], like: Node | None, fallback: Node) -> Node:
-    """A map as a node, at the place of the section it stands for."""
+    """A map as a node with the location of its section."""
     base = like if like is not None else fallback
     return replace(base, value=dict(members))

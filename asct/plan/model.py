@@ -1,4 +1,4 @@
-"""The plan as read: typed, with a place for every part, templates not yet evaluated. No host has been touched."""
+"""The loaded plan: typed, with locations. Templates under `config` and `sweep` are not evaluated yet."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Level = Literal["fail", "warn", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A YAML value with its place. `value` is a plain scalar, a list of Node, or a dict of str to Node.
+    """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict of str to Node.
 
-    `key_span` is the place of the key that holds it, where there is one.
+    `key_span` is the location of its key, if it has one.
     """
 
     value: Any
@@ -26,7 +26,7 @@ class Node:
 
     @property
     def location(self) -> Span:
-        """Where the key is, or the value of a node without key."""
+        """The location of the key, or of the value of a node without key."""
         return self.key_span or self.span
 
     def plain(self) -> Any:
@@ -56,7 +56,7 @@ class PendingValue:
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """One host after ranges and defaults. `options` is what a transport of its own needs (slurm partition ...)."""
+    """One host after ranges and defaults. `options` are keys of its transport (such as `partition` of slurm)."""
 
     name: str
     transport: str = "local"
@@ -75,13 +75,13 @@ class HostSpec:
 
     @property
     def uses_sudo(self) -> bool:
-        """Whether programs that want root may run through sudo; root itself has no need of it."""
+        """Whether programs that need root may run through sudo; not for root itself."""
         return self.sudo and self.user != "root"
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a point is tried again, and after which outcomes."""
+    """How often a repeat is retried, and after which outcomes."""
 
     max: int = 0
     on: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How points are run. In a benchmark entry None means: not said here."""
+    """How points are executed. In an entry, None means the default of the plan."""
 
     repeats: int | None = None
     warmup: int | None = None
@@ -113,7 +113,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One item of `benchmarks:` after `extends`. `hosts` None means all hosts; else names, groups and patterns."""
+    """One item of `benchmarks:` after `extends`. `hosts` are names, groups and patterns; None means all hosts."""
 
     id: str
     uses: str
@@ -129,7 +129,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Limits of an expectation; each node is a template-free scalar such as `130 ns` or `85%`."""
+    """Bounds of an expectation; each node is a scalar without templates, such as `130 ns` or `85%`."""
 
     min: Node | None = None
     max: Node | None = None
@@ -189,7 +189,7 @@ class ReportSpec:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole plan. `text` is the main file as written; `files` maps every file read to its text (for carets)."""
+    """A loaded plan. `text` is the main file; `files` maps the name of every file to its text, for diagnostics."""
 
     name: str
     description: str
@@ -200,11 +200,11 @@ class Plan:
     hosts: Mapping[str, HostSpec]
     groups: Mapping[str, tuple[str, ...]]
     defaults_config: Mapping[str, Node]
-    """Settings under `defaults.config`, the lowest layer above the benchmark's own."""
+    """Settings of `defaults.config`, the lowest layer above the benchmark's defaults."""
     group_config: Mapping[str, Mapping[str, Node]]
-    """Settings a group gives its hosts (`groups: {g: {hosts: [...], config: {...}}}`)."""
+    """Settings of groups (`groups: {g: {hosts: [...], config: {...}}}`)."""
     host_config: Mapping[str, Mapping[str, Node]]
-    """Settings a host gives (`hosts: {h: {config: {...}}}`)."""
+    """Settings of hosts (`hosts: {h: {config: {...}}}`)."""
     execution: Execution
     benchmarks: tuple[Entry, ...]
     expect: tuple[Expectation, ...] = ()
@@ -219,10 +219,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The outcome of loading: a plan when there is no error, and every finding either way.
+    """The result of loading: a plan if there is no error, and all findings.
 
-    `partial` is the plan too when all errors are local (a misspelt key, a value out of range): resolve it to find the
-    planner's errors at once with these, and never run it. With `plan` it is the same.
+    `partial` is the plan even with errors, if these are local (a misspelt key, a value out of range): the planner
+    resolves it to report all errors at once, but it is never executed. Without errors it equals `plan`.
     """
 
     plan: Plan | None

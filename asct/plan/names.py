@@ -1,4 +1,4 @@
-"""Names in a plan: what they may look like, and ranges of them (`node[01:16]`)."""
+"""Names in a plan: valid characters, ranges (`node[01:16]`) and patterns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder_name(name: str, what: str) -> str:
 
 
 def alike(name: str, other: str, what: str) -> tuple[str, str]:
-    """Message and hint for two names that would be one folder in a file system that ignores case."""
+    """Message and hint for two names that are one folder on a case-insensitive file system."""
     message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
     return message, "rename one of them: their results would share a folder on a case-insensitive file system"
 
@@ -62,12 +62,12 @@ def expand_range(name: str) -> list[str]:
 
 
 def is_pattern(word: str) -> bool:
-    """Whether a word may mean several names: by a range, or by the marks of a shell pattern."""
+    """Whether a word is a range or a shell pattern."""
     return any(mark in word for mark in "*?[")
 
 
 def matching(word: str, names: Iterable[str]) -> list[str]:
-    """The names that a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`) means, in their own order."""
+    """The names that match a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`), in their order."""
     try:
         meant = set(expand_range(word)) if "[" in word else set()
     except BadValueError:

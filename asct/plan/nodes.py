@@ -27,25 +27,25 @@ _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\
 
 
 class _TooMuchError(Exception):
-    """The text is deeper or larger than a plan may be."""
+    """The text exceeds the limits of depth or size."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or map whose end has not come. `key` is the key that waits for its value."""
+    """A list or map that is not complete. `key` is the key whose value comes next."""
 
     node: Node
     key: str | None = None
     key_span: Span | None = None
     skip: bool = False
-    """The value that comes next is read and left out (its key was refused)."""
+    """Whether to skip the next value because its key was rejected."""
     discard: bool = False
-    """The collection itself is left out when it ends."""
+    """Whether to drop the collection itself when it is complete."""
     keys: dict[str, Span] = field(default_factory=dict)
 
 
 def decode(data: bytes, file: str, findings: Findings) -> str | None:
-    """The bytes of a file as text; None after an error. A byte order mark is dropped."""
+    """The bytes of a file as text, without a byte order mark; None after an error."""
     if len(data) > MAX_BYTES:
         _too_large(file, findings)
         return None
@@ -63,9 +63,9 @@ def decode(data: bytes, file: str, findings: Findings) -> str | None:
 
 
 def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
-    """The only document of `text`; None when it is empty or after an error that stops the reading.
+    """The document in `text`; None if it is empty or after an error that ends parsing.
 
-    What can be read over (a duplicate key, an alias) becomes a finding and the rest is still read.
+    Duplicate keys, aliases and the like are reported, and parsing continues.
     """
     if len(text) > MAX_BYTES:
         _too_large(file, findings)
@@ -103,7 +103,7 @@ def _place_of(file: str, before: str) -> Span:
 
 
 class _Builder:
-    """Turns events into nodes; `stack` holds the collections that are open."""
+    """Converts events to nodes; `stack` contains the incomplete collections."""
 
     def __init__(self, file: str, findings: Findings) -> None:
         self.file = file
@@ -269,7 +269,7 @@ _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 
 
 def syntax_error(problem: Exception, text: str) -> tuple[str, str]:
-    """(message, hint) for what PyYAML raised."""
+    """(message, hint) for an exception of PyYAML."""
     said = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
     context = getattr(problem, "context", None)
     lines = _near(problem, text)
@@ -290,7 +290,7 @@ def _problem_mark(problem: Exception) -> Any:
 
 
 def _near(problem: Exception, text: str) -> list[str]:
-    """The line of the problem, the one before and the one where its context begins."""
+    """The line of the error, the previous line, and the line where its context starts."""
     mark, context = _problem_mark(problem), getattr(problem, "context_mark", None)
     if mark is None:
         return []
@@ -300,7 +300,7 @@ def _near(problem: Exception, text: str) -> list[str]:
 
 
 def syntax_place(problem: Exception, text: str, file: str) -> Span:
-    """Where the problem is; one that libyaml sees at the end of the text is shown on the last line with content."""
+    """The location of an error; one at the end of the text is moved to the last line with content."""
     mark = _problem_mark(problem)
     if mark is None:
         return Span(file, 1, 1)

@@ -1,4 +1,4 @@
-"""The values of a sweep axis: a list, `{from, to, step}` or `{from, to, times}`; `to` is included when it is met.
+"""The values of a sweep axis: a list, `{from, to, step}` or `{from, to, times}`. `to` is included if it is reached.
 
 {from: 1, to: 128, times: 2}      1 2 4 ... 128
 {from: 4K, to: 128K, times: 2}    4K 8K ... 128K
@@ -23,7 +23,7 @@ from asct.values.size import format_size, parse_size
 
 MAX_VALUES: Final = 100_000
 MAX_BITS: Final = 20_000
-"""Of an exact fraction; keeps a factor such as 1.0000001 from taking forever."""
+"""The size limit of exact fractions; prevents endless computation for factors such as 1.0000001."""
 
 Kind = Literal["number", "size", "duration", "count"]
 
@@ -41,10 +41,10 @@ class _Range:
 
 
 def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
-    """The values of an axis, raw, each with its place; templates must be evaluated before.
+    """The raw values of an axis with their locations; templates must be evaluated before.
 
-    Numbers of a range come out as numbers, sizes and durations as text (`8K`, `20s`), so that they read like written
-    ones. `kind` says what the setting is; by default the ends of the range tell. Raises PlanError (E124).
+    Numbers of a range are numbers, sizes and durations are text (`8K`, `20s`), as if written in a list. `kind` is the
+    kind of the setting; by default it is derived from the ends of the range. Raises PlanError (E124).
     """
     if isinstance(node.value, list):
         if not node.value:
@@ -94,7 +94,7 @@ def _read(node: Node, kind: Kind | None) -> _Range:
 
 
 def _kind_of(ends: list[Node]) -> Kind:
-    """Plain numbers, sizes, durations, or counts; `4k` with `8K` is left to the size parser, which refuses it."""
+    """The kind of a range: numbers, sizes, durations or counts; the size parser rejects `4k` with `8K`."""
     texts = [item.value for item in ends if isinstance(item.value, str)]
     units = [text for text in texts if not text.strip().isdecimal()]
     if not texts:
@@ -115,7 +115,7 @@ def _reads(read: Callable[[object], object], text: str) -> bool:
 
 
 def _number(node: Node, kind: Kind) -> Fraction:
-    """The exact number of an end, a step or a factor; decimals count as written (0.1 is 1/10)."""
+    """The exact value of an end, a step or a factor; decimals are exact (0.1 is 1/10)."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")
@@ -135,7 +135,7 @@ def _number(node: Node, kind: Kind) -> Fraction:
 
 
 def _check_end(node: Node, found: _Range) -> None:
-    """Refuse a range that never reaches its end."""
+    """Reject a range that never reaches its end."""
     members: dict[str, Node] = node.value
     rising = found.last >= found.first
     if found.times:

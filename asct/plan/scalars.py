@@ -42,7 +42,7 @@ def resolve(text: str) -> Scalar:
 
 
 def has_leading_zero(text: str) -> bool:
-    """Whether a plain number begins with 0 and goes on: YAML 1.2 reads `017` as 17, YAML 1.1 read it as 15."""
+    """Whether a plain number has a leading zero: YAML 1.2 reads `017` as 17, YAML 1.1 as 15."""
     return text[:1] in _STARTS_NUMBER and _LEADING_ZERO.fullmatch(text) is not None
 
 

@@ -1,7 +1,7 @@
 """The plan language as JSON Schema (draft 2020-12), for completion and checks in editors.
 
-It accepts every plan that asct accepts; what a schema cannot say (references, sweeps, units) is left to `asct check`.
-The settings of each benchmark stand behind an if/then on `uses`.
+It accepts every plan that asct accepts. `asct check` also checks references, sweeps and units.
+An if/then on `uses` selects the settings of each benchmark.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ def settings_schema(benchmark: Benchmark[Any]) -> Schema:
 
 
 def _reads_more(info: Any) -> bool:
-    """Whether a field reads more than its type says (a validator of its own before it)."""
+    """Whether a field accepts more than its type (it has a validator of its own)."""
     readers = [item for item in info.metadata if type(item).__name__ == "BeforeValidator"]
     return any(getattr(item.func, "__module__", "").split(".")[:2] != ["asct", "values"] for item in readers)
 
@@ -307,7 +307,7 @@ def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
 
 
 def _written(schema: Schema, definitions: Schema) -> Schema:
-    """The schema of a canonical value widened to what a plan may write: units, suffixes, templates."""
+    """The schema of a canonical value, extended by what a plan may contain: units, suffixes, templates."""
     if "$ref" in schema:
         return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
     if "anyOf" in schema:

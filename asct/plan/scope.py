@@ -1,4 +1,4 @@
-"""The names a template may read: vars, host, needs, plan, and env as far as `inputs` lists it."""
+"""The names that a template may read: vars, host, needs, plan, and the variables in `inputs` as env."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOST_FIELDS = ("name", "transport", "address", "port", "user", "workdir")
 
 
 class UndefinedError(Exception):
-    """A path that leads nowhere: what is missing, and the way out."""
+    """An undefined path: a message and a hint."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -25,9 +25,9 @@ class UndefinedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is known where a template stands. `host` None: not here. `needs` None: not here, else the aliases.
+    """The names available to a template. `host` and `needs` (aliases) are None where they are not available.
 
-    `environment` None reads the environment of the process, and of that only the names in `inputs`.
+    `environment` None means the environment of the process; only the names in `inputs` are readable.
     """
 
     vars: Mapping[str, Node] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Scope:
     environment: Mapping[str, str] | None = None
 
     def lookup(self, path: str) -> Any:
-        """The value of a path, plain; a path into `needs` only has its alias checked and gives None.
+        """The value of a path. For `needs`, only the alias is checked and the value is None.
 
         Raises UndefinedError.
         """

@@ -32,7 +32,7 @@ _MOST_POINTS: Final = 10_000_000
 
 
 def read_expectations(node: Node | None, context: ParseContext) -> tuple[Expectation, ...]:
-    """`expect:`; bounds stay as nodes, since only the metric tells their unit."""
+    """The expectations; bounds stay nodes because their unit depends on the metric."""
     if node is None:
         return ()
     if not isinstance(node.value, list):
@@ -97,7 +97,7 @@ def _at(section: Section) -> dict[str, Node]:
 
 
 def read_safety(node: Node | None, context: ParseContext) -> Safety:
-    """`safety:`. Consent counts only as written here: templates are refused."""
+    """The `safety:` section. Consent must be literal: templates are rejected."""
     if node is None:
         return Safety()
     section = Section(replace(context, literal=True), node, "`safety`", ("destroys", "max_written"))
@@ -125,7 +125,7 @@ def _consent(context: ParseContext, node: Node) -> Destroys | None:
 
 
 def read_limits(node: Node | None, context: ParseContext) -> Limits:
-    """`limits:`; 5,000 points when it says nothing."""
+    """The `limits:` section; the default is 5,000 points."""
     if node is None:
         return Limits()
     section = Section(context, node, "`limits`", ("points", "duration"))
@@ -133,7 +133,7 @@ def read_limits(node: Node | None, context: ParseContext) -> Limits:
 
 
 def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
-    """`report:`; html and markdown when it says nothing."""
+    """The `report:` section; the default formats are html and markdown."""
     if node is None:
         return ReportSpec()
     section = Section(context, node, "`report`", ("title", "formats"))
@@ -153,7 +153,7 @@ def read_baseline(node: Node | None, context: ParseContext) -> Node | None:
 
 
 def read_inputs(section: Section) -> tuple[str, ...]:
-    """`inputs:`: names of environment variables that `${env.NAME}` may read."""
+    """The environment variables that `${env.NAME}` may read."""
     found: list[str] = []
     for node in section.items("inputs"):
         if isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):
@@ -173,7 +173,7 @@ _MOST_REPEATS: Final = 100_000
 
 
 def read_execution(section: Section) -> Execution:
-    """What a map says of it; None where it says nothing."""
+    """The execution keys of a map; None for missing ones."""
     timeout = section.duration("timeout")
     if timeout == 0:
         message, hint = "a time limit of 0 would stop every point immediately", "use a longer one, such as `15m`"
@@ -189,7 +189,7 @@ def read_execution(section: Section) -> Execution:
 
 
 def filled(given: Execution, below: Execution = DEFAULTS) -> Execution:
-    """`given`, with what it leaves open taken from `below`."""
+    """`given`, with missing values from `below`."""
     return Execution(
         repeats=below.repeats if given.repeats is None else given.repeats,
         warmup=below.warmup if given.warmup is None else given.warmup,

@@ -1,4 +1,4 @@
-"""The files of a plan: read once, kept as text for carets, and never from outside the plan's own folder."""
+"""The files of a plan, each read once and only from the plan's folder; diagnostics quote their text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asct.values.problem import shown
 
 @dataclass(slots=True)
 class PlanFiles:
-    """`root` is the folder that holds the plan; `texts` maps the name of each file read to its text."""
+    """`root` is the folder of the plan; `texts` maps the name of each file to its text."""
 
     root: Path
     findings: Findings
@@ -31,7 +31,7 @@ class PlanFiles:
         return parse_yaml(text, str(path), self.findings)
 
     def beside(self, node: Node, what: str) -> tuple[str, str] | None:
-        """(name, text) of the file that a node names, relative to the file the node stands in. None after an error."""
+        """(name, text) of the file that a node names, relative to the file of the node. None after an error."""
         inside = self._inside(node, what)
         if inside is None:
             return None
@@ -43,7 +43,7 @@ class PlanFiles:
         return name, text
 
     def _inside(self, node: Node, what: str) -> tuple[Path, str] | None:
-        """The path when it is below `root`, links followed."""
+        """The path and name of a file, if it is below `root` after resolving links."""
         if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
             self.findings.error("E106", f"{what} must be a file path", node.span, "write a path")
             return None
@@ -79,11 +79,11 @@ class PlanFiles:
 
 
 def _is_stream(path: Path) -> bool:
-    """A pipe, as in `asct check <(generate)` or /dev/stdin: only the user gives one, a plan names files."""
+    """Whether a path is a pipe, as in `asct check <(generate)`, or /dev/stdin; allowed only on the command line."""
     return path.is_fifo() or str(path) == "/dev/stdin"
 
 
 def path_near(node: Node, text: str) -> str:
-    """A path of a host (`identity_file`, `known_hosts`) as an absolute one: relative to the file it stands in."""
+    """The absolute path of a host's file (`identity_file`, `known_hosts`), relative to the file that contains it."""
     folder = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
     return os.path.abspath(folder / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links

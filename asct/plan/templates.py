@@ -25,7 +25,7 @@ from asct.values.duration import format_duration
 from asct.values.problem import BadValueError
 
 MAX_TEXT: Final = 65_536
-"""The longest text that a template may make."""
+"""The maximum length of a result."""
 
 Part = str | tuple[int, Expression]
 """Literal text, or the offset of an expression in the template and the expression."""
@@ -33,14 +33,14 @@ Part = str | tuple[int, Expression]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled `where`: `names` are the axes it reads, `run` decides on one point."""
+    """A compiled `where`: `names` are the axes it reads, `run` evaluates it for a point."""
 
     names: tuple[str, ...]
     node: Node
     run: Run
 
     def __call__(self, point: Mapping[str, Any]) -> bool:
-        """Whether the point stays. Raises PlanError when the condition cannot be computed for it."""
+        """Whether to keep a point. Raises PlanError if the condition cannot be computed."""
         try:
             result = self.run(point)
         except ExpressionError as problem:
@@ -53,7 +53,7 @@ class Condition:
 
 
 def has_template(node: Node) -> bool:
-    """Whether any text in the node holds a `${`."""
+    """Whether any text in the node contains `${`."""
     if isinstance(node.value, str):
         return "${" in node.value
     if isinstance(node.value, dict):
@@ -62,9 +62,9 @@ def has_template(node: Node) -> bool:
 
 
 def evaluate(node: Node, scope: Scope) -> Node:
-    """The node with every template replaced by its value, deep over lists and maps; places stay.
+    """The node with every template replaced by its value, including those in lists and maps; locations stay.
 
-    A value may be a PendingValue. Raises PlanError with everything that is wrong in the node (E120 to E122).
+    A value may be a PendingValue. Raises PlanError with all errors in the node (E120 to E122).
     """
     findings: list[Diagnostic] = []
     result = _evaluated(node, scope, findings)
@@ -74,9 +74,9 @@ def evaluate(node: Node, scope: Scope) -> Node:
 
 
 def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
-    """The value of a PendingValue's text once `needs` ({"cache.dram.optimum_size": 553648128}) is known.
+    """The value of a PendingValue's text, given the results `needs` ({"cache.dram.optimum_size": 553648128}).
 
-    Raises PlanError when a result is missing or the value cannot be computed.
+    Raises PlanError if a result is missing or the value cannot be computed.
     """
     node = Node(text, Span("", 1, 1, len(text) or 1))
     known = {**values, **{f"needs.{path}": value for path, value in needs.items()}}
@@ -92,7 +92,7 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
 
 
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
-    """A `where` as a function of a point's axes; vars and host are fixed now.
+    """A `where` as a function of a point's axes; vars and host are evaluated now.
 
     Raises PlanError: syntax (E120), unknown names (E121), not a text (E123).
     """
@@ -186,7 +186,7 @@ def _pending(node: Node, needed: list[tuple[str, int, int]], known: Mapping[str,
 
 @lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[Part, ...]:
-    """Literal parts and expressions in turn; `$$` is undone. Raises ExpressionError at its place in `text`."""
+    """Literal parts and expressions in order, `$$` replaced. Raises ExpressionError with its position in `text`."""
     parts: list[Part] = []
     literal, position = "", 0
     while (dollar := text.find("$", position)) >= 0:
@@ -203,7 +203,7 @@ def _split(text: str) -> tuple[Part, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """The place of the `}`; one inside quotes does not count."""
+    """The position of the closing `}` outside quotes."""
     quote = ""
     for position in range(start + 2, len(text)):
         mark = text[position]
@@ -237,7 +237,7 @@ def _read_paths(parts: tuple[Part, ...]) -> list[tuple[str, int, int]]:
 
 
 def _joined(parts: tuple[Part, ...], known: Mapping[str, Any]) -> Any:
-    """The value of one template alone, or the text of all parts."""
+    """The value of a single template, or the text of all parts."""
     if len(parts) == 1 and not isinstance(parts[0], str):
         value = _computed(parts[0], known)
         return _as_text(value, 0) if isinstance(value, Seconds) else value
@@ -275,7 +275,7 @@ def _located(problem: ExpressionError, node: Node, offset: int, label: str = "")
 
 
 def _inside(node: Node, at: int, length: int) -> Span:
-    """A stretch of the node's text as a place in the file; the whole node where its text is not written verbatim."""
+    """The location of a part of the node's text; of the whole node if its text has escapes or several lines."""
     span, size = node.span, len(node.value)
     quotes = span.length - size
     if quotes not in (0, 2) or at > size:
@@ -284,7 +284,7 @@ def _inside(node: Node, at: int, length: int) -> Span:
 
 
 def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, where: str = "vars") -> dict[str, Node]:
-    """Every variable without templates. Plan variables (`where` is "vars") may read one another."""
+    """The variables with templates evaluated. Plan variables (`where` is "vars") may read one another."""
     named: dict[str, Node] = {}
     for name, node in nodes.items():
         try:
@@ -315,7 +315,7 @@ def _has_dollar(node: Node) -> bool:
 
 
 class _Lazy(Mapping[str, Node]):
-    """Variables that are evaluated when they are first read."""
+    """Variables that are evaluated on first access."""
 
     def __init__(self, nodes: Mapping[str, Node], scope: Scope) -> None:
         self._nodes = nodes

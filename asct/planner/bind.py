@@ -1,4 +1,4 @@
-"""Values that wait for results of other jobs: putting them in when they are there."""
+"""Evaluates settings that read results of other jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from asct.sdk.record import Scalar
 
 
 def is_bound(value: Any) -> bool:
-    """Whether a setting's value waits for nothing."""
+    """Whether a value contains no PendingValue."""
     if isinstance(value, list):
         return all(is_bound(item) for item in value)
     return not isinstance(value, PendingValue)
@@ -23,8 +23,8 @@ def is_bound(value: Any) -> bool:
 def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dict[str, Any]:
     """Settings with every PendingValue evaluated; `needs_values` maps `alias.path` to a value measured on this host.
 
-    The result still goes through the benchmark's model, which checks it like any other value. Raises NotMeasured
-    (E226), with the way out, when a needed value was not found or does not fit the calculation.
+    The benchmark's model validates the result like any other value. Raises NotMeasured (E226) when a result is missing
+    or the value cannot be computed.
     """
     return {name: _bound(name, value, needs_values) for name, value in settings.items()}
 

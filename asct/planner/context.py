@@ -17,7 +17,7 @@ from asct.sdk.benchmark import Benchmark, Catalog
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """One `--set` of a setting: of the entry `entry_id`, or of all that use `benchmark`."""
+    """One `--set` of a setting: for the entry `entry_id`, or for all entries that use `benchmark`."""
 
     entry_id: str | None
     benchmark: str | None
@@ -25,13 +25,13 @@ class Override:
     node: Node
 
     def meets(self, entry: Entry, benchmark: str) -> bool:
-        """Whether it is about this entry."""
+        """Whether the override applies to an entry."""
         return self.entry_id == entry.id or (self.benchmark is not None and self.benchmark == benchmark)
 
 
 @dataclass(slots=True)
 class ResolveContext:
-    """Shared by the steps of one resolution; nothing of it outlives that."""
+    """The state that the steps of one resolution share."""
 
     plan: Plan
     catalog: Catalog
@@ -39,13 +39,13 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """Points already made, by entry and by all that they depend on: hosts that do not differ share them."""
+    """Points by entry and by everything they depend on: hosts with the same settings share them."""
 
     def __post_init__(self) -> None:
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """The benchmark of that name or alias; an unknown one is an error at `span`."""
+        """The benchmark with a name or alias. Reports an unknown name at `span`."""
         found = self.catalog.get(name)
         if found is None:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
@@ -59,7 +59,7 @@ class ResolveContext:
         return self._readers[benchmark.name]
 
     def used(self) -> list[Benchmark[Any]]:
-        """Every benchmark of the plan, the ones that others depend on included."""
+        """Every benchmark of the plan, dependencies included."""
         found: dict[str, Benchmark[Any]] = {}
         waiting = [entry.uses for entry in self.plan.benchmarks]
         while waiting:
@@ -86,7 +86,7 @@ class ResolveContext:
 
 
 def _head(path: str, known: set[str]) -> str | None:
-    """The longest known name that begins `path` before a dot: an id may have dots itself."""
+    """The longest known name that `path` starts with, up to a dot; ids may contain dots."""
     fitting = [name for name in known if path.startswith(name + ".") and len(path) > len(name) + 1]
     return max(fitting, key=len, default=None)
 

@@ -23,15 +23,15 @@ from asct.values.size import format_size
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of a whole job, all repeats and warm-ups. `writes` is at most about so many bytes per target path ("" is the
-    scratch file): how fast a drive writes is only known afterwards."""
+    """The cost of a job with all repeats and warm-ups. `writes` estimates the most bytes per target path ("" is the
+    scratch file); the actual speed of a drive is unknown until it is measured."""
 
     seconds: float = 0.0
     writes: Mapping[str, int] = field(default_factory=dict)
     purges: tuple[str, ...] = ()
-    """Targets that are wiped whole."""
+    """Targets that are purged."""
     scratch_bytes: int = 0
-    """The largest scratch file; it exists once."""
+    """The size of the largest scratch file; only one exists at a time."""
     memory_bytes: int = 0
     privileges: tuple[Privilege, ...] = ()
     targets: tuple[str, ...] = ()
@@ -40,14 +40,14 @@ class Cost:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """Settings without those that wait for results: the benchmark estimates with its defaults for them."""
+    """The settings without pending values, for which the benchmark estimates with its defaults."""
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
 def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> Cost:
-    """The cost of a job; without facts the benchmark estimates for a machine it has not seen.
+    """The cost of a job. Without facts, the benchmark estimates for an unknown machine.
 
-    Raises pydantic.ValidationError only for a job that this version of the benchmark does not take.
+    Raises pydantic.ValidationError only for a job whose settings this version of the benchmark rejects.
     """
     times = job.repeats + job.warmup
     seconds, scratch, memory = 0.0, 0, 0
@@ -82,7 +82,7 @@ def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> 
 
 
 def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
-    """Costs of jobs, worked out once for hosts without facts that run the same points."""
+    """A function for the cost of jobs that computes it once for jobs with the same points and no facts."""
     done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
 
     def of(job: Job, facts: HostFacts | None) -> Cost:
@@ -100,7 +100,7 @@ def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
 
 
 def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
-    """`limits.points` counts the points of all jobs on all hosts."""
+    """Check `limits.points`, which counts the points of all jobs on all hosts."""
     total, limit = sum(len(job.points) for job in jobs), plan.limits.points
     if total <= limit or any(item.code == "E217" for item in findings.all()):
         return
@@ -113,13 +113,13 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
 
 
 def section_span(plan: Plan, key: str) -> Span | None:
-    """The place of a top-level key of the plan's own file, for limits that are about the whole plan."""
+    """The location of a top-level key in the plan's main file, for errors about the whole plan."""
     found = re.search(rf"^{re.escape(key)}(?=\s*:)", plan.text, re.MULTILINE)
     return Span(plan.path, plan.text.count("\n", 0, found.start()) + 1, 1, len(key)) if found else None
 
 
 def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
-    """`limits.duration` against the slowest host (hosts run side by side), `safety.max_written` against each target."""
+    """Check `limits.duration` for the slowest host (hosts run in parallel) and `safety.max_written` for each target."""
     longest, most = plan.limits.duration_s, plan.safety.max_written_bytes
     if longest is None and most is None:
         return

@@ -22,19 +22,19 @@ from asct.values.quantity import parse_quantity
 from asct.values.size import parse_size
 
 RELATIVE = ("theoretical_bandwidth",)
-"""What `of:` may name: facts of a host that a measured value can be a share of."""
+"""The facts of a host that `of:` may name as the reference of a percentage."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedMetric:
-    """A metric of a job that an expectation is about."""
+    """A metric of a job that an expectation applies to."""
 
     draft: JobDraft
     metric: Metric
 
 
 def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
-    """The checks for the jobs that will run. An expectation about jobs left out by a selection gives none."""
+    """The expectations that apply to `drafts`; one that applies only to deselected jobs yields none."""
     found: list[Check] = []
     for expectation in context.plan.expect:
         before = context.findings.errors
@@ -45,7 +45,7 @@ def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
 
 
 def split_metric(text: str) -> tuple[str, str] | None:
-    """`matrix.iops` to its id and its metric; `*` is everything; None when there is no id."""
+    """The id and the metric in `matrix.iops`; `*` matches everything; None without an id."""
     if text == "*":
         return "*", "*"
     job, dot, metric = text.rpartition(".")
@@ -89,7 +89,7 @@ def _no_id(context: ResolveContext, text: str, span: Span, drafts: Sequence[JobD
 
 
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
-    """A pattern passes over metrics that are not to be judged; a name of one is an error."""
+    """Drops informational metrics; it is an error if no other metric matches."""
     kept = [item for item in found if item.metric.comparable]
     if found and not kept:
         message = f"metric `{name}` is informational and cannot have an expectation"
@@ -141,7 +141,7 @@ def _check(
 
 
 def _unit(context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]) -> str | None:
-    """The one unit of all that is judged; several are fine only when no absolute bound is set."""
+    """The unit of all matched metrics; several units are allowed only without absolute bounds."""
     units = sorted({item.metric.unit for item in judged})
     if len(units) > 1 and not expectation.of and _absolute(expectation):
         metrics = f"`{expectation.metric.value}` matches metrics in {' and '.join(units)}"
@@ -186,7 +186,7 @@ def _versus(context: ResolveContext, expectation: Expectation, judged: Sequence[
 def _by_host(
     context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric], unit: str
 ) -> dict[str, NumericBounds]:
-    """Limits of single hosts. What `by` leaves out comes from the general bound."""
+    """The bounds of individual hosts; keys that `by` does not set come from the general bound."""
     running = dict.fromkeys(item.draft.job.host for item in judged)
     found: dict[str, NumericBounds] = {}
     for word, (node, bound) in expectation.by.items():
@@ -221,7 +221,7 @@ def _over(general: Bound, special: Bound) -> Bound:
 
 
 Spoken = tuple[str, Node]
-"""("at least", the node as written)."""
+"""A phrase and the bound as written: ("at least", 130 ns)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class NumericBounds:
 
 
 def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound, unit: str) -> NumericBounds:
-    """The limits of one bound; what cannot be read is an error at its place."""
+    """The numeric bounds of one `Bound`. Reports invalid values."""
     lowest = _read_bound(context, bound.min, unit, relative=expectation.of is not None)
     highest = _read_bound(context, bound.max, unit, relative=expectation.of is not None)
     worse = _share(context, bound.no_worse_than) if bound.no_worse_than else None

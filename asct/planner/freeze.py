@@ -1,4 +1,4 @@
-"""A resolved plan as one JSON document (asct.plan/1) and back: for `plan -o`, `apply` and plan.resolved.json."""
+"""Converts a resolved plan to a JSON document (asct.plan/1) and back, for `plan -o`, `apply` and plan.resolved.json."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 
 
 def freeze(plan: ResolvedPlan) -> dict[str, Any]:
-    """The plan as plain JSON. `hash` is that of the plan; `checksum` covers every other byte of the document.
+    """The plan as plain JSON. `hash` is the hash of the plan; `checksum` covers the rest of the document.
 
-    A job's `settings` are those that all its points share; a point adds what was swept.
+    A job's `settings` are shared by all its points; each point adds its swept settings.
     """
     document: dict[str, Any] = {
         "schema": SCHEMA,
@@ -110,9 +110,9 @@ def _diagnostic(item: Diagnostic) -> dict[str, Any]:
 
 
 def thaw(document: Any) -> ResolvedPlan:
-    """The plan of a document that `freeze` made.
+    """The plan in a document that `freeze` created.
 
-    Raises PlanError for another document (E260), one altered since (E261), or one of a newer asct (E262).
+    Raises PlanError for other documents (E260), modified documents (E261) and those of a newer asct (E262).
     """
     _check_schema(document)
     content = {key: value for key, value in document.items() if key != "checksum"}

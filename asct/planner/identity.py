@@ -20,7 +20,7 @@ POINT_DIGITS = 12
 
 
 def _plain(value: Any) -> Any:
-    """What json cannot write by itself. A deferred value is known by its text and by what else the text reads."""
+    """Encodes types that json does not support. The text of a pending value and its other inputs identify it."""
     if isinstance(value, PendingValue):
         return {"deferred": value.text, "values": dict(value.values)}
     if isinstance(value, Mapping):
@@ -32,7 +32,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def canonical_json(value: Any) -> str:
-    """One text for one value: keys sorted, no spaces, no NaN. Raises ValueError for NaN and TypeError for objects."""
+    """The canonical JSON of a value: sorted keys, no spaces. Raises ValueError for NaN and TypeError for objects."""
     return _ENCODER.encode(value)
 
 
@@ -42,12 +42,12 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """12 hex digits for one full set of settings of one version of a benchmark, on any host and in any order."""
+    """12 hex digits that identify a complete set of settings of a benchmark version, independent of host and order."""
     return digest([benchmark, version, settings])[:POINT_DIGITS]
 
 
 def frozen_key(value: Any) -> Any:
-    """`value` as something that can be compared and put into a set; `1`, `1.0` and `True` stay apart."""
+    """`value` as a hashable key; `True` differs from `1`."""
     if isinstance(value, list | tuple):
         return tuple(frozen_key(item) for item in value)
     if isinstance(value, Mapping):
@@ -62,7 +62,7 @@ def plan_hash(
     safety: Safety,
     baseline: str | None,
 ) -> str:
-    """64 hex digits. Hosts without a job do not count."""
+    """The hash of a plan, 64 hex digits. Hosts without a job are not included."""
     used = sorted({job.host for job in jobs})
     return digest(
         {
@@ -77,12 +77,12 @@ def plan_hash(
 
 
 def job_seed(plan_digest: str, job: Job) -> int:
-    """The seed of a job's random order: 32 bits that follow from the plan and the job."""
+    """The seed of a job's random order: 32 bits derived from the plan and the job."""
     return int(hashlib.sha256(f"{plan_digest}:{job.key}".encode()).hexdigest()[:8], 16)
 
 
 def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Settings that all points share, and per point those that are neither shared nor swept (mostly none)."""
+    """Settings that all points share, and for each point those that are neither shared nor swept (usually none)."""
     if not points:
         return {}, []
     first = points[0]
@@ -97,7 +97,7 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Whether a point has the very objects of `fixed`, as points made together do: faster than comparing values."""
+    """Whether a point contains the same objects as `fixed`, as points of one job do; faster than comparing values."""
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

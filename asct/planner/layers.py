@@ -30,7 +30,7 @@ SET_RANK = 6
 
 @dataclass(frozen=True, slots=True)
 class GivenSetting:
-    """A setting that someone gave: its main name, as written, by which layer. A higher `rank` wins."""
+    """A setting that the plan sets: main name, spelling, value and layer. A higher `rank` takes precedence."""
 
     name: str
     spelling: str
@@ -40,10 +40,10 @@ class GivenSetting:
 
 
 def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """The value with the highest rank of each setting that is given.
+    """The value with the highest rank of each setting that the plan sets.
 
-    Reports unknown settings, settings given under two spellings and groups that disagree. A setting that `defaults`, a
-    group or a host gives may belong to another benchmark.
+    Reports unknown settings, settings under two spellings and conflicting groups. Settings of `defaults`, groups and
+    hosts may belong to another benchmark.
     """
     plan = context.plan
     given = _layer(context, settings, plan.defaults_config, "defaults", 1)
@@ -78,14 +78,14 @@ def _layer(
 
 
 def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> None:
-    """The error for a name that a benchmark does not have."""
+    """Report a setting that the benchmark does not have."""
     name = settings.benchmark.name
     hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
     context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """Groups have no order among themselves, so two that disagree about a setting of a host are an error."""
+    """The settings of a host's groups. Groups are unordered, so two different values are an error."""
     found: dict[str, GivenSetting] = {}
     for group, members in context.plan.groups.items():
         if host not in members:
@@ -105,7 +105,7 @@ def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict
 
 
 def check_shared(context: ResolveContext) -> None:
-    """Settings under `defaults`, a group or a host must belong to a benchmark: of this plan, or at least installed."""
+    """Report settings of `defaults`, groups and hosts that no installed benchmark has."""
     plan = context.plan
     maps = [("defaults", plan.defaults_config)]
     maps += [(f"group {name}", config) for name, config in plan.group_config.items()]
@@ -129,8 +129,8 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class SettingValue:
-    """A setting that was given. `value` is canonical; for one that waits for needs it is made from their examples,
-    and `final` is what goes into the points instead."""
+    """The value of a setting. `value` is canonical; a pending value is replaced by one computed from example results,
+    and `final` is the pending value for the points."""
 
     value: Any
     final: Any
@@ -163,7 +163,7 @@ class ValueReader:
         }
 
     def base(self, given: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:
-        """Every given setting that can be read; the others are findings."""
+        """The values of all valid settings. Reports the others."""
         found = {name: self._given(item) for name, item in given.items()}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -184,7 +184,7 @@ class ValueReader:
         return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
 
     def _listed(self, name: str, node: Node | None) -> Node | None:
-        """A list of steps may be written as a range, like an axis."""
+        """Expands a list of steps that is written as a range, like an axis."""
         if node is None or name not in self.settings.steps or not isinstance(node.value, dict):
             return node
         try:
@@ -202,7 +202,7 @@ class ValueReader:
             return None
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
-        """`raw` in the setting's own type, as a tuple of one; None after an error at `node`."""
+        """`raw` in the type of the setting, as a tuple of one; None after an error at `node`."""
         try:
             return (self.settings.read(name, raw, written=written),)
         except InvalidSettings as error:
@@ -211,7 +211,7 @@ class ValueReader:
             return None
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """One value of an axis, an exclude or an include; it cannot wait for needs."""
+        """One value of an axis, an exclude or an include; it cannot be pending."""
         found = self.evaluated(node)
         if found is None:
             return None
@@ -222,7 +222,7 @@ class ValueReader:
         return self.canonical(name, found.plain(), found)
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
-        """The condition of a sweep over `names`, or their other spellings; None after an error."""
+        """The condition of a sweep over `names` under all their spellings; None after an error."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names]
         try:
             return compile_where(node, spellings, self.scope)
@@ -239,7 +239,7 @@ class ValueReader:
         self.context.findings.error("E208", message, place.span, problem.hint, *self._tried(place))
 
     def _tried(self, node: Node) -> list[tuple[str, Span | None]]:
-        """For a value that nobody wrote: the examples of results that it was worked out from."""
+        """For a computed value: a note with the example results that it was computed from."""
         if not isinstance(node.value, PendingValue):
             return []
         paths = dict.fromkeys(path for path, _ in node.value.paths)
@@ -247,7 +247,7 @@ class ValueReader:
         return [(f"checked with {given}, an example of a result", None)]
 
     def _example(self, node: Node) -> Any:
-        """The node's value with examples in the place of results. Raises PlanError where a result does not exist."""
+        """The value of a node with examples for results. Raises PlanError for an unknown result."""
         if isinstance(node.value, list):
             return [self._example(item) for item in node.value]
         if not isinstance(node.value, PendingValue):

@@ -1,4 +1,4 @@
-"""What will be run: jobs and points, resolved. This is what `plan -o` freezes and what the engine executes."""
+"""The resolved plan: jobs and points. `plan -o` freezes it, the engine executes it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from asct.plan.model import HostSpec, Level, OnMissing, Order, ReportSpec, Retry
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a setting's value came from: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
-    `include`, `--set`) and its place in a file."""
+    """The origin of a setting's value: a layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
+    `include`, `--set`) and its location."""
 
     layer: str
     span: Span | None = None
@@ -21,10 +21,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One full set of settings. `id` is 12 hex digits of a hash of benchmark, version and canonical settings.
+    """One complete set of settings. `id` is 12 hex digits of a hash of benchmark, version and canonical settings.
 
     `swept` holds the settings that vary inside the job, in the order of the axes; `settings` all of them, canonical
-    (sizes in bytes, durations in seconds), with PendingValue where a value waits for `needs`.
+    (sizes in bytes, durations in seconds), with PendingValue for values that read results of `needs`.
     """
 
     id: str
@@ -44,15 +44,15 @@ class Job:
     repeats: int = 1
     warmup: int = 0
     timeout_s: float | None = None
-    """For one point; None when the plan leaves it to what the benchmark says of the point (Needs.limit_s)."""
+    """The limit of one repeat; None to use the benchmark's own limit for the point (Needs.limit_s)."""
     retry: Retry = field(default_factory=Retry)
     order: Order = "interleaved"
     seed: int = 0
-    """Of the random order; derived from the plan hash, recorded."""
+    """The seed of the random order, derived from the plan hash."""
     strict: bool = False
     tags: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
-    """Alias to the id of the job (same host) whose results it reads."""
+    """Alias to the id of a job on the same host whose results this one reads."""
     reason: str = "named in the plan"
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ class Check:
     severity: Level = "fail"
     if_missing: OnMissing = "fail"
     text: str = ""
-    """The bound as written, for people: `latency-sweep.latency at level DRAM: at most 130 ns`."""
+    """The bound as written: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     span: Span | None = None
 
 
@@ -97,7 +97,7 @@ class ResolvedPlan:
     hash: str
     hosts: Mapping[str, HostSpec]
     jobs: tuple[Job, ...]
-    """In order: a job stands behind those it needs."""
+    """In order: a job follows the jobs that it needs."""
     checks: tuple[Check, ...]
     report: ReportSpec
     safety: Safety

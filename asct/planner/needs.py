@@ -1,4 +1,4 @@
-"""Dependencies: the jobs that others need, the order among them, and what their results look like at plan time."""
+"""Dependencies: adds the jobs that others need, and orders all jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Build = Callable[[Entry, str], JobDraft | None]
 
 
 def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]) -> dict[str, Benchmark[Any]]:
-    """Every alias that templates of an entry may read, and the benchmark behind it."""
+    """The aliases that templates of an entry may read, and their benchmarks."""
     found: dict[str, Benchmark[Any]] = {}
     for dependency in benchmark.dependencies:
         needed = context.catalog.get(dependency.benchmark)
@@ -35,7 +35,7 @@ def needed_benchmarks(context: ResolveContext, entry: Entry, benchmark: Benchmar
 
 
 class DependencyResolver:
-    """Follows needs and dependencies from the selected jobs until nothing is missing."""
+    """Adds the jobs that the selected jobs need, directly or indirectly."""
 
     def __init__(self, context: ResolveContext, where: Mapping[str, list[str]], build: Build) -> None:
         self._context = context
@@ -76,7 +76,7 @@ class DependencyResolver:
         return {alias: entry for alias, entry in found.items() if entry is not None}
 
     def _named(self, draft: JobDraft, alias: str) -> Entry | None:
-        """The entry behind an alias of `needs:`."""
+        """The entry of an alias in `needs:`."""
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))
         findings = self._context.findings
@@ -97,7 +97,7 @@ class DependencyResolver:
         return target if self._fits(draft, alias, target) else None
 
     def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
-        """An alias that the benchmark itself reads must lead to the benchmark it expects."""
+        """Whether an alias that the benchmark reads refers to the benchmark it expects."""
         wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
         found = self._context.catalog.get(target.uses)
         if wanted is None or found is None or found is self._context.catalog.get(wanted):
@@ -111,7 +111,7 @@ class DependencyResolver:
         return False
 
     def _of_benchmark(self, dependency: Dependency, draft: JobDraft) -> Entry | None:
-        """The entry that measures a dependency with default settings: one of the plan, or a new one."""
+        """The entry that measures a dependency with default settings: an existing entry or a new one."""
         needed = self._context.benchmark(dependency.benchmark, draft.entry.uses_span)
         if needed is None:
             return None
@@ -152,7 +152,7 @@ class DependencyResolver:
 
 
 def _required(dependency: Dependency, draft: JobDraft) -> bool:
-    """Unless every setting that it would fill is given; a template that reads it asks for it in any case."""
+    """A dependency is not required if the plan sets every setting that it would fill and no template reads it."""
     if dependency.alias in draft.aliases or not dependency.satisfied_by:
         return True
     return not all(name in draft.explicit for name in dependency.satisfied_by)
@@ -184,7 +184,7 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
 
 
 def _behind_needs(graph: Mapping[str, list[str]]) -> list[str]:
-    """Depth first, so that a needed job stands right before the first that needs it or where the plan has it."""
+    """Depth first: a needed job comes directly before the first job that needs it, or at its position in the plan."""
     done: dict[str, None] = {}
     for first in graph:
         stack = [(first, False)]

@@ -37,14 +37,15 @@ from asct.sdk.benchmark import Benchmark, Refusal
 from asct.sdk.params import Params
 
 CANDIDATES = 1_000_000
-"""Combinations that `where` and `exclude` are tried on at most; a sweep with more is refused as too large."""
+"""The most combinations on which `where` and `exclude` are evaluated; a larger sweep is an error."""
 
 _NO_SWEEP = Sweep({})
 
 
 @dataclass(frozen=True, slots=True)
 class _EntrySweep:
-    """What the steps below share. `names` are all that varies: axes and zips in order, then what an include adds."""
+    """The sweep of an entry on a host before expansion. `names` lists the varying settings: axes and zips in order,
+    then those of includes."""
 
     context: ResolveContext
     entry: Entry
@@ -67,7 +68,7 @@ class _EntrySweep:
 
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
-    """The job of an entry on a host with its points; its needs are left to the caller. None after an error."""
+    """The job of an entry on a host with its points, without its needs. None after an error."""
     benchmark = context.benchmark(entry.uses, entry.uses_span)
     sweep = _declared(context, entry, host, benchmark) if benchmark is not None else None
     points = _shared(sweep, host) if sweep is not None else None
@@ -94,7 +95,7 @@ def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | No
 
 
 def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Benchmark[Any]) -> _EntrySweep | None:
-    """Everything read and counted, nothing expanded yet; None after an error."""
+    """Reads and counts the sweep without expanding it; None after an error."""
     before = context.findings.errors
     settings = context.settings(benchmark)
     reader = ValueReader(context, settings, context.plan.hosts[host], needed_benchmarks(context, entry, benchmark))
@@ -115,7 +116,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
-    """Counted, not made: a product of 10^12 is refused at once."""
+    """Whether the sweep is small enough to expand. Counts without expanding: 10^12 combinations fail immediately."""
     sweep = entry.sweep or _NO_SWEEP
     if not (sweep.where or sweep.exclude):
         return _few_enough(context, entry, total + len(sweep.include))
@@ -142,7 +143,7 @@ def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
 
 
 def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
-    """Hosts that differ in nothing share one tuple of points."""
+    """The points; hosts with identical settings share one tuple."""
     reads_host = sweep.where is not None and "host." in str(sweep.where.node.value)
     key = canonical_json(
         [
@@ -164,7 +165,7 @@ def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...] | None:
 
 
 def _expanded(sweep: _EntrySweep) -> tuple[Point, ...] | None:
-    """The sweep algebra, then every point that stays."""
+    """Expands the sweep and validates every point."""
     before = sweep.context.findings.errors
     try:
         found = expand(sweep.axes.axes, _where(sweep), sweep.excludes)
@@ -192,7 +193,7 @@ def _column(axes: Axes, name: str) -> list[Any]:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """The condition, given each axis under the spelling that it uses."""
+    """The condition, called with each axis under the spelling that it uses."""
     condition = sweep.where
     if condition is None:
         return None
@@ -204,7 +205,7 @@ def _where(sweep: _EntrySweep) -> Where | None:
 
 
 def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
-    """What varies in each point, and the place to point at when it is wrong."""
+    """The varying settings of each point, and the location for its errors."""
     names = names_of(sweep.axes.axes)
     for row in rows:
         yield dict(zip(names, row, strict=True)), sweep.span
@@ -214,7 +215,7 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
 
 
 def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] | None:
-    """Every point, read as a whole by the benchmark's model and its own check, and named by its content."""
+    """Every point, validated by the benchmark's model and `check`, and identified by its content."""
     before = sweep.context.findings.errors
     benchmark, settings = sweep.settings.benchmark, sweep.settings
     shared = {name: value.value for name, value in sweep.base.items() if name not in settings.steps}
@@ -241,7 +242,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...] 
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
-    """What is wrong with a point, at the value that is at fault: in the axis, else where the setting is given."""
+    """Report an error of a point at the invalid value: in the axis, or where the setting is set."""
     node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
     if node is None and name in sweep.base:
         node = sweep.base[name].node
@@ -259,7 +260,7 @@ def _duplicate(sweep: _EntrySweep, varying: Mapping[str, Any], span: Span) -> No
 
 
 def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
-    """Where each setting of the points comes from."""
+    """The origin of each setting."""
     found: dict[str, Origin] = {}
     for name in sweep.settings.names:
         if name in sweep.settings.steps:
@@ -274,7 +275,7 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
-    """Settings that someone gave; writing out the default leaves a dependency in place."""
+    """Settings with a value other than the default; setting the default itself keeps a dependency."""
     defaults = sweep.settings.defaults
     given = {
         name
@@ -288,8 +289,8 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
 class PointPattern:
     """Points that share `fixed` and vary in the settings `names` (none: a single point).
 
-    `identity` is `point_id` of the whole, made faster: the canonical text of what is fixed is put together once, that
-    of a varying value once per value.
+    `identity` equals `point_id` of the complete settings, but encodes the fixed settings only once, and each varying
+    value once.
     """
 
     def __init__(self, benchmark: str, version: str, fixed: Mapping[str, Any], names: frozenset[str]) -> None:
@@ -299,7 +300,7 @@ class PointPattern:
         self._gaps = self._between(canonical_json([benchmark, version])[:-1] + ",{")
 
     def _between(self, start: str) -> list[str]:
-        """The fixed text before each varying value, and that behind the last."""
+        """The fixed text before each varying value and after the last one."""
         gaps, text = [], start
         for number, name in enumerate(sorted({*self.fixed, *self._names})):
             text += ("," if number else "") + canonical_json(name) + ":"
@@ -331,10 +332,10 @@ class PointPattern:
 
 
 class PointMaker:
-    """Makes the points of a job from the values that they share and those that vary.
+    """Creates the points of a job from shared and varying values.
 
-    Where the model looks at each setting by itself, the first point is read as a whole and the others are copies with
-    other values: the same, in a third of the time.
+    If the model validates each setting separately, only the first point is validated as a whole; the others are
+    copies with other values, which takes a third of the time.
     """
 
     def __init__(self, settings: Settings, shared: Mapping[str, Any], waiting: Mapping[str, Any]) -> None:
@@ -344,7 +345,7 @@ class PointMaker:
         self._first: dict[frozenset[str], tuple[Params, PointPattern]] = {}
 
     def make(self, varying: Mapping[str, Any]) -> tuple[Params, PointPattern]:
-        """The benchmark's own object, and what names the point. Raises InvalidSettings."""
+        """The benchmark's settings object and the pattern that identifies the point. Raises InvalidSettings."""
         names = frozenset(varying)
         first = self._first.get(names)
         if first is not None:

@@ -1,4 +1,4 @@
-"""What a plan would do, as data, for `asct plan`, its `--json`, and the questions asked before a run."""
+"""The preview of a plan: what it would do, for `asct plan` and its `--json`."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class JobPreview:
 
 @dataclass(frozen=True, slots=True)
 class Destroyed:
-    """A device whose content the plan gives up, as its consent names it.
+    """A device that the plan allows to be overwritten.
 
-    `written` False: no job writes to it. `purged`: it is wiped whole as well. `overwrite` gives up a known signature.
+    `written` is False if no job writes to it. `purged`: a job purges it. `overwrite` allows known content to be lost.
     """
 
     device: str
@@ -61,8 +61,8 @@ class Destroyed:
 
 @dataclass(frozen=True, slots=True)
 class HostPreview:
-    """One host: its jobs in order and their sums. `consents` are the entries of `safety.destroys` for it, `sudo` says
-    that the plan lets programs run through sudo there."""
+    """One host: its jobs in order and their sums. `consents` are the entries of `safety.destroys` for it, `sudo` is
+    whether the plan allows sudo on the host."""
 
     name: str
     transport: str
@@ -88,7 +88,7 @@ class HostPreview:
 
     @property
     def writes(self) -> dict[str, int]:
-        """At most about so many bytes written per target path ("" is scratch files)."""
+        """The estimated most bytes written per target path ("" is scratch files)."""
         total: Counter[str] = Counter()
         for item in self.jobs:
             total.update(item.cost.writes)
@@ -96,12 +96,12 @@ class HostPreview:
 
     @property
     def purges(self) -> frozenset[str]:
-        """Targets that are wiped whole."""
+        """Targets that are purged."""
         return frozenset(path for item in self.jobs for path in item.cost.purges)
 
     @property
     def destroys(self) -> tuple[Destroyed, ...]:
-        """Devices that the plan consents to overwrite, and what its jobs do to them."""
+        """Devices that the plan allows to be overwritten, and what its jobs do to them."""
         writes, purges = self.writes, self.purges
         return tuple(
             Destroyed(
@@ -118,7 +118,7 @@ class HostPreview:
 
     @property
     def privileges(self) -> tuple[str, ...]:
-        """What only root can do, each once: the kernels that run through sudo and why, or what root would add."""
+        """Operations that require root, each once: kernels that run through sudo, or what root would add."""
         wanted = dict.fromkeys(right for item in self.jobs for right in item.cost.privileges)
         return tuple(
             f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
@@ -128,7 +128,7 @@ class HostPreview:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A whole plan. Hosts run side by side, so `seconds` is that of the slowest."""
+    """The preview of a plan. Hosts run in parallel, so `seconds` is the time of the slowest."""
 
     name: str
     hash: str
@@ -152,13 +152,13 @@ class Preview:
 
     @property
     def reusable(self) -> int | None:
-        """At most how many points earlier runs have; None when that was not asked."""
+        """The most points that earlier runs may provide; None if not requested."""
         known = [job.reusable for host in self.hosts for job in host.jobs if job.reusable is not None]
         return sum(known) if known else None
 
     @property
     def seconds(self) -> float:
-        """Estimated time until the last host is done."""
+        """The estimated time until the last host finishes."""
         return max((host.seconds for host in self.hosts), default=0.0)
 
     def to_json(self) -> dict[str, Any]:
@@ -199,8 +199,8 @@ def preview(
     facts: Mapping[str, HostFacts] | None = None,
     reusable: Mapping[str, int] | None = None,
 ) -> Preview:
-    """The preview of a resolved plan; `facts` by host sharpens the estimates where they are known, `reusable` says by
-    the key of a job how many of its points earlier runs have."""
+    """The preview of a resolved plan. `facts` by host improve the estimates; `reusable` maps the key of a job to the
+    number of its points in earlier runs."""
     known = facts or {}
     costs = shared_costs(catalog)
     hosts = []

@@ -1,4 +1,4 @@
-"""A plan, a catalog and a selection to everything that will be measured. Pure: no host is touched, nothing is read."""
+"""Resolves a plan with a catalog and a selection. Pure: contacts no host and reads no file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _SAFETY = frozenset({"E251", "E252"})
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The outcome: a plan when there is no error, and every finding either way."""
+    """The result: a plan if there is no error, and all findings."""
 
     plan: ResolvedPlan | None
     diagnostics: tuple[Diagnostic, ...]
 
     def required(self) -> ResolvedPlan:
-        """The plan. Raises UsageError for a wrong selection or --set, SafetyError when only consent is missing, and
+        """The plan. Raises UsageError for a wrong selection or --set, SafetyError if only consent is missing, and
         PlanError otherwise, with all findings."""
         if self.plan is not None:
             return self.plan
@@ -45,7 +45,7 @@ class Resolution:
 
 
 def resolve(plan: Plan, catalog: Catalog, selection: Selection | None = None) -> Resolution:
-    """Everything that a plan, narrowed by a selection, will measure; or everything that is wrong with it."""
+    """The jobs and expectations of a plan, limited by a selection, or all its errors."""
     context = ResolveContext(plan, catalog)
     check_shared(context)
     check_consent(plan, context.findings)

@@ -1,4 +1,4 @@
-"""Consent to overwrite devices: literal, complete, and asked for whenever a job would write to one."""
+"""Consent to overwrite devices: literal and complete, and required by every job that writes to a device."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from asct.values.problem import shown
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""What stands for a missing serial where targets are listed for the host: no drive can be named by it."""
+"""The mark for a missing serial in the targets that guard receives: not valid as a serial."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
-    """Devices of a host that a plan gives up, by the path that it gives."""
+    """The consents of a plan for a host, by device path."""
     return {
         item.device: Consent(item.device, item.serial, item.overwrite, item.reason)
         for item in safety.destroys
@@ -32,7 +32,7 @@ def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
 
 
 def check_consent(plan: Plan, findings: Findings) -> None:
-    """Every entry of `safety.destroys` names one host, one device that keeps its name, and a serial, literally."""
+    """Check that every entry of `safety.destroys` names one host, a device by a stable path, and its serial."""
     seen: set[tuple[str, str]] = set()
     for item in plan.safety.destroys:
         problem = _problem(item, plan)
@@ -44,7 +44,7 @@ def check_consent(plan: Plan, findings: Findings) -> None:
 
 
 def _problem(item: Destroys, plan: Plan) -> tuple[str, str] | None:
-    """Why an entry is no consent, and the way out; None for one that is."""
+    """Why an entry is not valid, and a hint; None for a valid one."""
     texts = {"host": item.host, "device": item.device, "serial": item.serial or "", "reason": item.reason}
     for key, text in texts.items():
         if "${" in text:
@@ -84,10 +84,10 @@ class _Write:
 
 
 def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool = True) -> None:
-    """A job that writes to a device needs consent for that device on that host. Refused here, before any host is
-    touched; the host is asked again right before the job.
+    """Check that each job that writes to a device has consent for that device on that host. The engine checks again on
+    the host before the job.
 
-    With `whole`, a consent that no job makes use of is a warning: `jobs` are then those of the whole plan.
+    With `whole`, when `jobs` are all jobs of the plan, an unused consent is a warning.
     """
     consents = {(item.host, item.device): item for item in plan.safety.destroys}
     used = set()
@@ -117,7 +117,7 @@ def _refuse(write: _Write, plan: Plan, findings: Findings) -> None:
 
 
 def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[_Write]:
-    """Each device that a job writes to or purges, also one that would get no byte (a mix of reads only)."""
+    """Each device that a job opens for writing or purges, even if it writes no bytes (a mix of 100 % reads)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None or not _names_device(job):
@@ -129,13 +129,13 @@ def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[_Write]:
 
 
 def _names_device(job: Job) -> bool:
-    """A cheap look before points are costed one by one."""
+    """Whether a setting may name a device: a fast check before the cost of each point is computed."""
     texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list | tuple)]
     return any(_device(point.settings[name]) for name in texts for point in job.points)
 
 
 def _device(value: Any) -> bool:
-    """Whether a setting holds something that may be a path below /dev (`//dev` and `/./dev` as well)."""
+    """Whether a value may contain a path below /dev (`//dev` and `/./dev` included)."""
     if isinstance(value, str):
         return "dev/" in value
     return isinstance(value, list | tuple) and any(_device(item) for item in value)

@@ -8,17 +8,16 @@ from collections import Counter
 from asct.planner.model import Job
 
 ScheduledRepeat = tuple[int, int]
-"""(index of the point, repeat). Repeats count 1, 2, ...; warm-ups are 0, -1, ... in the order they are made."""
+"""(index of the point, repeat). Repeats are numbered 1, 2, ...; warm-ups 0, -1, ... in order of execution."""
 
 
 def schedule(job: Job) -> list[ScheduledRepeat]:
-    """Every (point index, repeat) of a job in the order of measurement.
+    """All repeats of a job in the order of measurement.
 
-    * interleaved: one round over all points per repeat, so that a drift of the machine touches all points alike; the
-      rounds of warm-ups come first;
-    * grouped: all of a point before the next one, its warm-ups first;
-    * random: the measured repeats are shuffled by `job.seed`, the same on every machine and version of Python; the
-      warm-ups of a point stand right before its first repeat.
+    * interleaved: one pass over all points per repeat, so that drift affects all points equally; warm-ups come first;
+    * grouped: all warm-ups and repeats of a point before the next point;
+    * random: repeats are shuffled with `job.seed`, identically on every machine and Python version; the warm-ups of a
+      point come directly before its first repeat.
     """
     if job.order == "grouped":
         return [(index, repeat) for index in range(len(job.points)) for repeat in _repeats(job)]
@@ -36,7 +35,7 @@ def _repeats(job: Job) -> list[int]:
 
 
 def _shuffled(job: Job) -> list[ScheduledRepeat]:
-    """Sorted by a keyed hash: a shuffle whose result no library's generator can change."""
+    """Sorts by a keyed hash, which does not depend on a library's random generator."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())
     done: Counter[int] = Counter()

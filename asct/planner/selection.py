@@ -1,4 +1,4 @@
-"""Which entries on which hosts: what was asked for on the command line, and where each entry runs."""
+"""Selects entries and hosts: the options of the command line, and the hosts of each entry."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Narrows a plan; empty means everything. `hosts` are names, groups, ranges or patterns, several in a word between
-    commas; `benchmarks` are entry ids or patterns, `tags` are tags of entries. An entry must meet all three, each by
-    one of its words."""
+    """Limits a plan; empty means everything. `hosts` are names, groups, ranges or patterns, separated by commas;
+    `benchmarks` are entry ids or patterns, `tags` are tags of entries. An entry must match one word of each."""
 
     hosts: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
@@ -26,7 +25,7 @@ class Selection:
 
 
 def hosts_named(word: str, plan: Plan) -> list[str]:
-    """Hosts that a name, group, range or pattern means, in plan order; `all` is every host, unknown words are none."""
+    """The hosts that a name, group, range or pattern matches, in plan order; `all` matches every host."""
     if word in plan.hosts:
         return [word]
     if word in plan.groups:
@@ -37,7 +36,7 @@ def hosts_named(word: str, plan: Plan) -> list[str]:
 
 
 def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
-    """Where an entry runs, in plan order. A word that means no host is an error."""
+    """The hosts of an entry, in plan order. A word that matches no host is an error."""
     if entry.hosts is None:
         return list(plan.hosts)
     found: set[str] = set()
@@ -47,7 +46,7 @@ def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
 
 
 def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
-    """(message, hint) for a word that means no host."""
+    """(message, hint) for a word that matches no host."""
     known = [*plan.hosts, *plan.groups]
     if is_pattern(word):
         return f"pattern `{word}` matches no host", did_you_mean("", known, "hosts: " + ", ".join(sorted(known)[:12]))
@@ -63,9 +62,9 @@ def _required_hosts(node: Node, plan: Plan, findings: Findings) -> list[str]:
 
 
 def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findings: Findings) -> list[Pair]:
-    """The pairs that were asked for, in plan order; `where` maps an entry's id to its hosts.
+    """The selected pairs in plan order; `where` maps an entry's id to its hosts.
 
-    A word that matches nothing, and words that together match nothing, are errors.
+    A word that matches nothing is an error, as is an empty selection.
     """
     hosts = _hosts(plan, selection.hosts, findings)
     ids = _ids(plan, selection.benchmarks, findings)

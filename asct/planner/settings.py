@@ -1,4 +1,4 @@
-"""The settings of one benchmark: their names, their defaults, and reading values through the benchmark's own model."""
+"""The settings of one benchmark: names, defaults, and validation of values with the benchmark's model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAIN = (int, str, float, bool, type(None))
 
 
 class InvalidSettings(Exception):
-    """Values that the benchmark's model does not take."""
+    """Values that the benchmark's model rejects."""
 
     def __init__(self, found: list[SettingError]) -> None:
         super().__init__("; ".join(problem.message for problem in found))
@@ -34,20 +34,20 @@ class InvalidSettings(Exception):
 
 
 class Settings:
-    """Reads the settings of a benchmark. Values come out canonical: bytes, seconds, plain JSON."""
+    """Validates the settings of a benchmark and returns canonical values: bytes, seconds, plain JSON."""
 
     def __init__(self, benchmark: Benchmark[Any]) -> None:
         self.benchmark = benchmark
         self.model: type[Params] = benchmark.params_model
         self.spellings = self.model.aliases()
         self.steps: dict[str, str] = dict(self.model.step_settings)
-        """List setting to the setting whose values it lists."""
+        """Maps a list setting to the setting whose values it lists."""
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
-        """What the text of a setting is, where that is known: how ranges of it are read."""
+        """The kind of each setting where it is known, for parsing ranges."""
         decorators = self.model.__pydantic_decorators__
         self.separate = not (decorators.model_validators or decorators.field_validators)
-        """Whether the model looks at each setting by itself, so that one never changes another."""
+        """Whether the model validates each setting separately, so that one never affects another."""
         self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     @property
@@ -57,7 +57,7 @@ class Settings:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Canonical defaults; a setting without one is left out."""
+        """Canonical defaults of the settings that have one."""
         found: dict[str, Any] = {}
         for name, info in self._fields.items():
             if not info.is_required():
@@ -65,7 +65,7 @@ class Settings:
         return found
 
     def read(self, name: str, raw: Any, *, written: bool = False) -> Any:
-        """One value of one setting, canonical. `written` means by a person: a duration then needs its unit.
+        """The canonical value of one setting. With `written`, a value from a plan, a duration requires a unit.
 
         Raises InvalidSettings.
         """
@@ -83,14 +83,14 @@ class Settings:
         return plain(value)
 
     def whole(self, values: Mapping[str, Any]) -> Params:
-        """A full set of canonical values as the benchmark's own object. Raises InvalidSettings."""
+        """A complete set of canonical values as the benchmark's settings object. Raises InvalidSettings."""
         try:
             return self.model.model_validate(values)
         except ValidationError as error:
             raise InvalidSettings(problems(error.errors(), self.names)) from None
 
     def _read_alone(self, name: str, raw: Any) -> Any:
-        """When a model cannot be made of this setting only: by the type of the field."""
+        """Validates by the type of the field, for models that cannot be created from one setting."""
         if name not in self._adapters:
             info = self._fields[name]
             annotated: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
@@ -119,7 +119,7 @@ def plain(value: Any) -> Any:
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """`params` with other values, all read one by one before; None if a copy needs them in the model's own types."""
+    """A copy of `params` with other, already validated values; None if a value needs a type of the model."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
     return None
@@ -135,21 +135,21 @@ def plain_settings(params: Params) -> dict[str, Any]:
 
 
 def _truth_for_number(raw: Any, value: Any) -> bool:
-    """pydantic takes `true` for 1; nobody means that."""
+    """Whether pydantic converted `true` to 1, which is never intended."""
     if isinstance(raw, list) and isinstance(value, list | tuple):
         return any(_truth_for_number(one, other) for one, other in zip(raw, value, strict=False))
     return isinstance(raw, bool) and isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """By the reader that stands in the annotation, at any depth."""
+    """The kind of a field, from the validator in its annotation, at any depth."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}
     return next((kind for reader, kind in _READERS.items() if reader in readers), None)
 
 
 def _annotations(annotation: Any) -> Iterator[Any]:
-    """Everything that stands inside an annotation, at any depth (`list[Duration] | None`)."""
+    """All parts of an annotation, at any depth (`list[Duration] | None`)."""
     for part in get_args(annotation):
         yield part
         yield from _annotations(part)
@@ -160,7 +160,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 @dataclass(frozen=True, slots=True)
 class SettingError:
-    """One thing wrong with one setting. `path` leads into a list or map value: (2,) is its third item."""
+    """One error of one setting. `path` locates it in a list or map value: (2,) is the third item."""
 
     setting: str
     path: tuple[int | str, ...]
@@ -180,9 +180,9 @@ _LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", 
 
 
 def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]:
-    """pydantic's errors (`ValidationError.errors()`) as problems, one per setting and item.
+    """pydantic's errors (`ValidationError.errors()`) as setting errors, one per setting and item.
 
-    A union reports once per member; those become one sentence. Errors of the model as a whole get setting "".
+    The errors of a union's members are combined. Errors of the whole model have the setting "".
     """
     grouped: dict[tuple[str, tuple[int | str, ...]], list[Any]] = {}
     for error in errors:
@@ -192,7 +192,7 @@ def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]
 
 
 def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:
-    """Names of union members in `loc` are no place in the plan; only indices are."""
+    """The setting and the indices of an error; names of union members in `loc` are not part of the plan."""
     if not loc or loc[0] not in fields:
         return "", ()
     return str(loc[0]), tuple(part for part in loc[1:] if isinstance(part, int))
@@ -256,7 +256,7 @@ def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:
 
 
 def _written(value: Any) -> str:
-    """As YAML shows it, not as Python does."""
+    """The value as written in YAML."""
     if isinstance(value, bool):
         return str(value).lower()
     return "null" if value is None else shown(value)

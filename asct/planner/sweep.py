@@ -28,7 +28,7 @@ Where = Callable[[Mapping[str, Any]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Settings that move together: one name, or those of a zip. Each row has a value per name."""
+    """Settings that change together: one name, or those of a zip. Each row has a value per name."""
 
     names: tuple[str, ...]
     rows: Sequence[Row]
@@ -48,9 +48,9 @@ class ExcludeRule:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The rows that stay, in order, and what each rule did: `matched[i]` rows were taken out by exclude i.
+    """The remaining rows in order, and the effect of each rule: exclude i removed `matched[i]` rows.
 
-    `dropped_by_where` says for each exclude whether it would have matched a row that `where` drops anyway.
+    `dropped_by_where` is, for each exclude, whether it matches a row that `where` removes.
     """
 
     names: tuple[str, ...]
@@ -70,13 +70,13 @@ def combinations(axes: Sequence[Axis]) -> int:
 
 
 def product(axes: Sequence[Axis]) -> Iterator[Row]:
-    """Rows of the product, the last axis moving fastest."""
+    """Rows of the product; the last axis changes fastest."""
     for parts in itertools.product(*(axis.rows for axis in axes)):
         yield tuple(itertools.chain.from_iterable(parts))
 
 
 def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[ExcludeRule]) -> Expansion:
-    """The product, kept by `where`, minus `excludes`. What `where` raises passes through."""
+    """The product filtered by `where`, minus `excludes`. Raises what `where` raises."""
     names = names_of(axes)
     rules = [rule.positions(names) for rule in excludes]
     matched, dropped = [0] * len(rules), [False] * len(rules)
@@ -96,17 +96,17 @@ def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[Exclude
 
 @dataclass(slots=True)
 class DeclaredAxes:
-    """Axes before their values are read: names and nodes, so that they can be counted at once."""
+    """An axis or zip whose values are not read yet, so that combinations can be counted first."""
 
     names: tuple[str, ...]
     columns: tuple[Sequence[Node], ...]
     places: tuple[Span, ...]
-    """Of the keys."""
+    """Locations of the keys."""
 
 
 @dataclass(slots=True)
 class Axes:
-    """Axes with canonical values; `nodes` is the place of each (setting, value), `origins` that of each setting."""
+    """Axes with canonical values; `nodes` locates each (setting, value), `origins` is the origin of each setting."""
 
     axes: list[Axis] = field(default_factory=list)
     nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Axes:
 
 
 def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
-    """Axes and zips of an entry's sweep by main names. Errors: unknown or doubled axes, no values, unequal zips."""
+    """The axes and zips of an entry by main names. Reports unknown, duplicate and empty axes, and unequal zips."""
     if entry.sweep is None:
         return []
     taken: dict[str, Node] = {}
@@ -180,7 +180,7 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
-    """All axes with their values: those of the sweep, then the lists of steps, with --set above both."""
+    """All axes with their values: those of the sweep, then the lists of steps; --set takes precedence."""
     axes = Axes()
     for item in written:
         axis = _read(reader, item, base, axes)
@@ -193,7 +193,7 @@ def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mappin
 
 
 def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> Axis | None:
-    """Values of one axis or zip in their own types; a value that comes twice is an error at the second."""
+    """The typed values of one axis or zip. Reports duplicate values."""
     before = reader.context.findings.errors
     columns = [
         [reader.swept(name, node) for node in column] for name, column in zip(item.names, item.columns, strict=True)
@@ -231,7 +231,7 @@ def _distinct(reader: ValueReader, item: DeclaredAxes, rows: Sequence[Row], pinn
 def _add_steps(
     reader: ValueReader, steps: str, single: str, swept: bool, base: Mapping[str, SettingValue], axes: Axes
 ) -> None:
-    """A list of steps is an axis of its single setting, unless a higher layer gives that setting itself."""
+    """Adds a list of steps as an axis of its setting, unless a higher layer sets that setting."""
     listed, fixed = base.get(steps), base.get(single)
     if swept and (listed is None or listed.rank < SWEEP_RANK):
         return
@@ -263,7 +263,7 @@ def _both_given(reader: ValueReader, steps: str, single: str, listed: SettingVal
 def _single_values(
     reader: ValueReader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: SettingValue | None
 ) -> list[Any]:
-    """Each step as a value of the single setting, in its type; one that comes twice is an error."""
+    """The steps as values of the single setting. Reports duplicates."""
     found: dict[Any, Any] = {}
     for index, raw in enumerate(values):
         node = nodes[index] if index < len(nodes) else (listed.node if listed else None)
@@ -286,7 +286,7 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
 
 
 def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[ExcludeRule]:
-    """The rules; each names swept settings only."""
+    """The rules of `exclude`. Reports settings that are not swept."""
     names = names_of(axes.axes)
     found = []
     for node in entry.sweep.exclude if entry.sweep else ():
@@ -321,7 +321,7 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any]]:
-    """Points to add. What one leaves out is as without the sweep (`config`, then the default); axes never merge in."""
+    """The points of `include`. Omitted settings have the value without the sweep (`config`, then the default)."""
     return [_included(reader, node) for node in (entry.sweep.include if entry.sweep else ())]
 
 
@@ -355,8 +355,8 @@ def report_unmatched(
     pinned: Iterable[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """An `exclude` that takes nothing out is a mistake, unless --set has fixed what is swept. `job_id` says
-    whose it is: an entry may have it from the one it extends."""
+    """Report rules of `exclude` that match nothing, unless --set fixes a swept setting. `job_id` is in the message
+    because an entry may inherit the rule."""
     if any(True for _ in pinned):
         return
     for rule, matched, dropped in zip(rules, found.matched, found.dropped_by_where, strict=True):
@@ -370,7 +370,7 @@ def report_unmatched(
 
 
 def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
-    """Which value of the rule is on no axis."""
+    """A hint: a value of the rule that no axis contains."""
     for name, value in rule.values.items():
         values = axes.get(name, ())
         if value not in values:
