@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from asct.instruments.fio.measure import BY_SECTION
-from asct.instruments.fio.metrics import METRICS
-from asct.instruments.fio.verdict import FLAGS
+from asct.instruments.fio.metrics import FLAGS, METRICS
 from asct.registry import Registry
 from asct.sdk.facts import HostFacts
 from tests.fio.samples import CASES, changed, depth_sample, load, output_of, parse, watched

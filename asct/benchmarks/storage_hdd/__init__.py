@@ -13,11 +13,10 @@ from asct.benchmarks.storage_hdd.tables import all_tables
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.devices import device_values
-from asct.instruments.fio.metrics import DEVICE_METRICS
+from asct.instruments.fio.metrics import DEVICE_METRICS, FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
-from asct.instruments.fio.verdict import FLAGS
 from asct.instruments.guard_output import GuardTarget, read_guard_output
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts

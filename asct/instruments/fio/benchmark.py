@@ -8,15 +8,10 @@ from typing import Annotated, Any, ClassVar, Final, TypeVar
 from pydantic import BeforeValidator
 
 from asct.instruments.fio.contradictions import contradictions
-from asct.instruments.fio.figures import sweep_figures
-from asct.instruments.fio.measure import measure
-from asct.instruments.fio.metrics import METRICS
-from asct.instruments.fio.operating import BOUND_METRIC
+from asct.instruments.fio.metrics import BOUND_METRIC, FLAGS, METRICS
 from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
 from asct.instruments.fio.process import layout_steps, point_steps, scratch_bytes
 from asct.instruments.fio.sections import node_matters, sections_of, writes
-from asct.instruments.fio.tables import sweep_table
-from asct.instruments.fio.verdict import FLAGS
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -87,14 +82,20 @@ class FioBenchmark(Benchmark[P]):
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """See `measure`."""
+        from asct.instruments.fio.measure import measure  # not needed to check a plan, which starts faster without
+
         return measure(params, outputs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """One row per point."""
+        from asct.instruments.fio.tables import sweep_table
+
         return sweep_table(records, self.name, self.table_title or self.title, self.axis)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Curves over the swept setting."""
+        from asct.instruments.fio.figures import sweep_figures
+
         return sweep_figures(records, self.axis)
 
 

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any, Final
 
 from asct.instruments.fio.document import Document, FioStatus, count
+from asct.instruments.fio.metrics import KINDS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.guard_output import CounterSample, GuardOutput
 
@@ -24,7 +25,6 @@ from asct.instruments.guard_output import CounterSample, GuardOutput
 # jobs are bound to.
 
 
-KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
 """Time that is not available to a job. A CPU that the hypervisor gave to others is as unavailable as a busy one."""

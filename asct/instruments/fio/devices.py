@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from asct.instruments.fio.metrics import IDENTITY
 from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import SmartHealth, health_of
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Measurement, Record, Scalar
 
-IDENTITY: Final = {
-    "model": "model", "serial": "serial", "firmware": "firmware", "format": "logical_block",
-    "write_cache": "write_cache", "scheduler": "scheduler", "numa_node": "numa_node", "link": "link",
-    "transport": "transport",
-}  # fmt: skip
-"""Coordinates of `device_size` and the fields of guard's line that they are read from."""
 HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_units_written")
 
 

@@ -17,8 +17,8 @@ from typing import Any, Final, NoReturn
 from pydantic_core import from_json
 
 from asct.instruments.fio.histogram import Latency, added
+from asct.instruments.fio.metrics import DIRECTIONS
 
-DIRECTIONS: Final = ("read", "write", "trim")
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from asct.instruments.fio.counters import FIELDS, device_change, host_cpu_ns, program_cpu_ns
 from asct.instruments.fio.devices import device_values
-from asct.instruments.fio.document import DIRECTIONS, RunInterval, merged_seconds
+from asct.instruments.fio.document import RunInterval, merged_seconds
 from asct.instruments.fio.histogram import NS, Latency, Quantiles, merged
-from asct.instruments.fio.metrics import CONTEXT, LATENCIES, PERCENTILES, percentiles_of
+from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, LATENCIES, PERCENTILES, percentiles_of
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import DirectionResult, FioPoint, read_point
 from asct.instruments.fio.sections import chosen_engine, job_count, sections_of

@@ -1,4 +1,6 @@
-"""The metrics of every benchmark on fio. Most have no coordinates: the settings of the point identify a value.
+"""The metrics and flags of every benchmark on fio, without the code that computes them: a plan only needs their names.
+
+Most metrics have no coordinates: the settings of the point identify a value.
 
 The coordinates of `queue_depth` repeat the settings that tables and figures need even if they are not swept, and the
 engine that `auto` selected. Values of one interval of the run, or of one drive, have it as a coordinate.
@@ -8,11 +10,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.instruments.fio.counters import KINDS
-from asct.instruments.fio.devices import IDENTITY
-from asct.instruments.fio.document import DIRECTIONS
 from asct.sdk.metric import Metric, Unit
 
+DIRECTIONS: Final = ("read", "write", "trim")
+KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
+IDENTITY: Final = {
+    "model": "model", "serial": "serial", "firmware": "firmware", "format": "logical_block",
+    "write_cache": "write_cache", "scheduler": "scheduler", "numa_node": "numa_node", "link": "link",
+    "transport": "transport",
+}  # fmt: skip
+"""Coordinates of `device_size` and the fields of guard's line that they are read from."""
+BOUND_METRIC: Final = "latency_bound"
 PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
 }  # fmt: skip
@@ -160,3 +168,29 @@ METRICS: Final[tuple[Metric, ...]] = (
     *_course(),
     *DEVICE_METRICS,
 )
+
+FLAGS: Final = {
+    "invalid": "the values do not correspond to the settings; the other flags give the reason",
+    "littles-law": "IOPS x latency does not match the queue depth: the depth was not held, or the figures disagree",
+    "little-unchecked": "the queue depth is intentionally not held (rate limit, pauses, latency_target, fsync or "
+    "verify), so IOPS x latency cannot be checked",
+    "depth-not-honoured": "the engine keeps only one request in flight per job; iodepth had no effect",
+    "depth-not-reached": "fewer than 90 % of the requests were issued at the full queue depth",
+    "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
+    "at a time",
+    "short-runtime": "fio measured less than 95 % of duration",
+    "short-ios": "some requests were incomplete or dropped",
+    "not-from-device": "the drive transferred fewer bytes than fio counts: a sparse or unwritten file, or a cache",
+    "target-shrank": "the target became smaller during the run: requests beyond its end had no effect",
+    "coverage-buffered": "unknown whether the drive did the work: requests go through the page cache",
+    "coverage-no-drive": "unknown whether the drive did the work: there is no drive with counters below the target",
+    "coverage-clock": "unknown whether the drive did the work: the run is too short, or the clock was set",
+    "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
+    "system added writes",
+    "memory-filesystem": "the temporary file is in memory (tmpfs)",
+    "host-limited": "a CPU was more than 90 % busy: the host may be the limit, not the drive",
+    "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
+    "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
+    "few-cpu-samples": "fewer than 3 samples of mpstat are within the run",
+    "not-enough-ios": "the highest percentiles are omitted: fewer than 10 requests are above them",
+}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.instruments.fio.metrics import BOUND_METRIC
 from asct.instruments.fio.rows import AXIS_TITLES, LOADS, SIZES, PointRow, grouped, main_axis, place, shown, varying
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Scalar
@@ -20,7 +21,6 @@ from asct.statistics.robust import median
 
 BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
 """Bounds of the 99th percentile when the setting `latency_bound` gives none."""
-BOUND_METRIC: Final = "latency_bound"
 MOST_SHARES: Final = {"90 % of the maximum": 0.90, "saturation (98 % of the maximum)": 0.98}
 LEAST_POINTS: Final = 3
 _STILL_RISING: Final = 1.05

@@ -9,7 +9,6 @@ from typing import Final
 
 from asct.instruments.fio.counters import CpuLoad, MeasuredWindow, load_within, read_rows, window_of
 from asct.instruments.fio.document import (
-    DIRECTIONS,
     Direction,
     Document,
     RunInterval,
@@ -18,6 +17,7 @@ from asct.instruments.fio.document import (
     seconds_of,
 )
 from asct.instruments.fio.histogram import Latency, merged
+from asct.instruments.fio.metrics import DIRECTIONS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE, cpu_interval_s, node_of
 from asct.instruments.fio.sections import job_count, node_matters, used_cpus

@@ -38,32 +38,6 @@ _INVALIDATING: Final = frozenset(
 )
 """With these the figures are not those of the point that was asked for."""
 
-FLAGS: Final = {
-    "invalid": "the values do not correspond to the settings; the other flags give the reason",
-    "littles-law": "IOPS x latency does not match the queue depth: the depth was not held, or the figures disagree",
-    "little-unchecked": "the queue depth is intentionally not held (rate limit, pauses, latency_target, fsync or "
-    "verify), so IOPS x latency cannot be checked",
-    "depth-not-honoured": "the engine keeps only one request in flight per job; iodepth had no effect",
-    "depth-not-reached": "fewer than 90 % of the requests were issued at the full queue depth",
-    "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
-    "at a time",
-    "short-runtime": "fio measured less than 95 % of duration",
-    "short-ios": "some requests were incomplete or dropped",
-    "not-from-device": "the drive transferred fewer bytes than fio counts: a sparse or unwritten file, or a cache",
-    "target-shrank": "the target became smaller during the run: requests beyond its end had no effect",
-    "coverage-buffered": "unknown whether the drive did the work: requests go through the page cache",
-    "coverage-no-drive": "unknown whether the drive did the work: there is no drive with counters below the target",
-    "coverage-clock": "unknown whether the drive did the work: the run is too short, or the clock was set",
-    "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
-    "system added writes",
-    "memory-filesystem": "the temporary file is in memory (tmpfs)",
-    "host-limited": "a CPU was more than 90 % busy: the host may be the limit, not the drive",
-    "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
-    "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
-    "few-cpu-samples": "fewer than 3 samples of mpstat are within the run",
-    "not-enough-ios": "the highest percentiles are omitted: fewer than 10 requests are above them",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class FlagInput:

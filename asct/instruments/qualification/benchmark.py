@@ -10,9 +10,9 @@ from typing import ClassVar, Final, TypeVar
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.devices import device_values
+from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME
 from asct.instruments.fio.process import INSPECTION, layout_steps, scratch_bytes
-from asct.instruments.fio.verdict import FLAGS as FIO_FLAGS
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
 from asct.instruments.qualification.figures import phase_figures
 from asct.instruments.qualification.journal import StepJournal
