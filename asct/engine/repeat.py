@@ -152,7 +152,11 @@ class RepeatRunner:
     def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
         """The tasks of a repeat whose steps are known before it runs; otherwise none."""
         benchmark, params, context = self._benchmark, point.params, self._context
-        if point.unfit is not None or not benchmark.foreseeable(params, context.facts) or benchmark.continues(params):
+        if (
+            point.unfit is not None
+            or not benchmark.steps_known_ahead(params, context.facts)
+            or benchmark.continues(params)
+        ):
             return []
         try:
             steps = benchmark.steps(params, context)

@@ -112,7 +112,7 @@ class Benchmark(ABC, Generic[P]):
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         """The next steps of one repeat, given the finished ones; an empty sequence ends the repeat."""
 
-    def foreseeable(self, params: P, facts: HostFacts) -> bool:
+    def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
         """Whether the first call of `steps` returns every step of a repeat, independent of their outputs.
 
         The host then receives all repeats of a job at once, and continues by itself if the connection breaks.

@@ -111,7 +111,7 @@ class IdleLatency(Benchmark[IdleLatencyParams]):
             privileges=page_privileges(params.pages, "chase"),
         )
 
-    def foreseeable(self, params: IdleLatencyParams, facts: HostFacts) -> bool:
+    def steps_known_ahead(self, params: IdleLatencyParams, facts: HostFacts) -> bool:
         return True
 
     def steps(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:

@@ -94,7 +94,7 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
             privileges=page_privileges(params.pages, KERNEL),
         )
 
-    def foreseeable(self, params: LoadedLatencyParams, facts: HostFacts) -> bool:
+    def steps_known_ahead(self, params: LoadedLatencyParams, facts: HostFacts) -> bool:
         return True
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:

@@ -8,7 +8,15 @@ from typing import Any, Final
 
 from asct.benchmarks.loaded_latency.command import layout
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, page_flags, settled_flags
+from asct.instruments.memory.kernel_flags import (
+    ABOVE_THEORETICAL,
+    ABOVE_THEORETICAL_FLAGS,
+    NOISE_FLAGS,
+    PAGE_FLAGS,
+    many_dropped,
+    page_flags,
+    settled_flags,
+)
 from asct.instruments.memory.settings import CYCLE_BASE
 from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
 from asct.sdk.facts import HostFacts
@@ -35,8 +43,7 @@ FLAGS: Final[dict[str, str]] = {
     "no-latency-at-80": "no level is below 80 % of the peak: add larger numbers of NOPs",
     "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle latency",
     "coarse-levels": "the next level below or above this value is more than a quarter of the peak bandwidth away",
-    "above-theoretical": "the bandwidth exceeds the theoretical peak: the DIMM data or the setting is wrong, or "
-    "the caches served part of the traffic",
+    **ABOVE_THEORETICAL_FLAGS,
 }
 """Every flag of this benchmark."""
 
@@ -275,7 +282,7 @@ def _bandwidths(
     found = [Measurement(name, stats.median, dict(at), stats, flags) for name, stats in spreads.items()]
     if theoretical is not None:
         share = 100.0 * bus.median / theoretical
-        words = (*flags, *(("above-theoretical",) if share > 100.0 else ()))
+        words = (*flags, *((ABOVE_THEORETICAL,) if share > 100.0 else ()))
         found.append(Measurement("share_of_theoretical", share, dict(at), flags=words))
     return found
 

@@ -47,7 +47,7 @@ class Noop(Benchmark[NoopParams]):
         """One kernel, no memory, a few milliseconds."""
         return Needs(kernels=("noop",), seconds=0.003)
 
-    def foreseeable(self, params: NoopParams, facts: HostFacts) -> bool:
+    def steps_known_ahead(self, params: NoopParams, facts: HostFacts) -> bool:
         return True
 
     def steps(self, params: NoopParams, context: Context) -> Sequence[Step]:

@@ -73,7 +73,7 @@ class FioBenchmark(Benchmark[P]):
         """Lay out the temporary file."""
         return layout_steps(points, context)
 
-    def foreseeable(self, params: P, facts: HostFacts) -> bool:
+    def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
         return not node_matters(params, facts)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:

@@ -54,7 +54,7 @@ class BandwidthBenchmark(Benchmark[P]):
             privileges=page_privileges(params.pages, KERNEL),
         )
 
-    def foreseeable(self, params: P, facts: HostFacts) -> bool:
+    def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
         return True
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
