@@ -36,8 +36,8 @@ def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN.replace("BLOCK", "8K"))
 
     shown = asct("plan", "plan.yaml", "--reuse", "2h", cwd=tmp_path)
-    assert "up to 3 points may be taken from earlier runs" in shown.out
-    assert "noop: 3 points x 2, about 0s; named in the plan; up to 3 measured before" in shown.out
+    assert "up to 3 points can be reused from earlier runs" in shown.out
+    assert "noop: 3 points x 2, about 0s; named in the plan; up to 3 reusable" in shown.out
     document = json.loads(asct("plan", "plan.yaml", "--reuse", "2h", "--json", cwd=tmp_path).out)
     assert [job["reusable"] for job in document["hosts"][0]["jobs"]] == [3, 0]
     assert json.loads(asct("plan", "plan.yaml", "--json", cwd=tmp_path).out)["reusable"] is None
@@ -59,7 +59,7 @@ def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     taken = [(record["point"], record["value"]) for record in lines(run / "records.jsonl") if record["id"] == "noop"]
     assert sorted(taken, key=str) == sorted(before, key=str)
     assert asct("results", "verify", cwd=tmp_path).code == 0
-    assert "does not put the value in doubt" in asct("explain", "reused", cwd=tmp_path).out
+    assert "does not make the value doubtful" in asct("explain", "reused", cwd=tmp_path).out
 
 
 @pytest.mark.parametrize("age", ["7", "week", "-1d"])
