@@ -41,7 +41,7 @@ for place in "$base" "$base-$uid" "$base/asct-$uid"; do
         break
     fi
 done
-[ -n "$found" ] || fail "no folder of this account can be made at $base"
+[ -n "$found" ] || fail "the account cannot make a folder at $base"
 cd -P -- "$found" || fail "cannot enter the folder $found"
 found=$PWD
 

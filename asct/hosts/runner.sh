@@ -110,14 +110,14 @@ hand_on() {
 lock() {
     leader=/usr/bin/setsid
     [ -x "$leader" ] || leader=$(command -v setsid) && command -v flock >/dev/null ||
-        fail "flock and setsid are needed (util-linux)"
+        fail "flock and setsid are missing (util-linux)"
     exec 6<"$root/.session"
     end_leftovers
     if [ ! -e "$LOCK" ]; then ( umask 0; set -C; : >"$LOCK" ) 2>/dev/null; fi
-    [ -f "$LOCK" ] && [ ! -h "$LOCK" ] && [ -r "$LOCK" ] || fail "$LOCK is not a file that can be read"
+    [ -f "$LOCK" ] && [ ! -h "$LOCK" ] && [ -r "$LOCK" ] || fail "$LOCK is not a readable file"
     exec 9<"$LOCK"
     flock -n 9 || { sleep 1; flock -n 9; } || locked
-    [ "/proc/$$/fd/9" -ef "$LOCK" ] || fail "$LOCK was replaced meanwhile"
+    [ "/proc/$$/fd/9" -ef "$LOCK" ] || fail "$LOCK was replaced"
 }
 
 # What a runner that was killed left: whoever holds .session.
@@ -341,7 +341,7 @@ remove() {
             exit 0 ;;
         esac
     done
-    fail "$path leaves the work folder through a link"
+    fail "$path is outside the work folder (through a link)"
 }
 
 # leave: end the session and remove its folder, once the last process of it is gone. A runner that can be told so over
@@ -373,7 +373,7 @@ line)
     exec 4>&1 3<&0 </dev/null
     journal= live=1 key=-
     if ! leads_group; then
-        [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "no process group of its own, and no setsid"
+        [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "the shell leads no process group, and setsid is missing"
         ASCT_SETSID=1 exec setsid sh -c 'root=$1 mode=line; . "$root/.runner"' sh "$root" <&3 >&4
     fi
     unset ASCT_SETSID

@@ -1,4 +1,4 @@
-"""Hosts of a plan: ranges, defaults and variables laid together into one specification for each host."""
+"""The hosts of a plan: merges ranges, defaults and variables into one specification for each host."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ LOCAL: Final = "local"
 
 @dataclass(slots=True)
 class HostMaps:
-    """Hosts as maps, ranges expanded and defaults laid under; `spans` says where each name stands."""
+    """Hosts as maps, with expanded ranges and merged defaults; `spans` has the location of each name."""
 
     maps: dict[str, Node] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
 
     def add(self, name: str, body: Node, span: Span, findings: Findings) -> None:
-        """One more host; a name that is there already is an error."""
+        """Add a host; a duplicate name is an error."""
         if name in self.maps:
             findings.twice(
                 "E113", f"host `{shown(name)}` is defined twice", span, self.spans[name], "rename one of them"
@@ -49,7 +49,7 @@ class HostMaps:
 
 
 def expand_hosts(node: Node, findings: Findings) -> HostMaps:
-    """The hosts of one `hosts:` map, without `from` and `defaults`, which `default_host` gives."""
+    """The hosts of a `hosts:` map, without `from` and `defaults` (see `default_host`)."""
     found = HostMaps()
     if not isinstance(node.value, dict):
         findings.error("E106", "`hosts` must be a map of names", node.span, "write `hosts: {name: {address: ...}}`")
@@ -72,7 +72,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def default_host(node: Node | None, findings: Findings) -> Node | None:
-    """What a `hosts:` map says of hosts that do not say it themselves."""
+    """The `defaults` of a `hosts:` map."""
     defaults: Node | None = node.value.get("defaults") if node is not None and isinstance(node.value, dict) else None
     if defaults is None or not _is_map(defaults, "`defaults` of `hosts`", findings):
         return None
@@ -87,7 +87,7 @@ def _is_map(node: Node, what: str, findings: Findings) -> bool:
 
 
 def under(defaults: Node | None, body: Node) -> Node:
-    """A host's map with defaults for what it does not say; nothing at all counts as an empty map."""
+    """A host's map merged over its defaults; an empty value counts as an empty map."""
     whole = replace(body, value={}) if body.value is None else body
     if defaults is None or defaults.value is None:
         return whole
@@ -96,7 +96,7 @@ def under(defaults: Node | None, body: Node) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class ReadHosts:
-    """The finished hosts, and the settings that each gives."""
+    """The specification of every host, and its settings."""
 
     hosts: dict[str, HostSpec]
     config: dict[str, dict[str, Node]]
@@ -121,7 +121,7 @@ def read_hosts(found: HostMaps, context: ParseContext) -> ReadHosts:
 
 
 def _section(name: str, node: Node, context: ParseContext) -> Section:
-    """The map of a host, its keys checked by its transport, its templates reading `host.name`."""
+    """The map of a host, with the keys of its transport and `host.name` in its templates."""
     named = replace(context, scope=replace(context.scope, host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
@@ -130,7 +130,7 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
 
 
 def _implied(name: str, address: Node | None) -> str:
-    """The transport of a host that names none: a machine called `local` without an address is this one."""
+    """The transport of a host that names none: `local` for a host called `local` without an address, else `ssh`."""
     return "local" if name == LOCAL and address is None else "ssh"
 
 
@@ -184,7 +184,7 @@ def _labels(section: Section) -> Mapping[str, str]:
 
 
 def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, Any]:
-    """The keys that only hosts of one transport have."""
+    """The values of the keys that a transport adds."""
     options: dict[str, Any] = {}
     for key, option in declared.items():
         if key not in section.members:
@@ -211,8 +211,8 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """The hosts, where one that its transport splits (several nodes of a cluster) is replaced by its members, and
-    `groups` with a group of its name that holds them."""
+    """The hosts, where each entry that its transport splits (several nodes of a cluster) is replaced by its members, and
+    `groups` with a group of that name for them."""
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():
         span = hosts.spans[name]
@@ -235,7 +235,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
 
 
 def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
-    """The hosts that an entry stands for; none when it stands for one."""
+    """The hosts that an entry expands to; none for a single host."""
     chosen = body.value.get("transport") if isinstance(body.value, dict) else None
     if chosen is None or not isinstance(chosen.value, str):
         return
@@ -251,7 +251,7 @@ def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str
 
 
 def _value(node: Node, scope: Scope) -> object:
-    """The value of a key; None when it has an error, which is found again when the host is read."""
+    """The value of a key; None for an error, which is reported when the host is read."""
     try:
         return evaluate(node, scope).value
     except PlanError:

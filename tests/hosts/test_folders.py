@@ -83,7 +83,7 @@ def test_another_accounts_folder_is_not_used(make: Maker, tmp_path: Path) -> Non
 
 
 def test_no_place(make: Maker) -> None:
-    with pytest.raises(OSError, match="no folder of this account"):
+    with pytest.raises(OSError, match="cannot make a folder"):
         make(Path("/proc/asct"))
 
 
