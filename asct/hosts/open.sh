@@ -1,19 +1,19 @@
-# Opens a host: makes the private folder of a session, or takes up that of an earlier part of the same run, and prints
-# where it is. Variables set before: base, token, runner, earlier (a folder, or nothing), owner (or nothing: only look),
-# find and keep (as of base.Reading, or nothing).
+# Opens a host: makes the private folder of a session, or resumes that of an earlier part of the same run, and prints its
+# path. Variables set by the caller: base, token, runner, earlier (a folder or empty), owner (empty: only read the host),
+# find and keep (see base.ReadingSpec, or empty).
 
 umask 077
 journal= live=1
 exec 4>&1
 
-# Where kernels are kept when the account has a folder for such things.
+# The cache folder of the account.
 case ${XDG_CACHE_HOME:-} in
 /*) cache=$XDG_CACHE_HOME/asct ;;
 *) cache=${HOME:+$HOME/.cache/asct}; [ -d "${HOME:-}" ] || cache= ;;
 esac
 
-# A folder of this account, made when missing; not a link, and nobody else may rename what lies in it. One ls lists
-# those that are there before, as a rule all that is needed.
+# Whether a folder, made if missing, belongs to this account, is not a link, and does not let others rename files in it. A
+# single ls usually lists all folders in advance.
 usable() {
     [ -e "$1" ] || mkdir -p -- "$1" 2>/dev/null
     [ ! -h "$1" ] && [ -d "$1" ] && [ -O "$1" ] && [ -w "$1" ] || return 1
@@ -45,8 +45,8 @@ done
 cd -P -- "$found" || fail "cannot enter the folder $found"
 found=$PWD
 
-# What is left of others: a folder without a session whose connection (process, start time, boot) is gone, and one with
-# results that nobody came for in a week, or of another boot: power may have gone before all of them were on the disk.
+# Abandoned folders: without a session, when the process of the connection has ended; with results that nobody collected in
+# a week; or from another boot, because a power failure may have lost part of them.
 stale() {
     [ -d "$1" ] && [ ! -h "$1" ] && [ -O "$1" ] && [ -f "$1/.owner" ] || return 1
     if [ -f "$1/.session" ]; then
@@ -63,7 +63,7 @@ for old in "$found"/run-*; do
     if stale "$old"; then rm -rf -- "$old"; fi
 done
 
-# On a full disk: what was only just made goes again, for nobody would come for it.
+# On a full disk: remove the new folder, because nobody would collect it.
 unwritable() {
     [ "$work" = "$earlier" ] || rm -rf -- "$work"
     fail "cannot write in $work"
@@ -98,6 +98,6 @@ posix=
 case ${SHELL##*/} in
 sh | dash | ash | bash) posix="shell posix" ;;
 esac
-printf 'asct:%s\n' "work $work" "cache $PWD" ${posix:+"$posix"} ready # in one write, for each is a message of ssh
+printf 'asct:%s\n' "work $work" "cache $PWD" ${posix:+"$posix"} ready # one write, because each is an ssh packet
 root=$work
 [ -z "$owner" ] || begin "$owner"

@@ -1,22 +1,23 @@
-# What a remote host needs of asct: a POSIX shell (dash, bash, busybox ash), setsid and flock. Values arrive quoted, $nl
-# stands for a line feed inside them. $root, set before, is the folder of the session, $mode what this shell is:
+# The runner of asct on every host, this machine included. It needs a POSIX shell (dash, bash, busybox ash), setsid and
+# flock. Values arrive quoted, with $nl for a line feed. $root, set by the caller, is the work folder; $mode is the role
+# of this shell:
 #
-#   none    the one that opened the session: only the functions
-#   line    reads one line of calls from standard input and acts on it: short commands, files, housekeeping
-#   serve   the runner of the session, detached: hears the FIFO `.control`, starts work and ends it
-#   task    a part of the runner that takes one task of a job file from its folder to its report
+#   none    opens the session: defines the functions only
+#   line    reads one line of calls from standard input and runs it: short commands, files, housekeeping
+#   serve   the runner of the session, detached: reads the FIFO `.control`, starts and stops work
+#   task    the part of the runner that takes one task of a job file from its folder to its report
 #
-# Each program that a task starts leads a session of its own, so that it can be ended with all that it started. What can
-# be done by the shell itself starts no program: one costs more than a millisecond, and a task is often that short.
+# Each program that a task starts leads a session of its own, so that it can be stopped together with its children. The
+# shell starts no program for what it can do itself: a program costs more than a millisecond, and many tasks are that short.
 #
-# The runner works off the job files .queue/1, .queue/2, ... by itself; a connection that breaks does not concern it. Each
-# event is a line of `.journal` that begins with `asct:`, and goes through the connection that started it as well while
-# that lives. What programs print goes to files, which stay until asct has fetched them.
+# The runner executes the job files .queue/1, .queue/2, ... by itself, even while the connection is down. Each event is a
+# line of `.journal` that begins with `asct:`; it also goes through the connection that started the runner, while that
+# lasts. Output of programs goes to files, which stay until asct has copied them.
 #
-# What it does with a job file stands in runner_task.sh; on a host both are one text.
+# runner_task.sh executes the job files; on a host both files are one text.
 #
-# Descriptors: 3 control, 4 the connection, 5 journal, 6 a lock on .session and 9 the host's lock. The locks are the
-# kernel's: they go when the last process of the session is gone, programs that measure included.
+# Descriptors: 3 control, 4 connection, 5 journal, 6 a lock on .session, 9 the lock of the host. The Linux kernel holds the
+# locks until the last process of the session has ended, measuring programs included.
 
 nl='
 '
@@ -42,13 +43,13 @@ fail() {
     exit 0
 }
 
-# The folder of a session that came to nothing goes again: nobody would come for it, and it would stay for a week.
+# Remove the folder of a session that failed to start; otherwise it would stay for a week.
 clear_away() {
     if [ -f "${root:-}/.session" ] && [ ! -s "$root/.journal" ]; then rm -rf -- "$root"; fi
 }
 
-# look PID: sets $start, when it began in ticks since boot: field 22, counted from behind the name in parentheses.
-# Nothing for one that has ended and is only not yet reaped.
+# look PID: sets $start, the start time in ticks since boot: field 22 of stat, counted from behind the name in parentheses.
+# Empty for a zombie.
 look() {
     start=
     IFS= read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
@@ -58,7 +59,7 @@ look() {
     start=$1
 }
 
-# alive FILE: whether the process noted there runs; sets $pid, and $rest to what is noted behind its start
+# alive FILE: whether the process recorded in FILE is running; sets $pid, and $rest to the text behind its start time
 alive() {
     pid= noted=
     { read -r pid noted rest <"$1"; } 2>/dev/null
@@ -79,21 +80,21 @@ leads_group() {
 }
 
 # ---- the session
-# Nothing that leads to a task is started in the background: a shell lets such a program ignore SIGINT for good. So the
-# shell that hears is, and the first one watches the one that works.
+# No ancestor of a task runs in the background, because a shell makes background programs ignore SIGINT. Therefore the
+# shell that listens runs in the background, and the first shell waits for the one that works.
 
-# begin OWNER, with $boot and $uid: the runner of this session, started unless it runs; this shell hands on to it what asct says.
+# begin OWNER, with $boot and $uid: start the runner of this session unless it is running; forward the messages of asct.
 begin() {
     cd /
     [ -p "$root/.control" ] || mkfifo "$root/.control" "$root/.go" || fail "cannot make a FIFO in $root"
     [ -d "$root/.queue" ] || mkdir "$root/.queue" || fail "cannot make a folder in $root"
     printf '%s\n' "$boot" >"$root/.session" || fail "cannot write in $root"
     exec 8<>"$root/.control"
-    if alive "$root/.hear" && alive "$root/.pid"; then # one that hears nothing any more is replaced
+    if alive "$root/.hear" && alive "$root/.pid"; then # a runner that no longer listens is replaced
         printf 'hello %s\n' "$$" >&8
         say "joined $pid"
         hand_on
-    else # this shell, and with it the connection, ends with the runner
+    else # this shell ends with the runner, which closes the connection
         exec 3<&0
         hand_on <&3 >/dev/null 3<&- 4>&- &
         setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5 find=$6 keep=$7; . "$root/.runner"' \
@@ -120,7 +121,7 @@ lock() {
     [ "/proc/$$/fd/9" -ef "$LOCK" ] || fail "$LOCK was replaced"
 }
 
-# What a runner that was killed left: whoever holds .session.
+# Kill the processes of a killed runner: they hold .session.
 end_leftovers() {
     until flock -n 6; do
         end_all
@@ -132,16 +133,16 @@ end_all() {
     for one in .pid .hear .work .task; do
         if alive "$root/$one"; then kill -s KILL -- "-$pid" 2>/dev/null || kill -s KILL "$pid"; fi
     done
-    for one in /proc/[0-9]*/fd/6; do # whose leader was killed
+    for one in /proc/[0-9]*/fd/6; do # processes whose leader was killed
         [ "$one" -ef "$root/.session" ] || continue
         one=${one#/proc/}
         [ "${one%%/*}" = "$$" ] || kill -s KILL "${one%%/*}" 2>/dev/null
     done
 }
 
-# strays: sets $strays, what programs started and did not end, outside of their process groups (the jobs of fio lead sessions
-# of their own). Whatever a task starts inherits both locks, and only the shells of the runner are in its session. A shell
-# that waits for the end of the runner has descriptor 6 alone.
+# strays: sets $strays, processes outside of the process groups of tasks that are still running (fio jobs lead sessions of
+# their own). Every process of a task inherits both locks, and only the shells of the runner are in its session. A shell
+# that waits for the runner to end has descriptor 6 only.
 strays() {
     strays=
     for one in /proc/[0-9]*/fd/6; do
@@ -155,8 +156,8 @@ strays() {
     done
 }
 
-# end_strays SECONDS: some have things to put back, huge pages for one, and get so long for it. One that is killed is gone
-# only once it got a processor: it holds the host until then, and is waited for.
+# end_strays SECONDS: give processes this time to clean up (huge pages, for example), then kill them. A killed process holds
+# the lock until it is scheduled once more, so it is waited for.
 end_strays() {
     left=$1
     strays
@@ -208,14 +209,14 @@ serve() {
     wait
 }
 
-# own_pid: sets $me, also in a subshell; the working directory is / then
+# own_pid: sets $me, also in a subshell; changes to /
 own_pid() {
     cd -P /proc/self
     me=${PWD##*/}
     cd /
 }
 
-# What asct says, and how it goes with the work. Each `go` is answered by an `idle`.
+# Process the messages of asct and of the working shell. Each `go` is followed by an `idle`.
 hear() {
     own_pid
     note "$root/.hear" "$me"
@@ -238,13 +239,13 @@ hear() {
     done
 }
 
-# Nobody listens and nothing is to be done: another run may have the host; what was measured stays in the folder.
+# Without a connection and without work the runner exits, so that another run can have the host; the results stay.
 linger() {
     [ -n "$attach" ] || [ "$going" -gt 0 ] ||
         ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
 }
 
-# removed PATH: asct may leave while the shell that works has just begun, and writes its notes into the folder
+# removed PATH: retried, because a working shell that has just started may still write into the folder
 removed() {
     for try in 1 2 3 4 5; do
         if rm -rf -- "$card" "$1"; then return; fi
@@ -253,8 +254,8 @@ removed() {
     return 1
 }
 
-# over_and_out PATH: what goes with the runner: its note, or the whole folder of the session. The host's lock goes before
-# asct hears so, not only with the last of these shells: another run may come at once. One that cannot be ended keeps it.
+# over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The host is unlocked before asct
+# is notified, because another run may start at once, unless a process that cannot be killed still holds the lock.
 over_and_out() {
     end_strays 10
     if removed "$1"; then
@@ -276,7 +277,7 @@ stopped() {
     say stopped
 }
 
-# The task that runs is ended and none begins after it.
+# Stop the running task and start no other.
 stop_work() {
     if [ "$going" -gt 0 ]; then
         : >"$root/.stop"
@@ -288,7 +289,7 @@ stop_work() {
 
 end_task() { ( end_group "$pid" ) 3<&- 4>&- 5>&- 6<&- 8<&- 9<&- & }
 
-# end_group PID: INT, then TERM, then KILL. One that was only just started may lead no group yet.
+# end_group PID: INT, then TERM, then KILL. A process that has just started may not lead a group yet.
 end_group() {
     for signal in INT TERM KILL; do
         kill -s "$signal" -- "-$1" 2>/dev/null || kill -s "$signal" "$1" 2>/dev/null || return
@@ -296,7 +297,7 @@ end_group() {
     done
 }
 
-# An alarm went off. It may be of a task before this one: then another one is set for what is left to this.
+# An alarm expired. If it was set for an earlier task, set another one for the remaining time of this task.
 look_at_limit() {
     { read -r due key <"$root/.due"; } 2>/dev/null || return
     now
@@ -308,27 +309,27 @@ look_at_limit() {
     fi
 }
 
-# set_alarm HUNDREDTHS: whole seconds, as POSIX has it for sleep(1), unless so few that it matters
+# set_alarm HUNDREDTHS: in whole seconds, as POSIX requires for sleep(1), except for short times
 set_alarm() {
     nap=$((($1 + 99) / 100))
     [ "$1" -ge 300 ] || nap=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
     ( sleep "$nap"; printf 'alarm\n' >&3 ) 4>&- 5>&- 8<&- 9<&- &
 }
 
-# execute PROGRAM [ARGUMENT]...: a short command on this connection, with the rest of standard input
+# execute PROGRAM [ARGUMENT]...: run a short command on this connection with the rest of standard input
 execute() {
     say "begin $$"
     printf 'asct:begin\n' >&2
     exec "$@" <&3 3<&- 4>&-
 }
 
-# finish PID: end the process group of an answer that took too long
+# finish PID: kill the process group of a command that took too long
 finish() {
     kill -s KILL -- "-$1" 2>/dev/null
     say done
 }
 
-# remove PATH ROOT...: only what lies, links resolved, below one of the roots
+# remove PATH ROOT...: only if PATH, with links resolved, is below one of the roots
 remove() {
     path=$1
     shift
@@ -344,8 +345,8 @@ remove() {
     fail "$path is outside the work folder (through a link)"
 }
 
-# leave: end the session and remove its folder, once the last process of it is gone. A runner that can be told so over
-# the connection that started it does this itself.
+# leave: end the session and remove its folder after its last process has ended. A runner that still has the connection
+# that started it does this itself.
 leave() {
     cd /
     if [ -f "$root/.session" ]; then

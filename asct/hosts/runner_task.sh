@@ -1,6 +1,6 @@
-# How the runner works off its job files, and what the line of a task is made of. A part of runner.sh.
+# Executes job files and the lines of tasks. A part of runner.sh.
 
-# ---- job files: `= KEY HUNDREDTHS` (its limit) and a line `: CALLS` for each task; `+ CALLS` is done at once
+# ---- job files: `= KEY HUNDREDTHS` (time limit) and a line `: CALLS` for each task; `+ CALLS` runs at once
 
 work() {
     trap : INT TERM HUP PIPE
@@ -28,20 +28,20 @@ work_off() {
     done 7<"$root/.queue/$next"
 }
 
-# A connection that nobody reads takes some hundred words and then holds whoever speaks. So asct says how far it has
-# heard; when it is far behind, the journal goes on alone.
+# A connection that nobody reads blocks the writer after some hundred lines. Therefore asct acknowledges events; when it is
+# far behind, the runner writes to the journal only.
 keep_up() {
     begun=$((begun + 1))
     if [ -z "$live" ] || [ "$((begun % 8))" != 0 ]; then return; fi
     say "count $begun"
-    if read -r one <"$root/.heard"; then heard=$one; fi # else it is just being written
+    if read -r one <"$root/.heard"; then heard=$one; fi # otherwise it is being written
     if [ "$((begun - heard))" -gt "$LEAD" ]; then
         say muted
         live=
     fi
 }
 
-# One alarm serves many tasks: it is set anew only for one that would be over its limit before.
+# One alarm serves many tasks: another one is set only for a task whose limit comes first.
 run_task() {
     IFS= read -r line <&7 || return
     now
@@ -55,7 +55,7 @@ run_task() {
     settle_task
 }
 
-# A task says itself how it ended; one whose shell was killed cannot.
+# A task reports its end itself, unless its shell was killed.
 settle_task() {
     finished= recent=
     { read -r finished recent <"$root/.done"; } 2>/dev/null
@@ -65,7 +65,7 @@ settle_task() {
     say "died $key"
 }
 
-# What the programs of the task left goes with it. One that ended by itself has ended its own.
+# Kill the process groups of the task. A program that ended by itself has stopped its other processes.
 over() {
     printf '%s %s\n' "$key" "$read_at" >"$root/.done"
     for one in $led $companions; do kill -s KILL -- "-$one" 2>/dev/null; done
@@ -73,9 +73,9 @@ over() {
     exit 0
 }
 
-# ---- what the lines of calls are made of
+# ---- the calls of a line
 
-# enter EMPTY FOLDER: go there; first made anew when EMPTY is 1 (each program started costs a millisecond)
+# enter EMPTY FOLDER: make the folder and enter it; EMPTY 1 removes it first (each program costs a millisecond)
 enter() {
     if [ "$1" = 1 ]; then rm -rf -- "$2" || fail "cannot empty $2"; fi
     [ -d "$2" ] || mkdir -p -- "$2" 2>/dev/null || fail "cannot make the folder $2"
@@ -88,8 +88,8 @@ file() {
     printf '%s' "$2" 2>/dev/null >"$1" || fail "cannot write $1"
 }
 
-# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...    in place of this (sub)shell. One that is not
-# there is left to the shell, which says so as people know it.
+# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...    replaces this (sub)shell. For a missing program
+# the shell prints its usual message.
 launch() {
     cd -- "$1" || exit 126
     exec >"$2" 2>"$3" 4>&- 5>&-
@@ -104,7 +104,7 @@ launch() {
 }
 
 companions= led= read_at=
-# companion FOLDER STDOUT STDERR ... as for launch
+# companion FOLDER STDOUT STDERR ...: arguments of launch
 companion() {
     [ -d "$1" ] || mkdir -p -- "$1" 2>/dev/null
     ( launch "$@" ) &
@@ -113,13 +113,13 @@ companion() {
 
 uptime() { read -r up rest </proc/uptime; }
 
-# now: the same in hundredths of a second
+# now: uptime in hundredths of a second
 now() {
     uptime
     now=${up%.*}${up#*.}
 }
 
-# The main process of a task, with its key for who ends it. Whoever wants it stopped looks for it behind saying so.
+# The main process of a task. Its pid and key are recorded before .stop is checked: stop_work does it the other way round.
 lead() {
     own_pid
     note "$root/.task" "$me" "$key"
@@ -127,9 +127,9 @@ lead() {
     launch "$@"
 }
 
-# What the host does besides, in .readings: a line `= KEY WORD` and the files of $reading (the expression, then the files, a
-# line each). What was read BRIEF ago counts for this task as well, and one so brief is not read after: the clocks of a host
-# that count CPU time are no finer, and reading costs as much as such a task.
+# The host state, in .readings: a line `= KEY WORD` and the selected lines of the files in $reading (the expression, then the
+# files, a line each). A reading not older than BRIEF serves this task as well, and nothing is read after a task that short:
+# CPU time is counted in such steps, and a reading costs as much as such a task.
 BRIEF=5 # hundredths of a second
 read_before() {
     [ -n "$reading" ] || return 0
@@ -145,7 +145,7 @@ read_before() {
     began=$now
 }
 
-# With the CPU time of what this shell waited for: the main process.
+# Includes the CPU time of the main process, the only child this shell waited for.
 read_after() {
     [ -n "$reading" ] || return 0
     if [ "$((now - began))" -ge "$BRIEF" ]; then
@@ -159,9 +159,9 @@ read_after() {
 
 read_files() { ( set -f; IFS=$nl; exec grep -soE -- $reading ); }
 
-# main FOLDER STDOUT STDERR ... as for launch.
-# A shell turns a death by signal n into 128+n, like a program that exits so. It tells of the death on its own standard
-# error, except for INT, PIPE and (bash) TERM: the message's presence is reported beside the status.
+# main FOLDER STDOUT STDERR ...: arguments of launch.
+# A shell returns 128+n for a death by signal n and for a program that exits with 128+n. Only for the former it prints a
+# message, except for INT, PIPE and (bash) TERM: whether there was a message is reported beside the status.
 main() {
     told=$root/.told
     exec 2>"$told"
@@ -178,7 +178,7 @@ main() {
     read_after 2>/dev/null >>"$root/.readings"
 }
 
-# SIGINT is ignored in what a shell starts in the background unless the program handles it; then TERM ends it.
+# Programs that a shell starts in the background ignore SIGINT unless they handle it; TERM stops the others.
 end_companions() {
     [ -n "$companions" ] || return 0
     ( trap '' TERM; sleep 2; kill -s TERM $companions; sleep 2; kill -s KILL $companions ) >/dev/null 2>&1 4>&- 5>&- &

@@ -211,7 +211,7 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """The hosts, where each entry that its transport splits (several nodes of a cluster) is replaced by its members, and
+    """The hosts, with each entry that its transport splits (several nodes of a cluster) replaced by its members, and
     `groups` with a group of that name for them."""
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():
