@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asct.store.model import JobEntry, Reused
-from asct.values.moment import age
+from asct.values.timestamp import age
 
 
 def sources(jobs: Iterable[JobEntry]) -> list[Reused]:

@@ -25,7 +25,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import REUSED, Record, Scalar
 from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns, ReuseQuery
 from asct.store.model import Status
-from asct.values.moment import age
+from asct.values.timestamp import age
 
 ACCEPTED: Final = ("ok", "noisy")
 _MOST_CHANGES: Final = 6

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from asct.plan.expressions import Expression, ExpressionError, Seconds, measured
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 Values = Mapping[str, Any]
 Run = Callable[[Values], Any]

@@ -18,7 +18,7 @@ from asct.plan.hosts import HostMaps
 from asct.plan.model import Node
 from asct.plan.nodes import parse_yaml
 from asct.plan.sections import EXECUTION_KEYS, read_execution, read_limits, read_report
-from asct.values.problem import shown
+from asct.values.error import shown
 
 FILE: Final = "--set"
 """The name of the options in `Plan.files`, one per line."""

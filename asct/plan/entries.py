@@ -12,7 +12,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import Entry, Node, Sweep
 from asct.plan.names import alike, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
 _SWEEP_WORDS = ("zip", "where", "exclude", "include")

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from asct.plan.scalars import resolve
 from asct.values.duration import parse_duration
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 from asct.values.size import parse_size
 
 MAX_LENGTH: Final = 2000

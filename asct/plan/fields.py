@@ -13,7 +13,7 @@ from asct.plan.model import Node
 from asct.plan.scope import Scope
 from asct.plan.templates import evaluate, has_template
 from asct.values.duration import parse_duration, require_unit
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 from asct.values.size import parse_size
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
-from asct.values.problem import BadValueError
+from asct.values.error import BadValueError
 
 MOST = 500
 """Findings that are kept; any further ones are only counted."""

@@ -12,7 +12,7 @@ from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED, HostMaps
 from asct.plan.model import Node
 from asct.plan.names import folder_name, is_pattern, matching
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 _DEEPEST: Final = 50
 _KEYS = ("hosts", "config", "vars")

@@ -17,7 +17,7 @@ from asct.plan.sources import path_near
 from asct.plan.templates import evaluate, resolved_vars
 from asct.transports import Option, sources
 from asct.transports import transport as transport_of
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 HOST_KEYS: Final = (
     "transport", "address", "port", "user", "identity_file", "known_hosts", "jump", "sudo", "workdir", "labels",

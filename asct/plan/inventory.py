@@ -18,7 +18,7 @@ from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED
 from asct.plan.model import Node
-from asct.values.problem import shown
+from asct.values.error import shown
 
 _IMPLIED: Final = ("_meta", "all", "ungrouped")
 _DEEPEST: Final = 50

@@ -35,7 +35,7 @@ from asct.plan.sections import (
 )
 from asct.plan.sources import PlanFiles
 from asct.plan.templates import resolved_vars
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 LANGUAGE_VERSION: Final = 1
 PLAN_KEYS: Final = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Final
 
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 MAX_HOSTS: Final = 10_000
 

@@ -17,7 +17,7 @@ from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
 from asct.plan.model import Node
 from asct.plan.scalars import has_leading_zero, resolve
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 MAX_BYTES: Final = 8 << 20
 MAX_DEPTH: Final = 100

@@ -17,7 +17,7 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.model import Node
 from asct.values.duration import format_duration, parse_duration
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 from asct.values.quantity import parse_count
 from asct.values.size import format_size, parse_size
 

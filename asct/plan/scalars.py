@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 Scalar = str | int | float | bool | None
 

@@ -21,7 +21,7 @@ from asct.plan.model import (
     Retry,
     Safety,
 )
-from asct.values.problem import shown
+from asct.values.error import shown
 
 FORMATS: Final = ("html", "markdown", "csv", "json", "jsonl", "junit", "github", "parquet")
 _BOUNDS: Final = ("min", "max", "no_worse_than")

@@ -10,7 +10,7 @@ from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
 from asct.plan.model import Node
 from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
-from asct.values.problem import shown
+from asct.values.error import shown
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from asct.plan.model import Node, PendingValue
 from asct.plan.names import identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
-from asct.values.problem import BadValueError
+from asct.values.error import BadValueError
 
 MAX_TEXT: Final = 65_536
 """The maximum length of a result."""

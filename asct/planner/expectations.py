@@ -17,7 +17,7 @@ from asct.planner.model import Check
 from asct.planner.selection import hosts_named, unknown_host
 from asct.planner.settings import InvalidSettings, Settings
 from asct.sdk.metric import Metric
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 from asct.values.quantity import parse_quantity
 from asct.values.size import parse_size
 

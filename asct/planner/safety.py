@@ -14,7 +14,7 @@ from asct.planner.costs import cost
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
 from asct.sdk.guard import Consent, is_device_path
-from asct.values.problem import shown
+from asct.values.error import shown
 
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)

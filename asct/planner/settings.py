@@ -17,7 +17,7 @@ from asct.plan.ranges import Kind
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.params import Params
 from asct.values.duration import parse_duration, require_unit
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 from asct.values.quantity import parse_count
 from asct.values.size import parse_size
 

@@ -1,1 +1,1 @@
-"""Values with units: text and number, both ways. Every parser raises BadValueError, a ValueError."""
+"""Parses and formats values with units. Every parser raises BadValueError, a ValueError."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 MAX_CPU: Final = 65_535
 MAX_ITEMS: Final = 100_000
@@ -18,7 +18,7 @@ _HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
 def parse_integers(text: str) -> list[int]:
     """The numbers of `3000,900,5-9:2` in their order; at most 100,000. An empty text is an empty list.
 
-    Raises BadValueError (a ValueError) for anything else, a range that runs backwards or a stride of 0.
+    Raises BadValueError (a ValueError) for anything else, a reversed range or a stride of 0.
     """
     numbers: list[int] = []
     if not text.strip():
@@ -29,7 +29,7 @@ def parse_integers(text: str) -> list[int]:
             raise BadValueError(f"`{shown(part)}` is not a number or a range", _HINT)
         numbers.extend(_range(part, *(int(group) if group else None for group in found.groups())))
         if len(numbers) > MAX_ITEMS:
-            raise BadValueError(f"`{shown(text)}` has more than {MAX_ITEMS} numbers", "write a shorter list")
+            raise BadValueError(f"`{shown(text)}` has more than {MAX_ITEMS} numbers", "use a shorter list")
     return numbers
 
 
@@ -37,12 +37,12 @@ def _range(part: str, first: int | None, last: int | None, step: int | None) -> 
     start = first or 0
     end = start if last is None else last
     if end < start:
-        raise BadValueError(f"range `{shown(part)}` runs backwards", f"write `{end}-{start}`")
+        raise BadValueError(f"range `{shown(part)}` is reversed", f"write `{end}-{start}`")
     if step == 0:
         raise BadValueError(f"range `{shown(part)}` has a stride of 0", "write a stride of 1 or more")
     stride = step or 1
     if (end - start) // stride >= MAX_ITEMS:
-        raise BadValueError(f"range `{shown(part)}` has more than {MAX_ITEMS} numbers", "write a shorter range")
+        raise BadValueError(f"range `{shown(part)}` has more than {MAX_ITEMS} numbers", "use a shorter range")
     return range(start, end + 1, stride)
 
 
@@ -53,12 +53,12 @@ def parse_cpulist(text: str) -> list[int]:
     """
     cpus = sorted(set(parse_integers(text)))
     if cpus and cpus[-1] > MAX_CPU:
-        raise BadValueError(f"CPU {cpus[-1]} in `{shown(text)}` does not exist", f"the highest is {MAX_CPU}")
+        raise BadValueError(f"CPU {cpus[-1]} in `{shown(text)}` does not exist", f"the maximum is {MAX_CPU}")
     return cpus
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:
-    """`0-3,8` from CPU numbers in any order, as the kernel writes it; empty for none."""
+    """`0-3,8` from CPU numbers in any order, as the Linux kernel formats it; empty for none."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and cpu == runs[-1][-1] + 1:

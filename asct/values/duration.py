@@ -1,7 +1,7 @@
 """Durations: seconds as a number, and as text with units (`30s`, `15m`, `1h30m`, `250ms`).
 
-A number is seconds: that is the canonical form, which comes back from JSON. What a person wrote goes through
-`require_unit` as well, so that `duration: 60` is refused and not guessed at.
+A number is in seconds, the canonical form in JSON. Values that people write also go
+through `require_unit`, so that `duration: 60` is rejected.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 MAX_DURATION: Final = 1e9
 """Seconds; about 31 years."""
@@ -39,7 +39,7 @@ _HINT: Final = "write a number and a unit: `30s`, `15m`, `1h30m`, `250ms`"
 def parse_duration(value: object) -> float:
     """Seconds from text with units, or from a number, which is seconds.
 
-    Raises BadValueError (a ValueError) for a text without unit, units out of order, a negative or endless duration.
+    Raises BadValueError (a ValueError) for text without unit, units out of order, a negative or infinite duration.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadValueError(f"`{shown(value)}` is not a duration", _HINT)
@@ -51,9 +51,9 @@ def parse_duration(value: object) -> float:
 
 
 def require_unit(value: object) -> None:
-    """Refuse a duration written as a bare number other than 0; call it for what stands in a plan or after `--set`.
+    """Reject a duration without unit, except 0; for values in a plan or after `--set`.
 
-    Raises BadValueError that offers the number with units.
+    Raises BadValueError with the number and units as a hint.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
         text = shown(value)
@@ -62,9 +62,9 @@ def require_unit(value: object) -> None:
 
 def _bounded(seconds: float, text: str) -> float:
     if seconds < 0:
-        raise BadValueError(f"duration `{text}` is below zero", "write a duration of 0s or more")
+        raise BadValueError(f"duration `{text}` is negative", "write a duration of 0s or more")
     if seconds > MAX_DURATION:
-        raise BadValueError(f"duration `{text}` is too long", f"the longest is {MAX_DURATION:.0f}s, about 31 years")
+        raise BadValueError(f"duration `{text}` is too long", f"the maximum is {MAX_DURATION:.0f}s, about 31 years")
     return float(seconds)
 
 
@@ -80,7 +80,9 @@ def _read(text: str) -> float:
         number, unit = found.groups()
         factor = _factor(text.strip(), number, unit)
         if factor >= last:
-            raise BadValueError(f"units out of order in duration `{shown(text)}`", "write the largest first: `1h30m`")
+            raise BadValueError(
+                f"units out of order in duration `{shown(text)}`", "start with the largest unit: `1h30m`"
+            )
         total, position, last = total + Fraction(number) * factor, found.end(), factor
     return float(total)
 
@@ -101,7 +103,7 @@ def _factor(text: str, number: str, unit: str) -> Fraction:
 
 
 def format_duration(seconds: float) -> str:
-    """The shortest usual text that reads back to the same number: `1h30m`, `90.5s`, `250ms`, `1.5us`, `0s`."""
+    """The shortest usual text that parses to the same number: `1h30m`, `90.5s`, `250ms`, `1.5us`, `0s`."""
     if seconds == int(seconds):
         return _whole(int(seconds))
     exact = Decimal(repr(float(seconds)))

@@ -1,7 +1,7 @@
 """Quantities: a number in the base unit of a metric, and text with a unit (`130 ns`, `550k`, `12.5 GB/s`, `85%`).
 
 Base units: s, B/s, ops/s, cycles, B/cycle, B, Hz, 1 (a plain ratio), % and degC. Prefixes are decimal (SI), except in
-sizes and rates that say so (`KiB`, `GiB/s`).
+sizes and rates with binary units (`KiB`, `GiB/s`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from fractions import Fraction
 from typing import Final
 
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 from asct.values.size import parse_size
 
 _NUMBER: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(\S*(?: ?\S+)?)\s*")
@@ -43,9 +43,9 @@ _UNITS: Final[dict[str, dict[str, Fraction]]] = {
     "degC": {"degC": Fraction(1)},
 }
 _FITTING: Final = {
-    "s": "ns, us, ms, s, m or h", "B/s": "B/s, MB/s, GB/s or GiB/s", "ops/s": "none, k, M or ops/s",
+    "s": "ns, us, ms, s, m or h", "B/s": "B/s, MB/s, GB/s or GiB/s", "ops/s": "no unit, k, M or ops/s",
     "cycles": "cycles", "B/cycle": "B/cycle", "B": "B, KiB, MiB, GiB or kB, MB, GB", "Hz": "Hz, MHz or GHz",
-    "1": "none or %", "%": "%", "degC": "degC",
+    "1": "no unit or %", "%": "%", "degC": "degC",
 }  # fmt: skip
 _EXAMPLE: Final = {
     "s": "130 ns", "B/s": "12.5 GB/s", "ops/s": "550k", "cycles": "4 cycles", "B/cycle": "16 B/cycle",
@@ -56,7 +56,7 @@ _EXAMPLE: Final = {
 def parse_quantity(text: object, unit: str) -> float:
     """The value of `text` in the base unit `unit` (see the module): `130 ns` in s is 1.3e-07.
 
-    A number without unit is taken where no unit is usual (ops/s, cycles, B/cycle, 1). Raises BadValueError
+    A number without unit is accepted where no unit is usual (ops/s, cycles, B/cycle, 1). Raises BadValueError
     for another dimension, naming the units that fit; KeyError for an unknown base unit.
     """
     known = _UNITS[unit]
@@ -85,7 +85,7 @@ def _finite(exact: Fraction, text: str) -> float:
 
 
 def _as_text(value: object) -> str | None:
-    """A number as text; None for what cannot be a quantity."""
+    """A number or text as text; None for other types."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -94,7 +94,7 @@ def _as_text(value: object) -> str | None:
 
 
 def _wrong_unit(text: str, number: str, suffix: str, unit: str) -> BadValueError:
-    fitting = f"units that fit: {_FITTING[unit]}, as in `{_EXAMPLE[unit]}`"
+    fitting = f"use {_FITTING[unit]}, such as `{_EXAMPLE[unit]}`"
     if not suffix:
         return BadValueError(f"`{text}` needs a unit", fitting)
     other = next((name for name, known in _UNITS.items() if name != unit and _spelt(suffix) in known), None)
@@ -121,7 +121,7 @@ _COUNT: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([kKMGT]?
 
 
 def parse_count(value: object) -> int | float:
-    """A count or rate with decimal suffixes: `550k` = `550K` = 550,000, `1.5M`; a number passes as it is.
+    """A count or rate with decimal suffixes: `550k` = `550K` = 550,000, `1.5M`; a number is returned unchanged.
 
     Whole results are int. Raises BadValueError (a ValueError) for anything else.
     """
@@ -129,9 +129,7 @@ def parse_count(value: object) -> int | float:
         return value
     found = _COUNT.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
     if found is None:
-        raise BadValueError(
-            f"`{shown(value)}` is not a count", "write a number, with k, M, G or T for thousands: `550k`"
-        )
+        raise BadValueError(f"`{shown(value)}` is not a count", "write a number, optionally with k, M, G or T: `550k`")
     exact = Fraction(found.group(1)) * _SI[found.group(2)]
     return exact.numerator if exact.denominator == 1 else float(exact)
 
@@ -153,7 +151,7 @@ _SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     """For people: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `4 cycles`, `85%`; `digits` significant ones.
 
-    A unit that asct does not know stands behind the number as it is.
+    An unknown unit is appended unchanged.
     """
     if not math.isfinite(value):
         return f"{value}"

@@ -1,7 +1,7 @@
 """Sizes: bytes as a whole number, and as text with a unit.
 
-`K`, `Ki`, `KiB` (and M, G, T, P) are powers of 1024; `kB`, `KB`, `MB` ... are powers of 1000 (IEC 80000-13). A bare
-lower-case letter is refused: fio reads `4k` as 4096, SI as 4000.
+`K`, `Ki`, `KiB` (and M, G, T, P) are powers of 1024; `kB`, `KB`, `MB` ... are powers of 1000 (IEC 80000-13). A single
+lower-case letter is rejected: fio reads `4k` as 4096, SI as 4000.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 from fractions import Fraction
 from typing import Final
 
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 MAX_SIZE: Final = 2**63 - 1
-"""The largest size; what an off_t holds."""
+"""The largest size, the limit of off_t."""
 
 _LETTERS: Final = "KMGTP"
 _BINARY: Final = {letter: 1024 ** (power + 1) for power, letter in enumerate(_LETTERS)}
@@ -35,7 +35,7 @@ _UNITS: Final = _units()
 
 
 def parse_size(value: object) -> int:
-    """Bytes from `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K`, `512`; a whole number passes.
+    """Bytes from `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K`, `512`; an integer is returned unchanged.
 
     Raises BadValueError (a ValueError) for the rest: bool, float, a negative number, an unknown or ambiguous unit, a
     fraction of a byte.
@@ -52,20 +52,20 @@ def parse_size(value: object) -> int:
     number, unit = found.groups()
     exact = Fraction(number) * _factor(number, unit)
     if exact.denominator != 1:
-        raise BadValueError(f"`{shown(value)}` is not a whole number of bytes", f"the nearest is `{round(exact)}`")
+        raise BadValueError(f"`{shown(value)}` is not a whole number of bytes", f"the nearest size is `{round(exact)}`")
     return _bounded(exact.numerator, shown(value))
 
 
 def _bounded(number: int, text: str) -> int:
     if number < 0:
-        raise BadValueError(f"size `{text}` is below zero", "write a size of 0 or more")
+        raise BadValueError(f"size `{text}` is negative", "write a size of 0 or more")
     if number > MAX_SIZE:
-        raise BadValueError(f"size `{text}` is too large", f"the largest is {MAX_SIZE} bytes (8192 PiB less one)")
+        raise BadValueError(f"size `{text}` is too large", f"the maximum is {MAX_SIZE} bytes (8192 PiB minus 1)")
     return number
 
 
 def _factor(number: str, unit: str) -> int:
-    """The factor of a unit; raises BadValueError for one that is unknown or has two readings."""
+    """The factor of a unit; raises BadValueError for an unknown or ambiguous unit."""
     if unit in _UNITS:
         return _UNITS[unit]
     letter = unit.upper()[:1]
@@ -97,7 +97,7 @@ def _decimal(number: int, factor: int, places: int) -> str | None:
 
 
 def about_size(n: int) -> str:
-    """`n` rounded to three digits for labels where room is short: `47.9K`, `1.39M`, `1023K`; not exact."""
+    """`n` rounded to three digits, for short labels: `47.9K`, `1.39M`, `1023K`."""
     for letter in reversed(_LETTERS):
         if n >= _BINARY[letter]:
             share = n / _BINARY[letter]

@@ -13,7 +13,7 @@ from asct.plan.findings import Findings
 from asct.plan.inventory import read_inventory
 from asct.plan.model import Loaded
 from asct.plan.names import expand_range
-from asct.values.problem import BadValueError
+from asct.values.error import BadValueError
 from tests.plan.loading import BODY, load, load_folder, plan_of, where
 
 

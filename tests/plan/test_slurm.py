@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from asct.hosts.slurm.options import nodes_of, option_problem
-from asct.values.problem import BadValueError
+from asct.values.error import BadValueError
 from tests.plan.loading import BODY, load, plan_of, where
 
 

@@ -127,8 +127,8 @@ CASES = [
     Case("E231", "benchmarks: [disk]\nexpect: [{metric: disk.iop, min: 1}]", "disk.iop", "did you mean `iops`?"),
     Case("E232", "benchmarks: [levels]\nexpect: [{metric: levels.used, min: 1K}]", "levels.used", "latency"),
     Case("E233", "benchmarks: [disk]\nexpect: [{metric: 'disk.*', min: 1}]", "'disk.*'", "for each metric"),
-    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.clat_p99, max: 200}]", "200", "units that fit"),
-    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, max: 200us}]", "200us", "units that fit"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.clat_p99, max: 200}]", "200", "such as"),
+    Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, max: 200us}]", "200us", "such as"),
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 85%}]", "85%", "add `of:"),
     Case("E234", "benchmarks: [disk]\nexpect: [{metric: disk.iops, min: 3, max: 2}]", "2", ""),
     Case(

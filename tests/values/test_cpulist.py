@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.values.cpulist import MAX_CPU, format_cpulist, parse_cpulist, parse_integers
-from asct.values.problem import BadValueError
+from asct.values.error import BadValueError
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_integers_keep_their_order() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("3-1", "runs backwards"),
+        ("3-1", "is reversed"),
         ("0-4:0", "stride of 0"),
         ("a", "is not a number or a range"),
         ("1,,2", "is not a number"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.values.duration import MAX_DURATION, format_duration, parse_duration, require_unit
-from asct.values.problem import BadValueError
+from asct.values.error import BadValueError
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_reads(text: object, expected: float) -> None:
         ("3 hours", "unknown unit `hours`", "did you mean `3h`?"),
         ("2 weeks", "unknown unit `weeks`", "did you mean `2w`?"),
         ("5x", "unknown unit `x`", "units are w, d, h, m, s"),
-        ("30m1h", "units out of order", "largest first"),
-        ("1s1s", "units out of order", "largest first"),
+        ("30m1h", "units out of order", "the largest unit"),
+        ("1s1s", "units out of order", "the largest unit"),
         ("", "is not a duration", "write a number and a unit"),
         ("-5s", "is not a duration", "write a number and a unit"),
         ("soon", "is not a duration", "write a number and a unit"),
-        (-1, "below zero", "0s or more"),
-        (1e10, "too long", "the longest"),
-        ("99999999999s", "too long", "the longest"),
+        (-1, "is negative", "0s or more"),
+        (1e10, "too long", "the maximum"),
+        ("99999999999s", "too long", "the maximum"),
         (True, "is not a duration", "write"),
         (None, "is not a duration", "write"),
         (math.nan, "is not a duration", "write"),

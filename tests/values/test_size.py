@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.values.problem import BadValueError
+from asct.values.error import BadValueError
 from asct.values.size import MAX_SIZE, about_size, format_size, parse_size
 
 
@@ -45,17 +45,17 @@ def test_reads(text: object, expected: int) -> None:
         ("4kb", "unknown unit `kb` in size `4kb`", "did you mean `4kB`?"),
         ("4KIB", "unknown unit `KIB` in size `4KIB`", "did you mean `4KiB`?"),
         ("4X", "unknown unit `X` in size `4X`", "units are B"),
-        ("0.3", "`0.3` is not a whole number of bytes", "the nearest is `0`"),
-        ("1.0001K", "`1.0001K` is not a whole number of bytes", "the nearest is `1024`"),
+        ("0.3", "`0.3` is not a whole number of bytes", "the nearest size is `0`"),
+        ("1.0001K", "`1.0001K` is not a whole number of bytes", "the nearest size is `1024`"),
         ("", "`` is not a size", "write a number and a unit"),
         ("-4K", "`-4K` is not a size", "write a number and a unit"),
         ("4K 4K", "`4K 4K` is not a size", "write a number and a unit"),
-        (-1, "size `-1` is below zero", "0 or more"),
+        (-1, "size `-1` is negative", "0 or more"),
         (True, "`True` is not a size", "whole number of bytes"),
         (4.0, "`4.0` is not a size", "whole number of bytes"),
         (None, "`None` is not a size", "whole number of bytes"),
-        ("9000000P", "size `9000000P` is too large", "the largest is"),
-        (1 << 63, "size `9223372036854775808` is too large", "the largest is"),
+        ("9000000P", "size `9000000P` is too large", "the maximum is"),
+        (1 << 63, "size `9223372036854775808` is too large", "the maximum is"),
         ("9" * 200, "is not a size", "write a number and a unit"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Final
 
 from asct.plan.names import MAX_HOSTS
 from asct.transports import Option, Transport
-from asct.values.problem import BadValueError, shown
+from asct.values.error import BadValueError, shown
 
 _ITEM: Final = re.compile(r"(?:[A-Za-z0-9._-]|\[[0-9,-]+\])+", re.ASCII)
 _PART: Final = re.compile(r"\[([^\]]*)\]|([^\[]+)")

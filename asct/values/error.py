@@ -1,4 +1,4 @@
-"""The error that every parser of this package raises: what is wrong, and apart from it the way out."""
+"""The error that every parser of this package raises, with a separate hint."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ _SHOWN = 40
 
 
 class BadValueError(ValueError):
-    """A text that is not the value it should be.
+    """An invalid value.
 
-    `message` says what is wrong (lower case, no full stop), `label` stands beside a caret, `hint` says what to write
-    instead. `str()` joins message, label and hint, for callers that know nothing of the parts.
+    `message` describes the error (lower case, no full stop), `label` is printed next to the caret, `hint` says what to
+    write instead. `str()` joins message, label and hint.
     """
 
     def __init__(self, message: str, hint: str, *, label: str = "") -> None:
@@ -20,7 +20,7 @@ class BadValueError(ValueError):
 
 
 def shown(value: object) -> str:
-    """A value as it may stand in a message: bounded, one line, without control characters."""
+    """A value for a message: at most 40 characters, one line, without control characters."""
     text = value if isinstance(value, str) else repr(value)[: _SHOWN * 2]
     text = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _SHOWN + 1])
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

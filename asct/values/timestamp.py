@@ -1,4 +1,4 @@
-"""Moments as documents write them (ISO 8601 with a zone), and how long ago they were."""
+"""Timestamps (ISO 8601 with a time zone) and their age."""
 
 from __future__ import annotations
 
