@@ -58,7 +58,7 @@ def _run(host: Host, guard: str, step: Step, folder: Path) -> tuple[int | None, 
 
 
 def _failed(host: Host, why: str) -> Diagnostic:
-    message = f"host {host.name}: its devices could not be looked at: {one_line(why)}"
+    message = f"host {host.name}: its devices could not be inspected: {one_line(why)}"
     return Diagnostic("E445", message, hint="check that the account can read /sys and /dev on the host")
 
 

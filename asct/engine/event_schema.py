@@ -76,7 +76,7 @@ def _diagnostic() -> dict[str, Any]:
 
 def all_schemas() -> dict[str, dict[str, Any]]:
     """Every schema of results_schema/ that comes from models, by kind."""
-    meshes = model_schema("cmn", CmnReport, "what `asct cmn` tells: the coherent meshes of a machine")
+    meshes = model_schema("cmn", CmnReport, "the document of `asct cmn`: the coherent meshes of a machine")
     return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 
 

@@ -144,7 +144,7 @@ def _unfit(curve: LatencyCurve, trusted: int) -> tuple[Cause, str] | None:
         return "disturbed", f"{trusted - len(curve)} of {trusted} sizes were disturbed"
     spread = noise(curve)
     if spread > MAX_NOISE:
-        return "scattered", f"latencies scatter by {spread:.0%} from size to size"
+        return "scattered", f"latencies vary by {spread:.0%} between sizes"
     return None
 
 

@@ -115,7 +115,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
     version = "1"
-    summary = "Bandwidth of each cache level and of memory, and over the working set, with one thread or many"
+    summary = "Bandwidth of each cache level and of memory, and by working set size, with one or many threads"
     aliases = ("bs",)
     keywords = ("memory", "bandwidth", "sweep")
     default = True

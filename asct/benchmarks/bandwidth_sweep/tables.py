@@ -68,7 +68,7 @@ def bandwidth_curve(records: Sequence[Record]) -> Line | None:
         return None
     return Line(
         slug="bandwidth-curve",
-        title="Bandwidth over the working set",
+        title="Bandwidth by working set size",
         caption=(
             "Bytes that the program loads and stores each second, all threads together, over the working set of one "
             "thread. Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
@@ -94,7 +94,7 @@ def _columns(style: BandwidthStyle) -> tuple[Column, ...]:
             f"Bandwidth [{other.unit}]",
             other.scale,
             digits=2,
-            help="In the other unit; cycles of the core",
+            help="The same in the other unit (core cycles)",
         ),
         Column("interval", f"95 % interval [{unit}]", format="text", help="With repeats: their range"),
         Column("max", f"Max [{unit}]", scale, help="Best window"),

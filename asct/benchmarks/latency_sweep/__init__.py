@@ -59,7 +59,7 @@ class LatencySweep(Benchmark[LatencySweepParams]):
     name = "latency-sweep"
     title = "Memory latency sweep"
     version = "2"
-    summary = "Load-to-use latency over the working set; finds the cache levels and DRAM"
+    summary = "Load-to-use latency by working set size; detects the cache levels and DRAM"
     aliases = ("ls",)
     keywords = ("memory", "latency", "sweep", "uses-huge-pages")
     default = True

@@ -21,7 +21,7 @@ def latency_curve(records: Sequence[Record]) -> Line | None:
         return None
     return Line(
         slug="latency-curve",
-        title="Latency over the working set",
+        title="Latency by working set size",
         caption=(
             "Time of one dependent load in random order. A flat part is a level. Lines mark the end of a level; dotted "
             "lines mark the caches that the host reports. Bars are 95 % intervals."

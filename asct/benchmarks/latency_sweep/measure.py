@@ -29,8 +29,8 @@ from asct.statistics.robust import median, shorth_median
 FLAGS: Final = {
     **NOISE_FLAGS,
     "noisy": (
-        "the 95 % interval did not reach target_interval within time_cap; for a level: its sizes scatter by more than "
-        "5 %, or most of them have intervals wider than 5 %"
+        "the 95 % interval did not reach target_interval within time_cap; for a level: its sizes differ by more "
+        "than 5 %, or most of their intervals are wider than 5 %"
     ),
     "few-lines": "8 lines or fewer: a core may forward or predict such loads; excluded from the levels",
     "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
@@ -51,7 +51,7 @@ NOTES: Final = {
     "too-many-plateaus": "the curve has more steps than a memory hierarchy: disturbances, or TLB steps with 4K pages",
     "few-sizes": "too few sizes were measured to find levels",
     "disturbed": "more than a quarter of the sizes were disturbed: repeat on an idle host",
-    "scattered": "latencies scatter too much from size to size: repeat on an idle host",
+    "scattered": "latencies vary too much between sizes: repeat on an idle host",
     "shoulder": "between levels the latency rises more slowly without forming a plateau; this does not count as a "
     "level",
     "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
