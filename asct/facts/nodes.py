@@ -8,14 +8,14 @@ from asct.facts.memory import pools
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import NODE
 from asct.facts.unknown import UnknownFacts, cpu_mask, folders, whole
-from asct.sdk.facts import Node, NodePerformance
+from asct.sdk.facts import NodePerformance, NumaNode
 
 _LINE = re.compile(r"Node\s+\d+\s+([\w()]+):\s+(\d{1,18})\s*kB", re.ASCII)
 _NAME = re.compile(r"node(\d{1,5})", re.ASCII)
 _KNOWN = ("cpulist", "cpumap", "distance", "meminfo")
 
 
-def nodes(found: Snapshot, gaps: UnknownFacts) -> list[Node]:
+def nodes(found: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
     """Online nodes by number. Empty and noted when the kernel was built without NUMA."""
     texts = {
         int(match[1]): files
@@ -38,14 +38,14 @@ def _cpus(number: int, texts: dict[str, str], gaps: UnknownFacts) -> list[int]:
     return gaps.cpus(f"nodes.{number}.cpus", texts.get("cpulist"), f"{NODE}/node{number}/cpulist")
 
 
-def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> Node:
+def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> NumaNode:
     memory = {name: int(kib) * 1024 for name, kib in _LINE.findall(texts.get("meminfo", ""))}
     distances = [whole(one) for one in texts.get("distance", "").split()]
     for field, known in (("memory_bytes", "MemTotal" in memory), ("distances", bool(distances))):
         if not known:
             gaps.note(f"nodes.{number}.{field}", f"{NODE}/node{number} does not report it")
     free = memory.get("MemFree")
-    return Node(
+    return NumaNode(
         id=number,
         cpus=_cpus(number, texts, gaps),
         memory_bytes=memory.get("MemTotal"),

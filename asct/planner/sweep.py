@@ -27,7 +27,7 @@ Where = Callable[[Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SweepAxis:
     """Settings that change together: one name, or those of a zip. Each row has a value per name."""
 
     names: tuple[str, ...]
@@ -59,23 +59,23 @@ class Expansion:
     dropped_by_where: list[bool]
 
 
-def names_of(axes: Sequence[Axis]) -> tuple[str, ...]:
+def names_of(axes: Sequence[SweepAxis]) -> tuple[str, ...]:
     """All swept names in order."""
     return tuple(itertools.chain.from_iterable(axis.names for axis in axes))
 
 
-def combinations(axes: Sequence[Axis]) -> int:
+def combinations(axes: Sequence[SweepAxis]) -> int:
     """How many rows the product has; 1 for no axes."""
     return math.prod(len(axis.rows) for axis in axes)
 
 
-def product(axes: Sequence[Axis]) -> Iterator[Row]:
+def product(axes: Sequence[SweepAxis]) -> Iterator[Row]:
     """Rows of the product; the last axis changes fastest."""
     for parts in itertools.product(*(axis.rows for axis in axes)):
         yield tuple(itertools.chain.from_iterable(parts))
 
 
-def expand(axes: Sequence[Axis], where: Where | None, excludes: Sequence[ExcludeRule]) -> Expansion:
+def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[ExcludeRule]) -> Expansion:
     """The product filtered by `where`, minus `excludes`. Raises what `where` raises."""
     names = names_of(axes)
     rules = [rule.positions(names) for rule in excludes]
@@ -108,7 +108,7 @@ class DeclaredAxes:
 class Axes:
     """Axes with canonical values; `nodes` locates each (setting, value), `origins` is the origin of each setting."""
 
-    axes: list[Axis] = field(default_factory=list)
+    axes: list[SweepAxis] = field(default_factory=list)
     nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
 
@@ -192,7 +192,7 @@ def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mappin
     return axes
 
 
-def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> Axis | None:
+def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingValue], axes: Axes) -> SweepAxis | None:
     """The typed values of one axis or zip. Reports duplicate values."""
     before = reader.context.findings.errors
     columns = [
@@ -208,7 +208,7 @@ def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingVal
     ]
     for name, place in zip(item.names, item.places, strict=True):
         axes.origins[name] = base[name].origin if name in pinned else Origin("sweep", place)
-    return Axis(item.names, _distinct(reader, item, rows, bool(pinned), axes))
+    return SweepAxis(item.names, _distinct(reader, item, rows, bool(pinned), axes))
 
 
 def _distinct(reader: ValueReader, item: DeclaredAxes, rows: Sequence[Row], pinned: bool, axes: Axes) -> list[Row]:
@@ -279,7 +279,7 @@ def _single_values(
 
 
 def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes: Sequence[Node]) -> None:
-    axes.axes.append(Axis((name,), [(value,) for value in values]))
+    axes.axes.append(SweepAxis((name,), [(value,) for value in values]))
     axes.origins[name] = origin
     for value, node in zip(values, nodes, strict=False):
         axes.nodes.setdefault((name, frozen_key(value)), node)

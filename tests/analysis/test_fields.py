@@ -12,7 +12,7 @@ from asct.sdk.facts import (
     LogicalCpu,
     Memory,
     MemoryModule,
-    Node,
+    NumaNode,
     System,
     Thermal,
 )
@@ -42,7 +42,7 @@ def test_entries_are_compared_by_name() -> None:
         "block_devices.sda.kind": ("disk", None),
         "block_devices.sda.size_bytes": (1, None),
     }
-    assert found(facts(), facts(nodes=[Node(id=8, cpus=[])])) == {"nodes.8.id": (None, 8)}
+    assert found(facts(), facts(nodes=[NumaNode(id=8, cpus=[])])) == {"nodes.8.id": (None, 8)}
 
 
 def test_entries_of_the_same_name_are_kept_apart() -> None:
@@ -69,12 +69,12 @@ def test_what_moves_by_itself_is_marked() -> None:
     base = facts(
         load=Load(load1=1.0), thermal=[Thermal(name="die", celsius=40.0)], work_free_bytes=1, unknown={"x": "y"},
         memory=Memory(available_bytes=1, dirty_bytes=3), system=System(uptime_s=1.0),
-        nodes=[Node(id=0, cpus=[], free_bytes=1)],
+        nodes=[NumaNode(id=0, cpus=[], free_bytes=1)],
     )  # fmt: skip
     other = facts(
         load=Load(load1=2.0), thermal=[Thermal(name="die", celsius=41.0)], work_free_bytes=2, unknown={"x": "z"},
         memory=Memory(available_bytes=2, dirty_bytes=4), system=System(uptime_s=2.0),
-        nodes=[Node(id=0, cpus=[], free_bytes=2)],
+        nodes=[NumaNode(id=0, cpus=[], free_bytes=2)],
     )  # fmt: skip
     assert found(base, other) == {}
     assert len(differences(base, other)) == 8

@@ -19,8 +19,8 @@ from asct.sdk.facts import (
     MemoryModule,
     Mount,
     Network,
-    Node,
     NodePerformance,
+    NumaNode,
     NvmeHealth,
     Perf,
     Product,
@@ -92,8 +92,8 @@ def test_nodes() -> None:
     firmware = NodePerformance(read_bandwidth=1e11, read_latency=1e-7)
     pools = [HugePages(page_bytes=2 << 20, total=5, free=3)]
     nodes = [
-        Node(id=0, cpus=[0, 1], memory_bytes=1 << 30, distances=[10, 20], huge_pages=pools, firmware=firmware),
-        Node(id=8, cpus=[], distances=[20, 10]),
+        NumaNode(id=0, cpus=[0, 1], memory_bytes=1 << 30, distances=[10, 20], huge_pages=pools, firmware=firmware),
+        NumaNode(id=8, cpus=[], distances=[20, 10]),
     ]
     rows = told(facts(nodes=nodes))
     assert rows["NUMA nodes"] == "2 (0: 1 GiB, 8: size unknown)"

@@ -19,7 +19,7 @@ from asct.sdk.facts import (
     LogicalCpu,
     Memory,
     Network,
-    Node,
+    NumaNode,
     System,
 )  # fmt: skip
 from asct.values.cpulist import parse_cpulist
@@ -47,7 +47,7 @@ def threaded(nodes: int = 2, cores: int = 4) -> HostFacts:
             cache(1, 32 << 10, groups(1), "Data"), cache(2, 1 << 20, groups(1)), cache(3, 32 << 20, groups(cores // 2)),
         ],
         nodes=[
-            Node(id=n, cpus=cpus, memory_bytes=1 << 35, distances=[10 if m == n else 20 for m in range(nodes)])
+            NumaNode(id=n, cpus=cpus, memory_bytes=1 << 35, distances=[10 if m == n else 20 for m in range(nodes)])
             for n, cpus in enumerate(groups(cores))
         ],
         memory=Memory(total_bytes=1 << 36),
@@ -106,7 +106,7 @@ def test_memory_only_nodes_drives_and_interfaces_stand_where_they_hang() -> None
     facts = threaded()
     facts = facts.model_copy(
         update={
-            "nodes": [*facts.nodes, Node(id=2, cpus=[], memory_bytes=1 << 36)],
+            "nodes": [*facts.nodes, NumaNode(id=2, cpus=[], memory_bytes=1 << 36)],
             "block_devices": [
                 BlockDevice(name="nvme0n1", kind="disk", model="X1", size_bytes=10**12, node=1),
                 BlockDevice(name="nvme0n1p1", kind="partition", parent="nvme0n1"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from asct.registry import Registry
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cpu, HostFacts, Node
+from asct.sdk.facts import Cpu, HostFacts, NumaNode
 from asct.sdk.step import Output, Step
 from tests.benchmarks.record import plain
 
@@ -45,8 +45,8 @@ class Machine:
         return cpu // 2 * 2 if self.siblings else cpu
 
     def facts(self) -> HostFacts:
-        nodes = [Node(id=node, cpus=[c for c in self.cpus if self.node(c) == node]) for node in self.node_ids]
-        nodes += [Node(id=node, cpus=[], memory_bytes=1 << 30) for node in self.memory_only]
+        nodes = [NumaNode(id=node, cpus=[c for c in self.cpus if self.node(c) == node]) for node in self.node_ids]
+        nodes += [NumaNode(id=node, cpus=[], memory_bytes=1 << 30) for node in self.memory_only]
         threads = 2 if self.siblings else 1
         cpu = Cpu(cpus=len(self.cpus), online=self.cpus, allowed=self.cpus, threads_per_core=threads)
         return HostFacts(host="h", collected_at="2026-11-21T00:00:00Z", cpu=cpu, nodes=nodes)

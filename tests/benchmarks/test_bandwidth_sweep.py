@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from asct.benchmarks.bandwidth_sweep import BENCHMARK
 from asct.benchmarks.bandwidth_sweep.tables import FLAGS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
@@ -44,8 +44,8 @@ def machine() -> HostFacts:
         caches=caches,
         memory=Memory(available_bytes=8 * GIB),
         nodes=[
-            Node(id=0, cpus=[0, 1], memory_bytes=8 * GIB, free_bytes=4 * GIB),
-            Node(id=3, cpus=[2, 3], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+            NumaNode(id=0, cpus=[0, 1], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+            NumaNode(id=3, cpus=[2, 3], memory_bytes=8 * GIB, free_bytes=4 * GIB),
         ],
     )
 
@@ -96,7 +96,7 @@ def test_memory_of_a_node_is_read_by_its_own_cpus_or_those_named() -> None:
 
 
 def test_sizes_fit_the_memory() -> None:
-    node = Node(id=0, cpus=[0, 1, 2, 3], memory_bytes=GIB, free_bytes=GIB)
+    node = NumaNode(id=0, cpus=[0, 1, 2, 3], memory_bytes=GIB, free_bytes=GIB)
     small = machine().model_copy(update={"memory": Memory(available_bytes=200 << 20), "nodes": [node]})
     found = steps(small)
     assert numbers(found["DRAM"], "sizes")[0] < 180 << 20
@@ -176,7 +176,7 @@ def test_levels_are_results_and_sizes_are_details() -> None:
 
 
 def test_memory_measured_within_the_caches_is_in_doubt() -> None:
-    node = Node(id=0, cpus=[0, 1, 2, 3], memory_bytes=GIB, free_bytes=GIB)
+    node = NumaNode(id=0, cpus=[0, 1, 2, 3], memory_bytes=GIB, free_bytes=GIB)
     small = machine().model_copy(update={"memory": Memory(available_bytes=40 << 20), "nodes": [node]})
     doubtful = {item.coords["level"] for item in measured(small) if "invalid-working-set" in item.flags}
     assert doubtful == {"DRAM"}

@@ -15,7 +15,7 @@ from asct.benchmarks.core_to_core_latency import BENCHMARK
 from asct.benchmarks.core_to_core_latency.command import rounds
 from asct.benchmarks.core_to_core_latency.pairs import FLAGS, INTERFERENCE, MISSING, SIBLINGS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cpu, HostFacts, Node
+from asct.sdk.facts import Cpu, HostFacts, NumaNode
 from asct.sdk.figure import Table
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
@@ -379,7 +379,7 @@ def test_one_cpu_is_refused() -> None:
         host="h",
         collected_at="2026-11-21T00:00:00Z",
         cpu=Cpu(online=[cpu], allowed=[cpu]),
-        nodes=[Node(id=0, cpus=[cpu])],
+        nodes=[NumaNode(id=0, cpus=[cpu])],
     )
     output = run_step(steps(facts)[0])
     assert output.status == 3

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from asct.benchmarks.cross_numa_bandwidth import BENCHMARK
 from asct.instruments.memory.matrix import LEFT_OUT_FLAGS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Heatmap
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
@@ -38,9 +38,9 @@ def sparse(**free: int) -> HostFacts:
         caches=[Cache(level=3, type="Unified", size_bytes=32 << 20, shared_cpus=[0, 1])],
         memory=Memory(available_bytes=sum(have.values())),
         nodes=[
-            Node(id=0, cpus=[0, 1], memory_bytes=64 * GIB, free_bytes=have["node0"]),
-            Node(id=8, cpus=[2, 3], memory_bytes=64 * GIB, free_bytes=have["node8"]),
-            Node(id=9, cpus=[], memory_bytes=64 * GIB, free_bytes=have["node9"]),
+            NumaNode(id=0, cpus=[0, 1], memory_bytes=64 * GIB, free_bytes=have["node0"]),
+            NumaNode(id=8, cpus=[2, 3], memory_bytes=64 * GIB, free_bytes=have["node8"]),
+            NumaNode(id=9, cpus=[], memory_bytes=64 * GIB, free_bytes=have["node9"]),
         ],
     )
 

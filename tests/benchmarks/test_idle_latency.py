@@ -13,7 +13,7 @@ from asct.benchmarks.idle_latency import BENCHMARK
 from asct.benchmarks.idle_latency.measure import FLAGS
 from asct.instruments.memory.matrix import LEFT_OUT_FLAGS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cpu, HostFacts, Memory, Node
+from asct.sdk.facts import Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Heatmap
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
@@ -28,11 +28,11 @@ def params(**settings: Any) -> Any:
     return BENCHMARK.params_model(**settings)
 
 
-def node(number: int, cpus: list[int], free: int = 64 * GIB, distances: Sequence[int] = ()) -> Node:
-    return Node(id=number, cpus=cpus, memory_bytes=64 * GIB, available_bytes=free, distances=list(distances))
+def node(number: int, cpus: list[int], free: int = 64 * GIB, distances: Sequence[int] = ()) -> NumaNode:
+    return NumaNode(id=number, cpus=cpus, memory_bytes=64 * GIB, available_bytes=free, distances=list(distances))
 
 
-def host(*nodes: Node, allowed: Sequence[int] = range(64)) -> HostFacts:
+def host(*nodes: NumaNode, allowed: Sequence[int] = range(64)) -> HostFacts:
     cpus = sorted(cpu for one in nodes for cpu in one.cpus)
     known = Cpu(online=cpus, allowed=[cpu for cpu in cpus if cpu in allowed])
     return bare_facts().model_copy(update={"nodes": list(nodes), "cpu": known})
@@ -132,7 +132,7 @@ def test_a_host_without_nodes_is_left_unbound() -> None:
 
 
 def test_a_node_without_memory_is_no_column() -> None:
-    bare = Node(id=8, cpus=[4, 5], memory_bytes=0)
+    bare = NumaNode(id=8, cpus=[4, 5], memory_bytes=0)
     assert [step.name for step in steps(host(node(0, [0]), bare))] == ["node0-memory0", "node8-memory0"]
 
 
@@ -219,7 +219,7 @@ def test_distances_that_do_not_fit_the_nodes_are_left_out() -> None:
 
 
 def test_a_node_without_local_memory_has_no_ratios() -> None:
-    facts = host(node(0, [0]), Node(id=8, cpus=[4], memory_bytes=0))
+    facts = host(node(0, [0]), NumaNode(id=8, cpus=[4], memory_bytes=0))
     found = BENCHMARK.parse(params(), [answered(step, 110.0) for step in steps(facts)], facts)
     assert set(values(found, "ratio")) == {(0, 0)}
     assert set(values(found, "latency")) == {(0, 0), (8, 0)}

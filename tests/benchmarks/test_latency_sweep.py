@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from asct.benchmarks.latency_sweep import BENCHMARK
 from asct.benchmarks.latency_sweep.measure import FLAGS, NO_LEVELS_HINT, NOTES
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement, Record, doubtful
 from asct.sdk.step import Output
@@ -109,7 +109,7 @@ def test_arguments_carry_every_setting() -> None:
 
 
 def test_the_last_allowed_cpu_of_the_node_measures() -> None:
-    nodes = [Node(id=0, cpus=[0, 1, 2, 3]), Node(id=1, cpus=[4, 5, 6, 7]), Node(id=2, cpus=[])]
+    nodes = [NumaNode(id=0, cpus=[0, 1, 2, 3]), NumaNode(id=1, cpus=[4, 5, 6, 7]), NumaNode(id=2, cpus=[])]
     facts = bare_facts().model_copy(update={"nodes": nodes, "cpu": Cpu(allowed=[0, 1, 2, 5, 6])})
     assert option(arguments(facts), "cpu") == "2"
     assert option(arguments(facts, memory_node=1), "cpu") == "6"
@@ -145,8 +145,8 @@ def test_the_range_ends_at_what_is_free() -> None:
 
 def test_the_range_ends_at_what_is_free_on_the_node_of_the_memory() -> None:
     nodes = [
-        Node(id=0, cpus=[0], memory_bytes=8 << 30, free_bytes=6 << 30),
-        Node(id=3, cpus=[], memory_bytes=1 << 30, free_bytes=400 << 20, available_bytes=500 << 20),
+        NumaNode(id=0, cpus=[0], memory_bytes=8 << 30, free_bytes=6 << 30),
+        NumaNode(id=3, cpus=[], memory_bytes=1 << 30, free_bytes=400 << 20, available_bytes=500 << 20),
     ]
     facts = bare_facts().model_copy(update={"nodes": nodes, "cpu": Cpu(allowed=[0])})
     assert option(arguments(facts), "max-size") == str(1 << 30)

@@ -12,7 +12,7 @@ from asct.benchmarks.loaded_latency import BENCHMARK
 from asct.benchmarks.loaded_latency.measure import FLAGS
 from asct.benchmarks.loaded_latency.params import DELAYS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
@@ -28,14 +28,14 @@ def params(**settings: Any) -> Any:
     return BENCHMARK.params_model(**settings)
 
 
-def host(*nodes: Node, allowed: Sequence[int] = range(64), **more: Any) -> HostFacts:
+def host(*nodes: NumaNode, allowed: Sequence[int] = range(64), **more: Any) -> HostFacts:
     cpus = sorted(cpu for one in nodes for cpu in one.cpus)
     known = Cpu(online=cpus, allowed=[cpu for cpu in cpus if cpu in allowed])
     return bare_facts().model_copy(update={"nodes": list(nodes), "cpu": known, **more})
 
 
-def node(number: int, cpus: list[int], free: int = 64 * GIB) -> Node:
-    return Node(id=number, cpus=cpus, memory_bytes=64 * GIB, available_bytes=free)
+def node(number: int, cpus: list[int], free: int = 64 * GIB) -> NumaNode:
+    return NumaNode(id=number, cpus=cpus, memory_bytes=64 * GIB, available_bytes=free)
 
 
 TWO = host(node(0, [0, 1, 2, 3]), node(1, [4, 5, 6, 7]), node(2, []))

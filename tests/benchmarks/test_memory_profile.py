@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from asct.benchmarks.memory_profile import BENCHMARK
 from asct.benchmarks.memory_profile.tables import FLAGS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node, System
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode, System
 from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
@@ -43,8 +43,8 @@ def machine(arch: str = "x86_64", flags: Sequence[str] = ("sse2", "avx2")) -> Ho
         ],
         memory=Memory(available_bytes=8 * GIB),
         nodes=[
-            Node(id=1, cpus=[0], memory_bytes=8 * GIB, free_bytes=4 * GIB),
-            Node(id=4, cpus=[1], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+            NumaNode(id=1, cpus=[0], memory_bytes=8 * GIB, free_bytes=4 * GIB),
+            NumaNode(id=4, cpus=[1], memory_bytes=8 * GIB, free_bytes=4 * GIB),
         ],
     )
 

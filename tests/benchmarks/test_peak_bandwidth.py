@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from asct.benchmarks.peak_bandwidth import BENCHMARK, PEAK
 from asct.benchmarks.peak_bandwidth.tables import FLAGS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
@@ -36,10 +36,10 @@ def two_nodes(**memory: Any) -> HostFacts:
         caches=[Cache(level=3, type="Unified", size_bytes=64 << 20, shared_cpus=[0, 1])],
         memory=Memory(available_bytes=64 * GIB, **memory),
         nodes=[
-            Node(id=2, cpus=[0, 1], memory_bytes=64 * GIB, free_bytes=32 * GIB),
-            Node(id=5, cpus=[2, 3], memory_bytes=64 * GIB, free_bytes=32 * GIB),
-            Node(id=7, cpus=[9], memory_bytes=0, free_bytes=0),
-            Node(id=8, cpus=[], memory_bytes=64 * GIB, free_bytes=32 * GIB),
+            NumaNode(id=2, cpus=[0, 1], memory_bytes=64 * GIB, free_bytes=32 * GIB),
+            NumaNode(id=5, cpus=[2, 3], memory_bytes=64 * GIB, free_bytes=32 * GIB),
+            NumaNode(id=7, cpus=[9], memory_bytes=0, free_bytes=0),
+            NumaNode(id=8, cpus=[], memory_bytes=64 * GIB, free_bytes=32 * GIB),
         ],
     )
 

@@ -16,7 +16,7 @@ from asct.hosts.base import Host
 from asct.hosts.local import LocalHost
 from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec, PendingValue
-from asct.sdk.facts import Cache, Cpu, HostFacts, HugePages, Load, Memory, Node, System, ToolFact
+from asct.sdk.facts import Cache, Cpu, HostFacts, HugePages, Load, Memory, NumaNode, System, ToolFact
 from asct.sdk.needs import Needs
 from asct.store.verify import verify
 from tests.engine import plant
@@ -301,7 +301,7 @@ def test_conditions_are_named_as_facts_are() -> None:
     facts = HostFacts(
         host="h", collected_at="", cpu=Cpu(model="M", frequency_hz=2e9),
         caches=[Cache(level=1, type="Data", size_bytes=1)],
-        nodes=[Node(id=0, cpus=[0], memory_bytes=8 << 30, free_bytes=1)],
+        nodes=[NumaNode(id=0, cpus=[0], memory_bytes=8 << 30, free_bytes=1)],
         memory=Memory(huge_pages=[HugePages(page_bytes=2 << 20, total=4, free=4)]),
     )  # fmt: skip
     found = conditions(facts)

@@ -17,7 +17,7 @@ from asct.sdk.facts import (
     HugePages,
     Load,
     Memory,
-    Node,
+    NumaNode,
     System,
     ToolFact,
 )  # fmt: skip
@@ -91,7 +91,7 @@ def facts(host: str, text: str = "") -> HostFacts:
             Cache(level=2, type="Unified", size_bytes=1 << 20, line_bytes=64, shared_cpus=[0, 1]),
             Cache(level=3, type="Unified", size_bytes=32 << 20, line_bytes=64, shared_cpus=cpus),
         ],
-        nodes=[Node(id=0, cpus=cpus, memory_bytes=32 << 30, distances=[10])],
+        nodes=[NumaNode(id=0, cpus=cpus, memory_bytes=32 << 30, distances=[10])],
         memory=Memory(
             total_bytes=32 << 30, available_bytes=29 << 30, page_bytes=4096, thp="madvise",
             huge_pages=[HugePages(page_bytes=2 << 20, total=0, free=0)],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from asct.facts.cpu import Processors
-from asct.sdk.facts import LogicalCpu, Node
+from asct.sdk.facts import LogicalCpu, NumaNode
 from asct.values.cpulist import parse_cpulist
 
 _SIZES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "B": 1}
@@ -93,7 +93,7 @@ def _said(root: Path, *options: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True, env={"LC_ALL": "C"}).stdout
 
 
-def compare(found: Processors, nodes: list[Node], answer: Answer) -> None:
+def compare(found: Processors, nodes: list[NumaNode], answer: Answer) -> None:
     """Everything that both say: CPUs, threads, cores, sockets, nodes, caches, and where each CPU stands."""
     cpu = found.cpu
     assert cpu.cpus == int(answer.of("CPU(s)")[0])

@@ -17,7 +17,7 @@ from asct.facts.nodes import nodes
 from asct.facts.reading import facts_of
 from asct.facts.snapshot import Snapshot
 from asct.facts.unknown import UnknownFacts
-from asct.sdk.facts import HostFacts, Node
+from asct.sdk.facts import HostFacts, NumaNode
 from tests.facts import lscpu, shapes
 from tests.facts.made import snapshot, written
 
@@ -27,7 +27,7 @@ ANSWERED = sorted(path.name.removesuffix(".lscpu.txt") for path in DATA.glob("*.
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def parsed(found: Snapshot) -> tuple[Processors, list[Node]]:
+def parsed(found: Snapshot) -> tuple[Processors, list[NumaNode]]:
     return processors(found, UnknownFacts()), nodes(found, UnknownFacts())
 
 

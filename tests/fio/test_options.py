@@ -14,7 +14,7 @@ from asct.instruments.fio.jobfile import ENGINE_OPTIONS, HARMLESS, job_file
 from asct.instruments.fio.params import option_of
 from asct.instruments.fio.process import section_options
 from asct.instruments.fio.sections import node_matters, used_cpus
-from asct.sdk.facts import Cpu, HostFacts, Node, ToolFact
+from asct.sdk.facts import Cpu, HostFacts, NumaNode, ToolFact
 
 GIVEN: dict[str, tuple[Any, str]] = {
     "iodepth_batch_complete_min": (2, "2"), "iodepth_batch_complete_max": (8, "8"), "iodepth_low": (4, "4"),
@@ -96,7 +96,7 @@ def test_options_of_engines_are_harmless_ones() -> None:
     assert frozenset.union(*ENGINE_OPTIONS.values()) <= HARMLESS
 
 
-NODES = [Node(id=0, cpus=[0, 1, 2, 3]), Node(id=1, cpus=[4, 5])]
+NODES = [NumaNode(id=0, cpus=[0, 1, 2, 3]), NumaNode(id=1, cpus=[4, 5])]
 
 
 @pytest.mark.parametrize(

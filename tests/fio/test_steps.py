@@ -12,7 +12,7 @@ from asct.instruments.fio import FioParams
 from asct.instruments.fio.process import fio_step
 from asct.instruments.fio.sections import chosen_engine
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cpu, HostFacts, Node
+from asct.sdk.facts import Cpu, HostFacts, NumaNode
 from asct.sdk.guard import Consent, StopRule
 from asct.sdk.step import Kernel, Output, Step, Tool
 
@@ -125,7 +125,7 @@ def test_reports_come_every_second_or_as_many_as_can_be_kept(duration: float, nu
 
 
 def test_the_place_of_the_drive_is_looked_at_where_it_matters() -> None:
-    nodes = [Node(id=0, cpus=[0, 1]), Node(id=1, cpus=[2, 3])]
+    nodes = [NumaNode(id=0, cpus=[0, 1]), NumaNode(id=1, cpus=[2, 3])]
     here = ALL.model_copy(update={"nodes": nodes, "cpu": Cpu(allowed=[0, 1, 2, 3])})
     params = FioParams(file_names="/dev/nvme0n1", numjobs=2)
     [look] = BENCHMARK.steps(params, Context(here, "/work"))

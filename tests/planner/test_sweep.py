@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.planner.sweep import Axis, ExcludeRule, combinations, expand, names_of
+from asct.planner.sweep import ExcludeRule, SweepAxis, combinations, expand, names_of
 from tests.planner.building import job, refused
 
 NAMES = ("a", "b", "c", "d")
@@ -16,7 +16,7 @@ values = st.integers(0, 4)
 
 
 @st.composite
-def sweeps(draw: st.DrawFn) -> tuple[list[Axis], list[dict[str, int]], int]:
+def sweeps(draw: st.DrawFn) -> tuple[list[SweepAxis], list[dict[str, int]], int]:
     """Axes and zips over some names, excludes over the same names, and a bound for `where`."""
     axes = []
     free = list(NAMES[: draw(st.integers(1, 4))])
@@ -24,12 +24,12 @@ def sweeps(draw: st.DrawFn) -> tuple[list[Axis], list[dict[str, int]], int]:
         width = draw(st.integers(1, min(2, len(free))))
         names, free = tuple(free[:width]), free[width:]
         rows = draw(st.lists(st.tuples(*[values] * width), min_size=1, max_size=4, unique=True))
-        axes.append(Axis(names, rows))
+        axes.append(SweepAxis(names, rows))
     excludes = draw(st.lists(st.dictionaries(st.sampled_from(names_of(axes)), values, min_size=1), max_size=3))
     return axes, excludes, draw(st.integers(0, 12))
 
 
-def brute_force(axes: list[Axis], excludes: list[dict[str, int]], bound: int) -> list[dict[str, int]]:
+def brute_force(axes: list[SweepAxis], excludes: list[dict[str, int]], bound: int) -> list[dict[str, int]]:
     """Every assignment of every name, kept when each axis has it, `where` holds and no exclude equals it."""
     names = names_of(axes)
     found = []
@@ -69,7 +69,7 @@ def test_the_count_is_known_before_the_points(given_: Any) -> None:
 
 
 def test_a_huge_product_is_counted_and_not_made() -> None:
-    axis = Axis(("a",), range(10**12))  # type: ignore[arg-type]
+    axis = SweepAxis(("a",), range(10**12))  # type: ignore[arg-type]
     assert combinations([axis, axis]) == 10**24
 
 

@@ -20,7 +20,7 @@ from asct.instruments.memory.sizes import (
     working_set_flags,
 )
 from asct.instruments.memory.stream import StreamCall, StreamParams, capped_s
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, Node
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 
 MIB = 1 << 20
 
@@ -38,7 +38,7 @@ def host(cpus: int, l3_sharers: int, free: int, l3: int = 32 * MIB) -> HostFacts
         cpu=Cpu(online=numbers, allowed=numbers),
         caches=caches,
         memory=Memory(available_bytes=free),
-        nodes=[Node(id=0, cpus=numbers, memory_bytes=2 * free, free_bytes=free)],
+        nodes=[NumaNode(id=0, cpus=numbers, memory_bytes=2 * free, free_bytes=free)],
     )
 
 
@@ -97,7 +97,11 @@ def test_all_threads_fit_together(threads: int, free: int, size: int) -> None:
 
 
 def test_memory_is_bound_where_there_is_some() -> None:
-    nodes = [Node(id=4, cpus=[0], memory_bytes=0), Node(id=6, cpus=[1], memory_bytes=MIB), Node(id=7, cpus=[])]
+    nodes = [
+        NumaNode(id=4, cpus=[0], memory_bytes=0),
+        NumaNode(id=6, cpus=[1], memory_bytes=MIB),
+        NumaNode(id=7, cpus=[]),
+    ]
     facts = bare().model_copy(update={"cpu": Cpu(online=[0, 1], allowed=[0, 1]), "nodes": nodes})
     assert local_nodes(facts, [0, 1]) == (-1, 6)
     assert local_nodes(bare(), [0]) == (-1,)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from asct.analysis.grid import size_text
 from asct.analysis.machine.rows import MachineSection, Row, counted, cpus, listed, section, size, yes
-from asct.sdk.facts import HostFacts, HugePages, Memory, MemoryModule, Node
+from asct.sdk.facts import HostFacts, HugePages, Memory, MemoryModule, NumaNode
 from asct.values.quantity import format_quantity
 
 
@@ -90,7 +90,7 @@ def _node_details(facts: HostFacts) -> Iterator[Row]:
             yield f"Distances of {node.id}", " ".join(map(str, node.distances))
 
 
-def _firmware(node: Node) -> str:
+def _firmware(node: NumaNode) -> str:
     said = node.firmware
     if said is None:
         return ""

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from asct.analysis.grid import plain, size_text
 from asct.analysis.machine.rows import decimal_size
-from asct.sdk.facts import BlockDevice, CacheLevel, HostFacts, Interface, Node
+from asct.sdk.facts import BlockDevice, CacheLevel, HostFacts, Interface, NumaNode
 from asct.values.quantity import format_quantity
 
 Kind = Literal["machine", "socket", "node", "die", "cache", "cluster", "core", "drive", "interface"]
@@ -170,7 +170,7 @@ def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
     return ", ".join(item for item in (*design, *own, *threads) if item)
 
 
-def _size(node: Node) -> str:
+def _size(node: NumaNode) -> str:
     return "size unknown" if node.memory_bytes is None else format_quantity(node.memory_bytes, "B")
 
 

@@ -29,7 +29,7 @@ class ZoneQuantity:
 
 
 _QUANTITIES: Final = (
-    ZoneQuantity("zones-iops", "IOPS across the disk", "zone_iops", Axis("I/O rate", "ops/s"), True, "higher"),
+    ZoneQuantity("zones-iops", "IOPS across the disk", "zone_iops", Axis("IOPS", "ops/s"), True, "higher"),
     ZoneQuantity(
         "zones-latency", "Mean latency across the disk", "zone_latency", Axis("Mean latency", "s"), True, "lower"
     ),

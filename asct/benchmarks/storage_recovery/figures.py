@@ -10,7 +10,7 @@ from asct.sdk.figure import Axis, Figure, Heatmap, Line, Series
 from asct.sdk.record import Record
 from asct.sdk.rows import at, by_point, middle, point_label
 
-_RATE: Final = Axis("I/O rate", "ops/s")
+_RATE: Final = Axis("IOPS", "ops/s")
 
 
 def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
@@ -115,7 +115,7 @@ def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",
             "Mean latency over IOPS; one line for each number of jobs, with rising queue depth.",
-            Axis("I/O rate", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
+            Axis("IOPS", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
         ),
         Heatmap(
             f"demand-variation{slug}", f"Demand variation{label}", "IOPS at each load.",

@@ -11,7 +11,7 @@ from asct.sdk.figure import Axis, Figure, Line, Marker, Series
 from asct.sdk.record import Record
 from asct.sdk.rows import at, by_point, middle, point_label
 
-_RATE: Final = Axis("I/O rate", "ops/s")
+_RATE: Final = Axis("IOPS", "ops/s")
 _LATENCY: Final = Axis("Latency", "s", "log10")
 _LATENCIES: Final = {
     "mean": "round_latency", "p99.9": "round_latency_p99_9", "highest": "round_latency_max",

@@ -143,7 +143,7 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
     if len(lines) < points:
         caption += f" {len(lines)} of {points} points{': those whose rate changed' if found else ''}."
     return Line(
-        "timeline", "IOPS over time", caption, Axis("Time", "s"), Axis("I/O rate", "ops/s"), tuple(series),
+        "timeline", "IOPS over time", caption, Axis("Time", "s"), Axis("IOPS", "ops/s"), tuple(series),
         markers, "higher",
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asct.sdk.facts import HostFacts, Node
+from asct.sdk.facts import HostFacts, NumaNode
 
 UNBOUND = -1
 """Node number of memory that is not bound to a node."""
@@ -46,7 +46,7 @@ def all_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
     )
 
 
-def _available(node: Node) -> int | None:
+def _available(node: NumaNode) -> int | None:
     return node.free_bytes if node.available_bytes is None else node.available_bytes
 
 

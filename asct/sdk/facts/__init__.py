@@ -2,7 +2,7 @@
 
 from asct.sdk.facts.cpu import Cache, CacheLevel, CoreKind, Cpu, FrequencyPolicy, IdleState, LogicalCpu
 from asct.sdk.facts.host import HostFacts, ToolFact
-from asct.sdk.facts.memory import HugePages, Memory, MemoryModule, Node, NodePerformance
+from asct.sdk.facts.memory import HugePages, Memory, MemoryModule, NodePerformance, NumaNode
 from asct.sdk.facts.network import Interface, Network
 from asct.sdk.facts.storage import BlockDevice, Mount, NvmeHealth
 from asct.sdk.facts.system import Firmware, Interconnect, Load, Perf, Product, System, Thermal
@@ -26,8 +26,8 @@ __all__ = [
     "MemoryModule",
     "Mount",
     "Network",
-    "Node",
     "NodePerformance",
+    "NumaNode",
     "NvmeHealth",
     "Perf",
     "Product",

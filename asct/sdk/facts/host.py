@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from asct.sdk.facts.base import Fact
 from asct.sdk.facts.cpu import Cache, CacheLevel, Cpu
-from asct.sdk.facts.memory import Memory, Node
+from asct.sdk.facts.memory import Memory, NumaNode
 from asct.sdk.facts.network import Network
 from asct.sdk.facts.storage import BlockDevice, Mount
 from asct.sdk.facts.system import Interconnect, Load, Perf, System, Thermal
@@ -41,7 +41,7 @@ class HostFacts(Fact):
     caches: list[Cache] = Field(default_factory=list)
     cache_levels: list[CacheLevel] = Field(default_factory=list)
     """Every cache of the machine; `caches` are those of its first CPU."""
-    nodes: list[Node] = Field(default_factory=list)
+    nodes: list[NumaNode] = Field(default_factory=list)
     memory: Memory = Field(default_factory=Memory)
     interconnects: list[Interconnect] = Field(default_factory=list)
     block_devices: list[BlockDevice] = Field(default_factory=list)

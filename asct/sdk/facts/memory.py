@@ -27,7 +27,7 @@ class NodePerformance(Fact):
     write_latency: float | None = None
 
 
-class Node(Fact):
+class NumaNode(Fact):
     """One NUMA node; a memory-only node has no CPUs.
 
     `available_bytes` can be had there: what is free, and the part of the file cache that goes first.
