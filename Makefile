@@ -15,7 +15,7 @@ test: lint unit ## all checks and the fast tests; says which tests it leaves to 
 
 test-all: setup-all lint ## all checks and all tests; records the commit in .ci/passed
 	$(BIN)/pytest -n auto tests
-	$(BIN)/python -m tests.chaos
+	$(BIN)/python -m tests.chaos --faults 60
 	$(BIN)/python -m tests.changed --record
 
 lint: setup-test

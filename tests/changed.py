@@ -16,7 +16,7 @@ from tests.tiers import GROUPS, SLICES, called_by
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / ".ci" / "passed"
 """Names the last commit that passed `make test-all`."""
-GRACE_S = 200
+GRACE_S = 900
 """After the last test may start, all of them get so long to end."""
 _NO_TESTS = 5
 
