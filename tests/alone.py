@@ -1,9 +1,9 @@
-"""Tests that count what the whole machine shares have it for themselves; all others run side by side. Those that judge
-rates take turns, one for every two cores: more of them hurt each other.
+"""Locks between tests: a test that counts what the machine shares runs without other tests that measure, and the number
+of tests that judge rates at the same time is limited, because they disturb each other.
 
-Two locks for the machine, since a lock of many readers is never free for long: who wants it alone keeps the door, and
-nobody enters the room any more. A turn is taken last and by nobody who then waits for the machine, so the two cannot
-wait for each other.
+The machine has two locks, because a lock with many readers may never be free: a test that needs the machine alone holds
+`door`, so that no further test can lock `room`. A test locks a turn last and never waits for the machine afterwards, so
+the two cannot deadlock.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 TURNS = max(1, len(os.sched_getaffinity(0)) // 2)
-"""Tests of a run that judge rates at a time."""
+"""The number of tests of one run that may judge rates at the same time."""
 _PLACES = ("door", "room")
 _LOOK_S = 0.005
 
 
 @contextmanager
 def machine(folder: Path | None = None, *, alone: bool) -> Iterator[None]:
-    """Within it no other test of this account measures (`alone`), or none that wants to be alone runs."""
+    """While held, no other test of this account measures (`alone`), or no test that needs the machine alone runs."""
     folder = folder or Path(tempfile.gettempdir())
     door, room = (os.open(folder / f"asct-tests-{os.geteuid()}-{name}", os.O_CREAT | os.O_RDONLY) for name in _PLACES)
     try:
@@ -40,9 +40,9 @@ def machine(folder: Path | None = None, *, alone: bool) -> Iterator[None]:
 
 @contextmanager
 def turn(folder: Path) -> Iterator[None]:
-    """Within it at most `TURNS` tests judge rates, of those that share this folder."""
+    """While held, at most `TURNS` tests that use this folder judge rates."""
     with ExitStack() as held:
-        with _locked(folder / "queue"):  # the first of those that wait looks for one, the others sleep
+        with _locked(folder / "queue"):  # only the first test in the queue polls
             while not any(_taken(folder / f"turn{number}", held) for number in range(TURNS)):
                 time.sleep(_LOOK_S)
         yield
@@ -50,12 +50,12 @@ def turn(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(path: Path, kind: int = fcntl.LOCK_EX) -> Iterator[None]:
-    """Raises BlockingIOError when others have it and `kind` says not to wait."""
+    """Raises BlockingIOError if the lock is held and `kind` includes LOCK_NB."""
     file = os.open(path, os.O_CREAT | os.O_RDONLY)
     try:
         fcntl.flock(file, kind)
         yield
-        fcntl.flock(file, fcntl.LOCK_UN)  # also where a process that a test left behind has it open
+        fcntl.flock(file, fcntl.LOCK_UN)  # a process that the test left behind may hold the file open
     finally:
         os.close(file)
 

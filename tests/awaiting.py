@@ -1,4 +1,4 @@
-"""Waiting for what must come, for as long as a machine may take that others hold up: a test that fails here hangs."""
+"""Waiting for events, for as long as a busy machine may take: a test that times out here hangs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LOOK_S = 0.02
 
 
 def until(holds: Callable[[], object], what: str = "") -> None:
-    """Wait until a function is true; `what` is told when it does not come true."""
+    """Wait until a function returns true; fail with `what` after PATIENCE_S."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, what or f"{holds} did not come true"

@@ -1,4 +1,4 @@
-"""Fixtures that several folders of tests share, and which tests run beside others."""
+"""Shared fixtures, and the order and parallelism of tests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.own_machine import separate
 
 pytest_plugins = ["tests.disks.memory", "tests.selection", "tests.sshd", "tests.slurm"]
 _MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm")
-"""Markers of tests that may run kernels, which add huge pages to the pools of the machine."""
+"""Markers of tests that may run kernels, which allocate huge pages from the pools of the machine."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests are made, and none goes before the end: looking for garbage costs a fifth of the time."""
+    """Collect without garbage collection, which finds nothing here and takes a fifth of the time."""
     gc.disable()
     try:
         return (yield)
@@ -34,24 +34,24 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Every process that runs tests, which the one that hands them out does not."""
+    """Give each process that runs tests its own /var/tmp; the controller of xdist runs none."""
     if not hasattr(session.config, "dsession") and not session.config.getoption("numprocesses", None):
         separate()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Slow tests wait for most of their time, for guests, hosts and devices; fast ones compute."""
+    """Use more workers for slow tests, which mostly wait for guests, hosts and devices; fast tests compute."""
     cores = len(os.sched_getaffinity(0))
     return cores + 1 if config.getoption("tier") == "fast" else 2 * cores + 1
 
 
 _KEPT: list[ExitStack] = []
-"""The machine, between tests that want it alone and follow one another: others would have to be waited for again."""
+"""The lock of the machine, kept between consecutive tests that need the machine alone."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Around the fixtures too: those of a module measure as well."""
+    """Hold the locks during fixtures as well, because fixtures of modules measure too."""
     alone = _marked(item, "alone")
     with ExitStack() as within:
         if alone or _marked(item, *_MEASURING):
@@ -68,45 +68,45 @@ def _marked(item: pytest.Item, *names: str) -> bool:
 
 
 _TURNS = pytest.StashKey[TemporaryDirectory[str]]()
-"""The locks of a run's turns: a folder of the process that hands out the tests."""
+"""The folder with the locks that limit the tests that judge rates; it belongs to the controller."""
 
 
 def pytest_configure_node(node: WorkerController) -> None:
-    """Tell a process that runs tests where they take turns."""
+    """Pass the folder with the locks to a worker."""
     if _TURNS not in node.config.stash:
         node.config.stash[_TURNS] = TemporaryDirectory(prefix="asct-turns-")
     node.workerinput["turns"] = node.config.stash[_TURNS].name
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """No process runs tests any more."""
+    """Remove the folder with the locks."""
     if _TURNS in config.stash:
         config.stash[_TURNS].cleanup()
 
 
 def _turn(item: pytest.Item) -> AbstractContextManager[None]:
-    """Where a test that judges rates waits for its turn, if others run beside it."""
+    """A context in which a test that judges rates may run; other tests do not wait."""
     given = getattr(item.config, "workerinput", None)
     return nullcontext() if given is None or not _marked(item, "rates") else turn(Path(given["turns"]))
 
 
 _LAB = frozenset({"test_drives.py", "test_guard.py", "test_purges.py"})
-"""The files of tests/machines that use the machine with drives; the others use those with several nodes."""
+"""Files of tests/machines that use the guest with drives; the others use the guests with several nodes."""
 _ALONE = frozenset({"test_hugepool.py", "test_asroot.py"})
-"""Files with tests that want the machine alone, all or most of them."""
+"""Files in which all or most tests need the machine alone."""
 _ONCE = frozenset(
     {
         "e2e/test_fleet.py", "e2e/test_local.py", "hosts/test_ways.py", "kernels/test_guard_settle.py",
         "kernels/test_pingpong_builds.py", "kernels/test_vector.py",
     }
 )  # fmt: skip
-"""Files whose tests look at one thing that takes long to make."""
+"""Files whose tests share an expensive fixture."""
 _FIRST = ("machines", "lab", "slurm", "links", "alone")
-"""The longest groups, as many as there are processes: all others fill what they leave of the processor."""
+"""The longest groups, which start first; other tests use the processor time that they leave."""
 
 
 def _group(nodeid: str) -> str:
-    """Tests that one process runs; a test of no group has its own."""
+    """The tests that one worker runs one after another; other tests are distributed one by one."""
     file = PurePath(nodeid.partition("::")[0])
     if file.parent.name == "machines":
         return "lab" if file.name in _LAB else "machines"
@@ -122,10 +122,10 @@ def _group(nodeid: str) -> str:
 
 
 class _Together(LoadScopeScheduling):
-    """Tests go to whoever is free, but those on guests stay together: guests are booted once a process; so do those on
-    Slurm, for one cluster, those that want the machine alone, for which all others wait, and those of `_ONCE`.
+    """Distributes tests one by one, but gives each group of `_group` to one worker, so that guests and the cluster of
+    Slurm start only once.
 
-    The marks that pytest-xdist 3.8 has for this have no effect with pytest 9.2, whose tests cannot be renamed.
+    The marker xdist_group of pytest-xdist 3.8 renames tests, which pytest 9.2 does not allow.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -133,12 +133,14 @@ class _Together(LoadScopeScheduling):
 
 
 _AGAIN = pytest.mark.flaky(reruns=2, only_rerun="AssertionError")
-"""A limit of the kernel bounds a rate from above only: a machine whose other users hold it up shows less than that."""
+"""A limit enforced by the kernel bounds a rate only from above; on a busy machine, the rate is lower."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of tests side by side the longest groups begin, then tests that want the machine alone, which late would have to
-    wait for many others, and tests that measure. `--tier called` has an order of its own."""
+    """Start the longest groups first, then tests that need the machine alone, then tests that measure.
+
+    `--tier called` has its own order.
+    """
     for item in items:
         if _marked(item, "rates"):
             item.add_marker(_AGAIN)
@@ -147,7 +149,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _start_order(item: pytest.Item) -> int:
-    """When a test begins; the lowest first."""
+    """The rank of a test; the lowest starts first."""
     group = _group(item.nodeid)
     if group in _FIRST:
         return _FIRST.index(group)
@@ -155,6 +157,6 @@ def _start_order(item: pytest.Item) -> int:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Together:
-    """Tests side by side are spread by `_Together`, whatever `--dist` says, in their order."""
+    """Distribute tests by `_Together`, in their order, whatever `--dist` says."""
     config.option.loadscopereorder = False
     return _Together(config, log)
