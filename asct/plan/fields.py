@@ -152,9 +152,9 @@ class Section:
         node = self.settled(key)
         if node is None or isinstance(node.value, bool):
             return None if node is None else bool(node.value)
-        said = str(node.value).lower() if isinstance(node.value, str) else ""
-        truth = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(said)
-        hint = f"write `{truth}`: YAML 1.2 reads `{node.value}` as text" if truth else "write `true` or `false`"
+        text = str(node.value).lower() if isinstance(node.value, str) else ""
+        boolean = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(text)
+        hint = f"write `{boolean}`: YAML 1.2 reads `{node.value}` as text" if boolean else "write `true` or `false`"
         self.wrong(node, f"`{key}`", "`true` or `false`", hint)
         return None
 

@@ -361,9 +361,9 @@ def _jump_of(name: str, command: str) -> str:
     """The jump host in `ssh -W %h:%p -q user@gateway`, which predates ProxyJump."""
     words = command.split()
     options = list(_options(words[1:]))
-    said = dict(options)
+    given = dict(options)
     places = [value for option, value in options if option == ""]
-    if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or said.get("W") != "%h:%p" or len(places) != 1:
+    if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or given.get("W") != "%h:%p" or len(places) != 1:
         raise UnsupportedVariable(name, f"the ProxyCommand `{shown(command)}` is not supported", "jump")
-    user = f"{said['l']}@" if "l" in said and "@" not in places[0] else ""
-    return f"{user}{places[0]}" + (f":{_port(name, said['p'])}" if "p" in said else "")
+    user = f"{given['l']}@" if "l" in given and "@" not in places[0] else ""
+    return f"{user}{places[0]}" + (f":{_port(name, given['p'])}" if "p" in given else "")

@@ -270,19 +270,19 @@ _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
 
 def syntax_error(problem: Exception, text: str) -> tuple[str, str]:
     """(message, hint) for an exception of PyYAML."""
-    said = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
+    reason = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
     context = getattr(problem, "context", None)
     lines = _near(problem, text)
-    return f"not valid YAML: {said}" + (f" {context}" if context else ""), _syntax_hint(said, lines)
+    return f"not valid YAML: {reason}" + (f" {context}" if context else ""), _syntax_hint(reason, lines)
 
 
-def _syntax_hint(said: str, lines: list[str]) -> str:
+def _syntax_hint(reason: str, lines: list[str]) -> str:
     if any(_UNQUOTED_TEMPLATE.search(line) and re.search(r"[\[{]", line.replace("${", "")) for line in lines):
         return _QUOTE_TEMPLATE
     for pattern, hint in _HINTS:
         if any(pattern.search(line) for line in lines):
             return hint
-    return next((hint for part, hint in _BY_PROBLEM if part in said), "check quotes, brackets and indentation")
+    return next((hint for part, hint in _BY_PROBLEM if part in reason), "check quotes, brackets and indentation")
 
 
 def _problem_mark(problem: Exception) -> Any:

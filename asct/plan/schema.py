@@ -300,10 +300,10 @@ def _reads_more(info: Any) -> bool:
 
 
 def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
-    told: Schema = {key: schema[key] for key in ("description", "default") if key in schema}
+    described: Schema = {key: schema[key] for key in ("description", "default") if key in schema}
     if free:
-        return told
-    return {"anyOf": [_written(schema, definitions), TEMPLATE], **told}
+        return described
+    return {"anyOf": [_written(schema, definitions), TEMPLATE], **described}
 
 
 def _written(schema: Schema, definitions: Schema) -> Schema:

@@ -139,8 +139,8 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
 def _check_duration(seconds: Mapping[str, float], longest: float, span: Span | None, findings: Findings) -> None:
     for host, spent in seconds.items():
         if spent > longest:
-            told, allowed = format_duration(round(spent)), format_duration(longest)
-            message = f"measuring on {host} takes about {told}, but `limits.duration` is {allowed}"
+            needed, allowed = format_duration(round(spent)), format_duration(longest)
+            message = f"measuring on {host} takes about {needed}, but `limits.duration` is {allowed}"
             hint = "use fewer points or repeats, or raise the limit; `asct plan` shows the time of each job"
             findings.error("E240", message, span, hint)
 

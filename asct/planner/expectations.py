@@ -38,9 +38,9 @@ def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
     found: list[Check] = []
     for expectation in context.plan.expect:
         before = context.findings.errors
-        judged = _judged(context, expectation, drafts)
-        if judged and context.findings.errors == before:
-            found += _checks(context, expectation, judged)
+        expected = _matched(context, expectation, drafts)
+        if expected and context.findings.errors == before:
+            found += _checks(context, expectation, expected)
     return found
 
 
@@ -52,7 +52,7 @@ def split_metric(text: str) -> tuple[str, str] | None:
     return (job, metric) if dot and job and metric else None
 
 
-def _judged(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
+def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
@@ -98,19 +98,19 @@ def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str,
     return kept
 
 
-def _checks(context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]) -> list[Check]:
+def _checks(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> list[Check]:
     before = context.findings.errors
-    unit = _unit(context, expectation, judged)
+    unit = _unit(context, expectation, expected)
     _relative(context, expectation)
-    _versus(context, expectation, judged)
-    place = read_coordinates(context, expectation, judged)
+    _versus(context, expectation, expected)
+    place = read_coordinates(context, expectation, expected)
     if unit is None or context.findings.errors > before:
         return []
     general = read_limits(context, expectation, expectation.bound, unit)
-    special = _by_host(context, expectation, judged, unit)
+    special = _by_host(context, expectation, expected, unit)
     if context.findings.errors > before:
         return []
-    running = dict.fromkeys(item.draft.job.host for item in judged)
+    running = dict.fromkeys(item.draft.job.host for item in expected)
     rest = tuple(host for host in running if host not in special)
     made = [_check(expectation, place, (host,), limits) for host, limits in special.items()]
     if rest and general.nodes:
@@ -140,9 +140,9 @@ def _check(
     )
 
 
-def _unit(context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]) -> str | None:
+def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> str | None:
     """The unit of all matched metrics; several units are allowed only without absolute bounds."""
-    units = sorted({item.metric.unit for item in judged})
+    units = sorted({item.metric.unit for item in expected})
     if len(units) > 1 and not expectation.of and _absolute(expectation):
         metrics = f"`{expectation.metric.value}` matches metrics in {' and '.join(units)}"
         message = f"{metrics}; one bound cannot apply to all of them"
@@ -165,7 +165,7 @@ def _relative(context: ResolveContext, expectation: Expectation) -> None:
         context.findings.error("E238", message, expectation.of.span, did_you_mean(name, RELATIVE))
 
 
-def _versus(context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric]) -> None:
+def _versus(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> None:
     bounds = [expectation.bound, *(bound for _, bound in expectation.by.values())]
     limit = next((bound.no_worse_than for bound in bounds if bound.no_worse_than is not None), None)
     if limit is not None and expectation.versus is None:
@@ -178,16 +178,16 @@ def _versus(context: ResolveContext, expectation: Expectation, judged: Sequence[
     if context.plan.baseline is None:
         hint = "add `baseline: {run: PATH}`; PATH may also be `latest` or a label"
         context.findings.error("E239", "the plan has no `baseline`", expectation.span, hint)
-    if all(item.metric.better == "neither" for item in judged):
+    if all(item.metric.better == "neither" for item in expected):
         message = f"`{expectation.metric.value}` cannot be compared: neither a higher nor a lower value is better"
         context.findings.error("E239", message, expectation.metric.span, "use `min` or `max` instead")
 
 
 def _by_host(
-    context: ResolveContext, expectation: Expectation, judged: Sequence[ExpectedMetric], unit: str
+    context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric], unit: str
 ) -> dict[str, NumericBounds]:
     """The bounds of individual hosts; keys that `by` does not set come from the general bound."""
-    running = dict.fromkeys(item.draft.job.host for item in judged)
+    running = dict.fromkeys(item.draft.job.host for item in expected)
     found: dict[str, NumericBounds] = {}
     for word, (node, bound) in expectation.by.items():
         hosts = hosts_named(word, context.plan)
@@ -220,7 +220,7 @@ def _over(general: Bound, special: Bound) -> Bound:
     )
 
 
-Spoken = tuple[str, Node]
+DescribedBound = tuple[str, Node]
 """A phrase and the bound as written: ("at least", 130 ns)."""
 
 
@@ -231,7 +231,7 @@ class NumericBounds:
     min: float | None = None
     max: float | None = None
     no_worse_than: float | None = None
-    nodes: tuple[Spoken, ...] = ()
+    nodes: tuple[DescribedBound, ...] = ()
 
 
 def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound, unit: str) -> NumericBounds:
@@ -241,8 +241,8 @@ def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound,
     worse = _share(context, bound.no_worse_than) if bound.no_worse_than else None
     if lowest is not None and highest is not None and bound.max is not None and lowest > highest:
         context.findings.error("E234", "`min` is above `max`", bound.max.span, "no value can meet both bounds")
-    spoken = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
-    nodes = tuple((words, node) for words, node in spoken if node is not None)
+    described = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
+    nodes = tuple((words, node) for words, node in described if node is not None)
     if not nodes and not expectation.by:
         hint = "add `min`, `max`, or `versus: baseline` with `no_worse_than`"
         context.findings.error("E234", "the expectation has no bound", expectation.span, hint)
@@ -280,7 +280,7 @@ def _share(context: ResolveContext, node: Node) -> float | None:
         return None
 
 
-def describe(expectation: Expectation, nodes: Sequence[Spoken]) -> str:
+def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
     """`latency-sweep.latency at level DRAM: at most 130 ns`."""
     place = ", ".join(f"{key} {node.plain()}" for key, node in expectation.at.items())
     bounds = ", ".join(f"{words} {node.plain()}" for words, node in nodes)

@@ -168,7 +168,7 @@ class SettingError:
     hint: str = ""
 
 
-_WANTED = {
+_TYPES = {
     "int": "a whole number", "float": "a number", "string": "text", "bool": "`true` or `false`", "list": "a list",
     "tuple": "a list", "dict": "a map", "set": "a list", "none": "nothing",
 }  # fmt: skip
@@ -199,23 +199,23 @@ def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[
 
 
 def _problem(setting: str, path: tuple[int | str, ...], members: Sequence[Any]) -> SettingError:
-    told = [_words(member) for member in members]
-    if len(told) == 1:
-        return SettingError(setting, path, *told[0])
-    valued = [item for item, member in zip(told, members, strict=True) if member["type"] == "value_error"]
+    texts = [_texts_of(member) for member in members]
+    if len(texts) == 1:
+        return SettingError(setting, path, *texts[0])
+    valued = [item for item, member in zip(texts, members, strict=True) if member["type"] == "value_error"]
     choices = [name for member in members for name in _QUOTED.findall(str(_context(member, "expected")))]
     if valued:
         message, hint = valued[0]
         also = " or ".join(f"`{name}`" for name in choices)
         return SettingError(setting, path, message, f"{hint}, or {also}" if also and hint else hint or also)
-    return SettingError(setting, path, " and ".join(dict.fromkeys(message for message, _ in told)), told[0][1])
+    return SettingError(setting, path, " and ".join(dict.fromkeys(message for message, _ in texts)), texts[0][1])
 
 
 def _context(error: Any, key: str) -> Any:
     return error.get("ctx", {}).get(key, "")
 
 
-def _words(error: Any) -> tuple[str, str]:
+def _texts_of(error: Any) -> tuple[str, str]:
     """(message, hint) for one error."""
     kind, value = str(error["type"]), error.get("input")
     if kind in ("value_error", "assertion_error"):
@@ -247,12 +247,12 @@ def _choice(value: Any, expected: str) -> tuple[str, str]:
 
 
 def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:
-    wanted = _WANTED.get(kind.split("_")[0])
+    expected_type = _TYPES.get(kind.split("_")[0])
     if kind == "int_from_float":
-        wanted = "a whole number"
-    if wanted is None:
+        expected_type = "a whole number"
+    if expected_type is None:
         return message[:1].lower() + message[1:].rstrip("."), ""
-    return f"`{_written(value)}` is not {wanted}", f"write {wanted}"
+    return f"`{_written(value)}` is not {expected_type}", f"write {expected_type}"
 
 
 def _written(value: Any) -> str:
