@@ -164,9 +164,5 @@ def _spread(place: MetricGroup, metric: Metric) -> str:
     if half is None:
         return ""
     text = f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
-    return f"{text} across sizes" if _sums_up_sizes(place, metric) else text
-
-
-def _sums_up_sizes(place: MetricGroup, metric: Metric) -> bool:
-    """Whether the value is a median over the sizes of a level; its interval then spans the drift between them."""
-    return "size" in metric.coords and "size" not in place.at
+    # a median over the sizes of a level has an interval that spans the drift between them
+    return f"{text} across sizes" if "size" in metric.coords and "size" not in place.at else text

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 
 from asct.analysis.combined import combined_figures
 from asct.analysis.disturbances import DisturbanceCard, DisturbanceLink, DisturbanceSummary, beside, findings_of
@@ -148,7 +147,7 @@ def _warnings(view: RunView) -> Iterable[Caution]:
         if text_at(item, "code") != _DISTURBED or not view.disturbances
     ]
     findings += [
-        Caution(note.severity, note.code, "", _relative(note.message, view.root), plain(note.hint))
+        Caution(note.severity, note.code, "", plain(note.message.replace(f"{view.root}/", "")), plain(note.hint))
         for note in view.notes
     ]
     return sorted(together(dict.fromkeys(findings)), key=lambda item: order.get(item.severity, 1))
@@ -166,11 +165,6 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
 def _named(hosts: list[str]) -> str:
     more = len(hosts) - _MOST_NAMED
     return ", ".join(hosts[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _relative(message: str, root: Path) -> str:
-    """The message without the place of the run on this machine: the same tree gives the same report anywhere."""
-    return plain(message.replace(f"{root}/", ""))
 
 
 def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSummary) -> ReportSection:

@@ -65,7 +65,7 @@ def _busy(seen: RuleInput) -> Evaluations:
 
 @finding(
     "steal",
-    effect="virtual CPUs are stopped meanwhile: latency is higher, especially its upper percentiles, and "
+    effect="virtual CPUs stop during stolen time: latency is higher, especially its upper percentiles, and "
     "bandwidth and IOPS are lower, by about the stolen share and by more if threads wait for each other",
     touches=["*"],
     source="proc_stat(5) (steal)",

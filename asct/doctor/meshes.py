@@ -14,7 +14,7 @@ from asct.doctor.cpu_detection import Detection, Progress, detect
 from asct.doctor.kernels import HostKernels, json_lines
 from asct.engine.services import Services
 from asct.engine.stop import StopRequest
-from asct.errors import AsctError, HostError, HostLocked, Interrupted, NotMeasured
+from asct.errors import HostError, HostLocked, Interrupted, NotMeasured
 from asct.facts.cmn.detect import KERNEL as WATCH
 from asct.facts.cmn.discover import REGISTERS, MeshSources, found, mesh_of, report
 from asct.facts.cmn.kernel_output import KERNEL as READER
@@ -124,7 +124,7 @@ def _registers(
     except (NotMeasured, HostLocked) as error:
         if asked.detect or isinstance(error, HostError):
             raise
-        return snapshot, _as_warnings(error)
+        return snapshot, tuple(replace(item, severity="warning") for item in error.diagnostics)
 
 
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
@@ -167,7 +167,3 @@ def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> Comm
 
 def _with_commands(snapshot: Snapshot, more: dict[str, CommandOutput]) -> Snapshot:
     return replace(snapshot, commands={**snapshot.commands, **more})
-
-
-def _as_warnings(error: AsctError) -> tuple[Diagnostic, ...]:
-    return tuple(replace(item, severity="warning") for item in error.diagnostics)

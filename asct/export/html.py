@@ -22,7 +22,7 @@ from asct.analysis.combined import figure_grid
 from asct.analysis.dataframe import compact, visible
 from asct.analysis.grid import plain
 from asct.analysis.outcomes import short_names
-from asct.analysis.report import RunReport, build
+from asct.analysis.report import build
 from asct.analysis.view import RunView
 from asct.figures.heat import square
 from asct.figures.render import plotly_javascript, render_figure
@@ -70,7 +70,7 @@ def render(view: RunView, base: str = "") -> str:
         resolved_text=_resolved_text(view),
         figure_grid=figure_grid,
         square=square,
-        tables=_table_count(report),
+        tables=sum(len(part.grids) for section in report.sections for part in section.parts),
     )  # fmt: skip
 
 
@@ -102,10 +102,6 @@ def _run_data(view: RunView) -> Mapping[str, Any]:
 def _resolved_text(view: RunView) -> str:
     text = json.dumps(view.resolved, indent=1, ensure_ascii=False) if view.resolved else ""
     return text if len(text) <= _MOST_RESOLVED else ""
-
-
-def _table_count(report: RunReport) -> int:
-    return sum(len(part.grids) for section in report.sections for part in section.parts)
 
 
 @cache

@@ -32,7 +32,7 @@ _SIGNS = {"good": "✅", "bad": "❌", "doubt": "⚠️"}
 def render(view: RunView) -> str:
     """The summary; sections beyond 1 MiB are dropped from the end, with a note."""
     report = build(view)
-    parts = [_head(report), *_sections(report), _tail(report)]
+    parts = [_head(report), *(_section(section, len(report.hosts)) for section in report.sections), _tail(report)]
     note = "\n_Truncated here: GitHub shows at most 1 MiB. The other reports are complete._\n"
     budget, kept = MOST_BYTES - len(note.encode()), []
     for part in parts:
@@ -181,10 +181,6 @@ def _way(way: Remedy, several: bool) -> list[str]:
     for label, text in (("fix", way.fix), ("undo", way.undo)):
         lines += [f"  - {label}{on}, as root: " + "; ".join(map(code, text.splitlines()))] if text else []
     return lines
-
-
-def _sections(report: RunReport) -> list[str]:
-    return [_section(section, len(report.hosts)) for section in report.sections]
 
 
 def _section(section: ReportSection, hosts: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.sdk.facts import Cpu, HostFacts
+from asct.sdk.facts import HostFacts
 from asct.values.quantity import format_quantity
 
 
@@ -11,7 +11,7 @@ def describe(facts: HostFacts) -> str:
     cpu, memory, system = facts.cpu, facts.memory, facts.system
     parts = [
         system.arch,
-        _models(cpu),
+        ", ".join(dict.fromkeys(kind.model for kind in cpu.kinds if kind.model)) or cpu.model,  # big.LITTLE has several
         _count(cpu.cpus, "CPU"),
         _count(len(facts.nodes), "node") if facts.nodes else None,
         format_quantity(memory.total_bytes, "B") if memory.total_bytes else None,
@@ -19,11 +19,6 @@ def describe(facts: HostFacts) -> str:
         system.os,
     ]
     return ", ".join(part for part in parts if part) or "no facts known"
-
-
-def _models(cpu: Cpu) -> str:
-    """Each model once: the CPUs of big.LITTLE machines have several."""
-    return ", ".join(dict.fromkeys(kind.model for kind in cpu.kinds if kind.model)) or cpu.model or ""
 
 
 def _count(number: int | None, noun: str) -> str | None:

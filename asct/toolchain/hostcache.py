@@ -126,7 +126,8 @@ def build(host: Host, tree: KernelSources, compiler: Compiler, target: str, log:
     with log.open("a", encoding="utf-8") as file:
         file.write(f"on {host.name}, {compiler.identity}\n$ {shlex.join(command)}\n{text}[status {done.status}]\n")
     if done.status != 0:
-        raise compile_error(tree.kernel, compiler.path, host.name, text or _ending(done.status), log)
+        ended = "timed out" if done.status is None else f"exit status {done.status} without output"
+        raise compile_error(tree.kernel, compiler.path, host.name, text or ended, log)
     installed = install(host, f"{folder}/kernel.out", target)
     host.remove(folder)
     sha256 = verified(host, target) if installed else None
@@ -142,7 +143,3 @@ def _taken(path: Path) -> str:
     except FileNotFoundError:
         return ""
     return text
-
-
-def _ending(status: int | None) -> str:
-    return "timed out" if status is None else f"exit status {status} without output"

@@ -19,12 +19,16 @@ _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 def sections(facts: HostFacts) -> Iterator[MachineSection]:
     """CPU and caches."""
     yield section("CPU", _cpu(facts.cpu), _cpu_details(facts.cpu))
-    yield section("Caches", _caches(facts), ((_label(level), _level(level)) for level in facts.cache_levels))
+    yield section(
+        "Caches",
+        _caches(facts),
+        ((f"L{level.level}{_TYPES[level.type]}", _level(level)) for level in facts.cache_levels),
+    )
 
 
 def processor(cpu: Cpu) -> str:
-    """The model; of several kinds of cores the number of each: `4 x Cortex-A55, 4 x Cortex-A78`, or in brackets behind
-    the name that they have in common."""
+    """The model; with several kinds of cores the number of each: `4 x Cortex-A55, 4 x Cortex-A78`, or in parentheses
+    after their common name."""
     models = {kind.model for kind in cpu.kinds}
     one = cpu.model or cpu.vendor or ""
     if len(cpu.kinds) < 2:
@@ -134,7 +138,7 @@ def _policy(policy: FrequencyPolicy) -> str:
     return listed(
         listed(policy.driver, policy.governor, by=" "),
         able,
-        f"asked for {asked}" if asked and asked != able else "",
+        f"limited to {asked}" if asked and asked != able else "",
         f"base {clock(policy.base_hz)}" if policy.base_hz else "",
         policy.energy_preference,
     )
@@ -145,10 +149,6 @@ def _caches(facts: HostFacts) -> Iterator[Row]:
         f"L{one.level}{'d' if one.type == 'Data' else ''} {size_text(one.size_bytes)}" for one in facts.data_caches()
     ]
     yield "Caches", ", ".join(dict.fromkeys(named))
-
-
-def _label(level: CacheLevel) -> str:
-    return f"L{level.level}{_TYPES[level.type]}"
 
 
 def _level(level: CacheLevel) -> str:
