@@ -20,6 +20,7 @@ class StopRequest:
         self.reason: Reason | None = None
         self.signal: int | None = None
         """The signal that the exit code reports (128 + number)."""
+        self.hung_up = False
 
     def request(self, reason: Reason) -> None:
         """Ask for the end; the first reason stays, except that every other one replaces `fail-fast`."""
@@ -38,7 +39,8 @@ class StopRequest:
         a run that was ended from outside after cleaning up, 129 has no meaning there.
         """
         if self.signal is None:
-            self.signal = signal.SIGTERM if number == signal.SIGHUP else number
+            self.hung_up = number == signal.SIGHUP
+            self.signal = signal.SIGTERM if self.hung_up else number
         self.request("signal")
 
     @property
@@ -66,7 +68,7 @@ def signals(stop: StopRequest) -> Iterator[None]:
     try:
         yield
     finally:
-        if stop.signal is not None and signal.SIGHUP in before:  # a shell sends another one when its terminal closes
+        if stop.hung_up:  # the shell of a closed terminal sends another one
             before[signal.SIGHUP] = signal.SIG_IGN
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -252,7 +252,12 @@ def test_a_closed_terminal_ends_the_run_with_143_after_cleaning_up(tmp_path: Pat
     (tmp_path / "plan.yaml").write_text("plan: 1\nname: quick\nbenchmarks: [latency-sweep]\n")
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "asct", "apply", "plan.yaml"]
-    script = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    script = (
+        "import fcntl, os, signal, sys, termios\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # the tests may have been started by nohup
+        "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", script, *command],
         cwd=tmp_path, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,

@@ -151,6 +151,14 @@ def test_a_closed_terminal_is_reported_as_sigterm() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
+def test_another_signal_leaves_hang_ups_as_they_were() -> None:
+    stop = StopRequest()
+    before = signal.getsignal(signal.SIGHUP)
+    with signals(stop):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert (stop.signal, signal.getsignal(signal.SIGHUP)) == (signal.SIGTERM, before)
+
+
 def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
     stop = StopRequest()
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
