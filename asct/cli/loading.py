@@ -53,7 +53,7 @@ def _thaw(path: str, selection: PlanSelection) -> ResolvedPlan:
     from asct.planner.freeze import thaw
 
     if selection != PlanSelection():
-        raise click.UsageError(f"{path} is a frozen plan: it is taken as it is, without --host, --set and the like")
+        raise click.UsageError(f"{path} is a frozen plan; remove --host, --benchmark, --tag, --profile and --set")
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as problem:
