@@ -20,11 +20,6 @@ from asct.instruments.fio.metrics import KINDS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.guard_output import CounterSample, GuardOutput
 
-# mpstat stamps each row with the whole second it ended in, so a row of 12:00:07 covers an interval (1 s, more in long
-# runs) that ends somewhere in 12:00:07. The rows are percentages of time: of all online CPUs, and of those that the
-# jobs are bound to.
-
-
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
 """Time that is not available to a job. A CPU that the hypervisor gave to others is as unavailable as a busy one."""

@@ -73,9 +73,9 @@ def _check(value: str) -> None:
         raise ValueError(f"{reason} cannot appear in a fio job file")
 
 
-# fio runs commands (`exec_prerun`), loads libraries (`ioengine=external:`), reads and writes any file (`write_iolog`,
-# `mem=mmap:`), changes the host (`ioscheduler`, `cgroup`) and names its targets by a dozen options, and newer
-# versions add to that. So this is a list of what is known to do no more than shape the requests; everything else is
+# Options of fio can run commands (`exec_prerun`), load libraries (`ioengine=external:`), read and write any file
+# (`write_iolog`, `mem=mmap:`), change the host (`ioscheduler`, `cgroup`) and name targets in a dozen ways, and newer
+# versions add more. Therefore this is a list of options that are known to only shape the requests; all others are
 # refused.
 
 

@@ -217,10 +217,10 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     return notes
 
 
-# A drive slows down by degrees and differently for every size; a limit that somebody set is a straight line. Requests
-# a second that are equal from one size to another are one (the drive moves many times the bytes), so are rates that
-# no longer move when more requests are in flight. Bytes a second that are equal from some size on are a limit as
-# well: of the volume, of the link, or of the drive itself.
+# A drive slows down gradually and differently for every size; a configured limit is a straight line. So are requests
+# per second that are equal from one size to another (the drive moves many times the bytes), and rates that stay the
+# same when more requests are in flight. Bytes per second that are equal from some size on are a limit as well: of the
+# volume, of the link, or of the drive itself.
 LEAST_RANGE: Final = 4.0
 """Between the first and last value of the axis on the plateau."""
 _LEAST_BYTES_POINTS: Final = 2

@@ -138,11 +138,10 @@ def shown(name: str, value: Scalar | None) -> str:
     return "-" if value is None else str(value)
 
 
-# One swept setting is an axis. With more of them a figure has up to eight lines; what does not fit becomes a figure
-# for each value. And since a figure shows one axis only, every other setting that counts something is shown as an
-# axis once as well, at the largest value of the first. So the 64 points of {size} x {share of reads} x {depth}
-# become: over the size, one figure for each depth with a line for each share; over the depth, one figure at the
-# largest size.
+# A single swept setting is the axis. With more of them, a figure has up to eight lines; the others become figures of
+# their own, one per value. In addition, every other setting that is a quantity becomes the axis once, at the largest
+# value of the first. So the 64 points of {size} x {share of reads} x {depth} become: over the size, one figure per
+# depth with a line per share; over the depth, one figure at the largest size.
 
 
 LOADS: Final = ("iodepth", "numjobs")

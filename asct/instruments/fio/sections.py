@@ -158,9 +158,9 @@ def node_matters(params: FioParams, facts: HostFacts) -> bool:
     return params.cpus == "auto" and sum(1 for node in facts.nodes if node.cpus) > 1
 
 
-# Random patterns: every job draws from the whole span, from a random sequence of its own. Sequential patterns: the
-# span is cut into one slice per job. Without that every job walks the same offsets, and the second reader is served
-# from the cache of the drive (fio issue 1501).
+# Random patterns: every job draws offsets from the whole range, with a random sequence of its own. Sequential
+# patterns: each job has a slice of the range. Otherwise all jobs would use the same offsets, and the cache of the drive
+# would serve all but the first (fio issue 1501).
 
 
 _PAGE: Final = 4096
