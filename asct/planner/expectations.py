@@ -72,14 +72,9 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     ]
     if meant and not found:
         names = {item.name for draft in meant for item in draft.benchmark.metrics}
-        context.findings.error(
-            "E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, _listing(job))
-        )
+        hint = f"`asct list metrics {meant[0].benchmark.name}` lists them"
+        context.findings.error("E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, hint))
     return _comparable(context, found, name, span)
-
-
-def _listing(job: str) -> str:
-    return f"`asct list metrics {job}` lists them" if "*" not in job else "`asct list metrics` lists them"
 
 
 def _no_id(context: ResolveContext, text: str, span: Span, drafts: Sequence[JobDraft]) -> None:

@@ -64,32 +64,32 @@ def _facts(spec: HostSpec) -> HostFacts:
 
 
 def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
-    """The text of a plan for a host with these facts: its caches in comments, sizes that its memory and disk allow."""
+    """The text of a plan for a host with these facts: caches in comments, sizes that fit its memory and disk."""
     hosts = _hosts_part(spec)
     return f"""\
 # yaml-language-server: $schema=plan.schema.json
-# For completion in an editor: asct schema plan > plan.schema.json
+# Schema for editors: asct schema plan > plan.schema.json
 # {_description(facts)}
 plan: 1
 name: {json.dumps(name)}
-description: Memory latency and storage behaviour of {"this machine" if spec.transport == "local" else spec.name}
+description: Memory latency and storage performance of {"this machine" if spec.transport == "local" else spec.name}
 
-# Values used below as ${{vars.name}}; on the command line: --set vars.runtime=5s
+# Used below as ${{vars.runtime}}; override with --set vars.runtime=5s
 vars:
   runtime: 10s
 {hosts}
 defaults:
-  repeats: 1                  # 3 or more give an interval across repeats
+  repeats: 1                  # with 3 or more, results have an interval across repeats
 
 benchmarks:
   - id: latency
     uses: latency-sweep       # asct explain latency-sweep
     config:
-      max_size: {_largest(facts)}            # well beyond the last cache{_cache_text(facts)}
-      pages: auto             # 1G and 2M when the pools have them, else THP, else 4K
+      max_size: {_largest(facts)}            # much larger than the last cache{_cache_text(facts)}
+      pages: auto             # 1G or 2M if the huge page pools have free pages, else THP, else 4K
 
 {_storage_part(facts)}
-# What must hold; a bound that fails ends `asct apply` with exit code 1. Uncomment and set your own.
+# Expectations: if one fails, `asct apply` exits with 1. Uncomment them and set your own bounds.
 # expect:
 #   - {{metric: latency.latency, at: {{level: DRAM}}, max: 130 ns}}
 #   - {{metric: depth.read_iops, at: {{iodepth: 8}}, min: 50k}}
@@ -138,9 +138,7 @@ def _storage_part(facts: HostFacts) -> str:
     from asct.values.size import format_size
 
     if "fio" not in facts.tools:
-        return (
-            "# Storage benchmarks need fio, which this host lacks (Debian: apt-get install fio). Then:\n#   asct list\n"
-        )
+        return "# Storage benchmarks require fio, which is not installed (Debian: apt-get install fio).\n# `asct list` shows them.\n"
     free = facts.work_free_bytes or 0
     size = 4 << 30
     while size > max(free // _KEEP_FREE, 1 << 20) and size > 64 << 20:
@@ -151,8 +149,8 @@ def _storage_part(facts: HostFacts) -> str:
     config:
       duration: "${{vars.runtime}}"
       filesize: {format_size(size)}            # a temporary file in the work folder, removed afterwards
-      # that folder is on {facts.work_filesystem or "an unknown file system"}
-      # file_names: /dev/disk/by-id/...   # read a device instead
+      # the work folder is on {facts.work_filesystem or "an unknown file system"}
+      # file_names: /dev/disk/by-id/...   # or read a device
       numjobs: 1
       iodepth_sweep_steps: [1, 2, 4, 8, 16, 32, 64, 128]
 """
