@@ -138,7 +138,7 @@ def _storage_part(facts: HostFacts) -> str:
     from asct.values.size import format_size
 
     if "fio" not in facts.tools:
-        return "# Storage benchmarks require fio, which is not installed (Debian: apt-get install fio).\n# `asct list` shows them.\n"
+        return "# Storage benchmarks (see `asct list`) require fio, which is missing (Debian: apt-get install fio).\n"
     free = facts.work_free_bytes or 0
     size = 4 << 30
     while size > max(free // _KEEP_FREE, 1 << 20) and size > 64 << 20:
