@@ -78,16 +78,8 @@ class RunLayout:
         return self.root / ".reserve"
 
     @property
-    def html(self) -> Path:
-        return self.root / "report.html"
-
-    @property
     def markdown(self) -> Path:
         return self.root / "summary.md"
-
-    @property
-    def junit(self) -> Path:
-        return self.root / "junit.xml"
 
     def facts(self, host: str) -> Path:
         return self.root / "facts" / f"{safe_name(host)}.json"
