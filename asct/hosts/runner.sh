@@ -96,7 +96,7 @@ begin() {
         hand_on
     else # this shell ends with the runner, which closes the connection
         exec 3<&0
-        hand_on <&3 >/dev/null 3<&- 4>&- &
+        ( exec <&3 >/dev/null 2>&1 3<&- 4>&-; hand_on ) & # not redirections of the function: dash keeps copies for those
         setsid sh -c 'root=$1 mode=serve attach=$2 boot=$3 card=$4 owner=$5 find=$6 keep=$7; . "$root/.runner"' \
             sh "$root" "$$" "$boot" "$LOCK.$uid" "$1" "$find" "$keep" </dev/null 3<&- 8<&-
     fi

@@ -51,3 +51,10 @@ def test_a_program_that_is_held_open_is_told(here: Bench, tmp_path: Path) -> Non
     with program.open("r+b"):
         assert here.run(str(program)).status == 126
     assert "busy" in here.text("stderr")
+
+
+def test_a_runner_that_was_killed_is_replaced_and_repeats_its_task(here: Bench, tmp_path: Path) -> None:
+    killed = f"touch {tmp_path}/marker; read pid rest <{here.host.work}/.work; kill -KILL $pid; sleep 60"
+    done = here.run("sh", "-c", f"[ -e {tmp_path}/marker ] || {{ {killed}; }}; echo again")
+    assert (done.status, here.text()) == (0, "again\n")
+    assert here.run("true").status == 0
