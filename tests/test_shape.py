@@ -12,7 +12,7 @@ import pytest
 from asct.hosts.opening import transports
 
 ROOT = Path(__file__).parents[1]
-FILE_LINES, FUNCTION_LINES, C_LINES = 400, 60, 300
+FILE_LINES, FUNCTION_LINES, C_LINES = 600, 60, 300
 CODE = sorted((ROOT / "asct").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 KERNELS = sorted(path for ending in ("*.c", "*.h") for path in (ROOT / "kernels").rglob(ending))
@@ -29,7 +29,7 @@ def functions(path: Path) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-@pytest.mark.parametrize(("paths", "most"), [(CODE, FILE_LINES), (TESTS, FILE_LINES + 100), (KERNELS, C_LINES)])
+@pytest.mark.parametrize(("paths", "most"), [(CODE, FILE_LINES), (TESTS, FILE_LINES), (KERNELS, C_LINES)])
 def test_files_are_short(paths: list[Path], most: int) -> None:
     assert len(paths) > 10
     assert {str(path.relative_to(ROOT)): lines_of(path) for path in paths if lines_of(path) > most} == {}
