@@ -79,7 +79,7 @@ def test_options_of_commands_in_groups_and_repeated_ones_are_set(
     monkeypatch.setenv("ASCT_CHECK_TAG", "quick nothing")
     ended = asct("check", str(plan_file))
     assert ended.code == 2
-    assert "`--tag nothing` selects nothing" in ended.err
+    assert "`--tag nothing` matches nothing" in ended.err
 
 
 def test_a_wrong_variable_is_named(asct: Asct, plan_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
