@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path, PurePath
@@ -22,6 +23,13 @@ _MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm")
 """Markers of tests that may run kernels, which allocate huge pages from the pools of the machine."""
 
 
+_SIGNALS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGQUIT: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without garbage collection, which finds nothing here and takes a fifth of the time."""
@@ -34,9 +42,15 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Give each process that runs tests its own /var/tmp; the controller of xdist runs none."""
+    """Give each process that runs tests its own /var/tmp and default signals; the controller of xdist runs none.
+
+    A suite started in the background inherits ignored signals, and so would the programs whose ends are tested.
+    """
     if not hasattr(session.config, "dsession") and not session.config.getoption("numprocesses", None):
         separate()
+        for number, handler in _SIGNALS.items():
+            if signal.getsignal(number) == signal.SIG_IGN:
+                signal.signal(number, handler)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -49,9 +49,9 @@ def test_telemetry_is_kept_of_each_repeat(lab: Lab) -> None:
     for repeat in (1, 2):
         found = telemetry(done, repeat)
         assert found.growth["context_switches"] > 0 and found.steps == 1
-        assert found.own_cpu_s is not None and found.elapsed_s >= 0.2
+        assert found.own_cpu_s is not None and found.elapsed_s >= 0.1
         assert found.before.uptime_s is not None and found.after.uptime_s is not None
-        assert found.after.uptime_s - found.before.uptime_s >= 0.19
+        assert found.after.uptime_s - found.before.uptime_s >= 0.1
     assert sum(done.stored.run.jobs[0].host_states.values()) == 2
     assert verify(done.stored) == []
 
