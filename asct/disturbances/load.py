@@ -176,7 +176,7 @@ def _quota(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title=f"CPU time limited to {quota:g} CPUs",
-        seen=f"the control group of the account permits {quota:g} of {usable} CPUs",
+        seen=f"the control group of the account allows {quota:g} of {usable} CPUs",
         sure="certain",
         why="the kernel enforces it",
         advice="measure outside the container, or raise its limit (cpu.max) temporarily",
@@ -219,7 +219,7 @@ def _memory_limit(seen: RuleInput) -> Evaluations:
         return
     yield Evaluation(
         title=f"memory limited to {format_size(limit)}",
-        seen=f"the control group of the account permits {format_size(limit)} of {format_size(total)}",
+        seen=f"the control group of the account allows {format_size(limit)} of {format_size(total)}",
         sure="possible",
         why="only near the limit",
         advice="measure outside the container, or raise its limit (memory.max) temporarily",

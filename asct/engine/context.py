@@ -60,5 +60,5 @@ class EarlierResults:
 
 
 def plan_folder(plan: ResolvedPlan) -> Path:
-    """The folder that relative paths of the plan start in."""
+    """The folder from which relative paths of the plan are resolved."""
     return Path(plan.path or ".").resolve().parent

@@ -126,7 +126,7 @@ def _memory(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
     available = facts.memory.available_bytes
     if available is None or need.memory_bytes <= available:
         return None
-    message = f"{what}: requires {mib(need.memory_bytes)} of memory, {mib(available)} are available"
+    message = f"{what}: requires {mib(need.memory_bytes)} of memory, but only {mib(available)} is available"
     return Diagnostic("E422", message, hint="reduce the size, or free memory on the host")
 
 

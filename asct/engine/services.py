@@ -23,7 +23,7 @@ class Services:
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """Makes a host, not yet open; relative paths of the plan start in the folder."""
+    """Makes a host, not yet open; relative paths of the plan are resolved from the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
     """Reads the facts of a host; the raw files go into the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]

@@ -40,7 +40,7 @@ def quota(found: Snapshot, gaps: UnknownFacts) -> float | None:
     if said is None and found.text("/proc/self/cgroup") is not None:
         said = "\n".join(_limits(found))
     if said is None:
-        gaps.note("cpu.quota", "the account's control groups were not read")
+        gaps.note("cpu.quota", "the account's control groups could not be read")
     rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said or "")]
     return min((time / period for time, period in rows if period and time), default=None)
 
@@ -52,7 +52,7 @@ def memory(found: Snapshot, gaps: UnknownFacts) -> str:
     if said is None and found.text("/proc/self/cgroup") is not None:
         said = "\n".join(_memory_limits(found))
     if said is None:
-        gaps.note("memory.limit_bytes", "the account's control groups were not read")
+        gaps.note("memory.limit_bytes", "the account's control groups could not be read")
     return said or ""
 
 

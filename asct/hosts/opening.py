@@ -18,7 +18,7 @@ def transports() -> tuple[tuple[str, str], ...]:
 
 
 def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
-    """The host of `spec`, not yet open. `transport` overrides the plan's (dryrun); relative paths start at `folder`.
+    """The host of `spec`, not yet open. `transport` overrides the plan's (dryrun); relative paths refer to `folder`.
 
     Raises UsageError for a transport that does not exist.
     """

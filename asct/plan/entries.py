@@ -77,7 +77,7 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
-    """Every entry with `extends` applied: maps merge, lists replace. Unknown ids and cycles are errors."""
+    """Every entry with `extends` applied: maps are merged, lists are replaced. Unknown ids and cycles are errors."""
     done: dict[str, Node] = {}
     for name in found:
         _extend(name, found, done, findings)

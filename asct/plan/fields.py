@@ -233,7 +233,7 @@ def _written_duration(value: object) -> float:
 
 
 def merged(base: Node, over: Node) -> Node:
-    """`base` overridden by `over`: maps merge key by key, other values are replaced."""
+    """`base` overridden by `over`: maps are merged key by key, other values are replaced."""
     if not isinstance(base.value, dict) or not isinstance(over.value, dict):
         return over
     members: dict[str, Any] = dict(base.value)

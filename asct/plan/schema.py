@@ -153,7 +153,7 @@ def _entry(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     properties = _execution() | {
         "id": _TEXT | {"description": "Name in the plan; by default the name of the benchmark"},
         "uses": _ref("benchmarkName"),
-        "extends": _TEXT | {"description": "Id of an entry to start from: maps merge, lists replace"},
+        "extends": _TEXT | {"description": "Id of an entry to start from: maps are merged, lists are replaced"},
         "hosts": _texts("Hosts, groups and patterns; by default all"),
         "tags": _texts("Tags that --tag selects"),
         "config": _ref("anyConfig", "Settings"),

@@ -127,7 +127,7 @@ def test_a_kind_of_traffic_without_a_best_variant_is_refused() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"traffic": "copy"', '"traffic": "copies"', "names no known traffic"),
+        ('"traffic": "copy"', '"traffic": "copies"', "has an unknown traffic"),
         ('"window_ns": [100000', '"window_ns": [0', "has no windows"),
         ('"useful_bytes": 192000', '"useful_bytes": 0', "moved no bytes"),
         ('"median_bps"', '"median"', "no number `median_bps`"),

@@ -83,7 +83,7 @@ def test_a_point_without_room_fails_and_the_others_go_on(lab: Lab) -> None:
     assert done.codes() == ["E422"], "told before anything is measured"
     status = done.status(number=1)
     assert (status.diagnostic["code"], status.steps) == ("E422", [])
-    assert status.diagnostic["message"] == "a on local: requires 99.0 GiB of memory, 4096 MiB are available"
+    assert status.diagnostic["message"] == "a on local: requires 99.0 GiB of memory, but only 4096 MiB is available"
 
 
 def test_a_job_without_room_for_any_point_is_skipped(lab: Lab) -> None:

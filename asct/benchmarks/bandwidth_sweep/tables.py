@@ -30,7 +30,7 @@ FLAGS: Final = {
     FEW_LINES: "fewer than 64 lines per thread: starting and ending the loop takes a large part of the time",
 }
 COUNTING: Final = (
-    "Bytes that the program loads and stores, all threads together; the size is per thread. Bandwidth is the median "
+    "Bytes that the program loads and stores, all threads combined; the size is per thread. Bandwidth is the median "
     "over the windows of the best variant, Max the best window."
 )
 
@@ -70,7 +70,7 @@ def bandwidth_curve(records: Sequence[Record]) -> Line | None:
         slug="bandwidth-curve",
         title="Bandwidth by working set size",
         caption=(
-            "Bytes that the program loads and stores each second, all threads together, over the working set of one "
+            "Bytes that the program loads and stores each second, all threads combined, over the working set of one "
             "thread. Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
         ),
         x=Axis("Working set of a thread", "B", "log2"),
@@ -85,7 +85,7 @@ def _columns(style: BandwidthStyle) -> tuple[Column, ...]:
     unit, scale = style.unit, style.scale
     other = IN_TIME if style is IN_CYCLES else IN_CYCLES
     return (
-        Column("data_size", "Data size used", format="size", help="Of each thread, all arrays together"),
+        Column("data_size", "Data size used", format="size", help="Of each thread, all arrays combined"),
         Column("level", "Level", format="text"),
         Column("traffic", "Traffic", format="text"),
         Column("bandwidth", f"Bandwidth [{unit}]", scale, help="Median, bytes that the program loads and stores"),
@@ -94,7 +94,7 @@ def _columns(style: BandwidthStyle) -> tuple[Column, ...]:
             f"Bandwidth [{other.unit}]",
             other.scale,
             digits=2,
-            help="The same in the other unit (core cycles)",
+            help="The same bandwidth in the other unit; cycles are core cycles",
         ),
         Column("interval", f"95 % interval [{unit}]", format="text", help="With repeats: their range"),
         Column("max", f"Max [{unit}]", scale, help="Best window"),

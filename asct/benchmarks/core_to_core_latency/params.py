@@ -55,7 +55,7 @@ class CoreToCoreLatencyParams(Params):
         pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the time.",
     )
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(
-        (), "CPUs to measure in all pairs, such as 0-3,96; unset: see all_cpus", max_length=1024
+        (), "CPUs between which every pair is measured, such as 0-3,96; unset: see all_cpus", max_length=1024
     )
     methods: Annotated[tuple[Method, ...], LISTED] = setting(
         METHODS,
@@ -64,7 +64,7 @@ class CoreToCoreLatencyParams(Params):
     )
     iterations: int = setting(
         4096,
-        "Maximum number of batches of a method per pair of CPUs; fewer if target_interval is reached",
+        "Maximum number of batches per method and pair of CPUs; fewer if target_interval is reached",
         aliases=("batches",),
         ge=8,
         le=65536,

@@ -13,7 +13,7 @@ from asct.statistics.geometric import between_sizes, geometric_sizes
 from asct.statistics.levels import MemoryLevel
 
 LARGEST: Final = 1 << 30
-"""Far beyond the last cache of most machines, and mapped in a second or two."""
+"""Far beyond the last-level cache of most machines, and mapped in a second or two."""
 LINE: Final = 64
 """Assumed where `stride` is unset: the machine's own line is known to the kernel alone."""
 _SURROUNDINGS: Final = 16 << 20

@@ -97,7 +97,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
             "peak_cache_bandwidth_cycles",
             "B/cycle",
             "higher",
-            "Useful bytes at the fastest cache level per core cycle, all threads together",
+            "Useful bytes at the fastest cache level per core cycle, all threads combined",
             _TRAFFIC,
         ),
         Metric("level_bandwidth", "B/s", "higher", "Useful bytes at each cache level", {**_TRAFFIC, "level": None}),

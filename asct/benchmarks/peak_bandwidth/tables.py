@@ -18,7 +18,7 @@ BEST: Final = "best"
 """Flag of the fastest variant, whose values are those of its kind of traffic."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
 COUNTING: Final = (
-    "Peak BW is the median over the windows of the best variant, all threads together. It counts bytes on the memory "
+    "Peak BW is the median over the windows of the best variant, all threads combined. It counts bytes on the memory "
     "bus: the program's loads and stores, and the cache lines that a regular store reads first (assumed; some cores "
     "avoid that read, and string instructions are taken to avoid it). Useful BW counts the loads and stores only. Max "
     "is the best window on the bus."

@@ -36,7 +36,7 @@ class DemandLoad:
 
     @property
     def in_flight(self) -> int:
-        """Requests in flight, all jobs together."""
+        """Requests in flight, all jobs combined."""
         return self.numjobs * self.iodepth
 
 

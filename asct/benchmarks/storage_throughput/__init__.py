@@ -43,7 +43,7 @@ class ThroughputParams(QualificationParams):
         aliases=("nj",),
         ge=1,
         le=1024,
-        pitfalls="Only a single job continues from round to round where it stopped.",
+        pitfalls="Only a single process continues each round where the previous round stopped.",
     )
     iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
 

@@ -85,7 +85,7 @@ benchmarks:
   - id: latency
     uses: latency-sweep       # asct explain latency-sweep
     config:
-      max_size: {_largest(facts)}            # much larger than the last cache{_cache_text(facts)}
+      max_size: {_largest(facts)}            # much larger than the last-level cache{_cache_text(facts)}
       pages: auto             # 1G or 2M if the huge page pools have free pages, else THP, else 4K
 
 {_storage_part(facts)}

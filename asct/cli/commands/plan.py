@@ -23,7 +23,7 @@ _MOST_VALUES = 8
 
 @click.command("plan", short_help="Preview a plan without contacting a host.")
 @click.argument("plan", metavar="PLAN", type=click.Path())
-@click.option("--show-commands", is_flag=True, help="Print the commands as shell text.")
+@click.option("--show-commands", is_flag=True, help="Print the shell commands.")
 @click.option("--origin", is_flag=True, help="Show the origin of each setting.")
 @click.option("--reuse", type=Duration(), metavar="AGE", help="Show how many points `apply --reuse AGE` could reuse.")
 @results_option()

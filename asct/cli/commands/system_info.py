@@ -44,7 +44,7 @@ def _check_topology(options: GlobalOptions, request: ReportRequest, topology: bo
         raise click.UsageError("--topology draws one machine, --compare compares two; use one of them")
     if topology and request.output_dir is None and (options.json or request.form != "stdout"):
         raise click.UsageError(
-            "--topology draws text or writes to --output-dir; use --format stdout or add --output-dir"
+            "--topology prints a text diagram or writes files to --output-dir; use --format stdout or add --output-dir"
         )
 
 

@@ -17,7 +17,7 @@ TRANSPORT = Transport(
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """The host of `spec`; its relative paths (known_hosts, identity_file) start at `folder`."""
+    """The host of `spec`; relative paths (known_hosts, identity_file) are resolved from `folder`."""
     from asct.hosts.remote import RemoteHost
     from asct.hosts.runner_session import RECONNECT_S
     from asct.hosts.ssh.link import SshLink

@@ -52,7 +52,7 @@ class _Mapped:
 
 
 _MAPPED: Final = (
-    _Mapped("iops", "IOPS", "ops/s", "Requests per second, all jobs together.", "higher"),
+    _Mapped("iops", "IOPS", "ops/s", "Requests per second, all jobs combined.", "higher"),
     _Mapped("clat_p99", "Latency, 99th percentile", "s", "99 % of the requests completed within this time.", "lower"),
 )
 
@@ -192,8 +192,8 @@ class FigureQuantity:
 
 
 _QUANTITIES: Final = (
-    FigureQuantity("bandwidth", "Bandwidth", "Bytes per second, all jobs together.", "bandwidth", "B/s", "higher"),
-    FigureQuantity("io-rate", "IOPS", "Requests per second, all jobs together.", "iops", "ops/s", "higher"),
+    FigureQuantity("bandwidth", "Bandwidth", "Bytes per second, all jobs combined.", "bandwidth", "B/s", "higher"),
+    FigureQuantity("io-rate", "IOPS", "Requests per second, all jobs combined.", "iops", "ops/s", "higher"),
     FigureQuantity("latency", "Mean latency", "Mean completion latency of a request.", "latency", "s", "lower"),
 )
 

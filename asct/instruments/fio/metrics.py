@@ -50,8 +50,8 @@ def percentiles_of(kind: str) -> dict[str, float]:
 def _rates(prefix: str) -> tuple[Metric, ...]:
     side = _SIDES[prefix]
     return (
-        Metric(f"{prefix}bandwidth", "B/s", "higher", f"Bytes{side} per second, all jobs together"),
-        Metric(f"{prefix}iops", "ops/s", "higher", f"Requests{side} completed per second, all jobs together"),
+        Metric(f"{prefix}bandwidth", "B/s", "higher", f"Bytes{side} per second, all jobs combined"),
+        Metric(f"{prefix}iops", "ops/s", "higher", f"Requests{side} completed per second, all jobs combined"),
         Metric(f"{prefix}latency", "s", "lower", f"Mean completion latency{side}: the same as {prefix}clat_mean"),
         Metric(f"{prefix}ios", "1", "neither", f"Number of requests{side} completed", comparable=False),
     )
@@ -112,7 +112,7 @@ def _course() -> tuple[Metric, ...]:
             "second_share",
             "%",
             "neither",
-            "Share of the interval's requests whose completion took `latency` to twice that time",
+            "Share of the interval's requests with a completion latency between `latency` and twice that",
             at | {"latency": None},
             comparable=False,
         ),
@@ -159,7 +159,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "queue_depth",
         "1",
         "neither",
-        "Maximum number of requests in flight, all jobs together",
+        "Maximum number of requests in flight, all jobs combined",
         coords=dict.fromkeys(CONTEXT),
         comparable=False,
     ),
@@ -182,9 +182,9 @@ FLAGS: Final = {
     "short-ios": "some requests were incomplete or dropped",
     "not-from-device": "the drive transferred fewer bytes than fio counts: a sparse or unwritten file, or a cache",
     "target-shrank": "the target became smaller during the run: requests beyond its end had no effect",
-    "coverage-buffered": "unknown whether the drive did the work: requests go through the page cache",
-    "coverage-no-drive": "unknown whether the drive did the work: there is no drive with counters below the target",
-    "coverage-clock": "unknown whether the drive did the work: the run is too short, or the clock was set",
+    "coverage-buffered": "unknown whether requests reached the drive: they go through the page cache",
+    "coverage-no-drive": "unknown whether requests reached the drive: no drive below the target has counters",
+    "coverage-clock": "unknown whether requests reached the drive: the run is too short, or the clock was set",
     "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
     "system added writes",
     "memory-filesystem": "the temporary file is in memory (tmpfs)",

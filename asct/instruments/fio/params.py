@@ -160,7 +160,7 @@ class OffsetParams(Params):
         None, "Bytes from the start of a zone to the start of the next", "zonerange", ge=512
     )
     zoneskip: Size | None = passed(None, "Bytes to skip after each zone", "zoneskip")
-    max_open_zones: Count | None = passed(None, "Maximum number of open zones, all jobs together", "max_open_zones")
+    max_open_zones: Count | None = passed(None, "Maximum number of open zones, all jobs combined", "max_open_zones")
     job_max_open_zones: Count | None = passed(None, "Maximum number of open zones per job", "job_max_open_zones")
 
 
@@ -292,7 +292,7 @@ class PointParams(Params):
     numjobs: Count = setting(4, "Number of identical concurrent processes", ge=1, le=1024)
     io_size: Size | None = setting(
         None,
-        "End the point after this many bytes, all jobs together; duration is then the time limit",
+        "End the point after this many bytes, all jobs combined; duration is then the time limit",
         aliases=("io_limit", "volume"),
         ge=512,
     )
@@ -335,7 +335,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def span_bytes(self) -> int | None:
-        """Bytes used of the target, all jobs together; None: a named target whole."""
+        """Bytes used of the target, all jobs combined; None: a named target whole."""
         return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
 
     @property
@@ -365,5 +365,5 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def requested_depth(self) -> int:
-        """Requests in flight that the settings ask for, all jobs together."""
+        """Requests in flight that the settings ask for, all jobs combined."""
         return self.iodepth * self.numjobs

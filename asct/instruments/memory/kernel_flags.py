@@ -14,7 +14,7 @@ _REASONS: Final = {
     "steal": "the hypervisor took the CPUs for more than 1 % of the time",
     "pressure": "other processes ran on the CPUs, or waited for them, for more than 5 % of the time",
     "switches": "the threads were preempted more than 50 times per second",
-    "frequency": "core cycles became more than 5 % longer at times (clock, temperature, or a busy sibling hyperthread)",
+    "frequency": "core cycles were at times more than 5 % longer (clock, temperature, or a busy sibling hyperthread)",
 }
 NOISE_FLAGS: Final[dict[str, str]] = {
     "noisy": "the interval did not reach its target width within the time limit",

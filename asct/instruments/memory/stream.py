@@ -180,13 +180,13 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
             dict(coords),
         ),
         Metric(
-            "bandwidth_cycles", "B/cycle", "higher", "Useful bytes per core cycle, all threads together", dict(coords)
+            "bandwidth_cycles", "B/cycle", "higher", "Useful bytes per core cycle, all threads combined", dict(coords)
         ),
         Metric(
             "bus_bandwidth_cycles",
             "B/cycle",
             "higher",
-            "Bytes on the memory bus per core cycle, all threads together",
+            "Bytes on the memory bus per core cycle, all threads combined",
             dict(coords),
         ),
     )
@@ -227,9 +227,7 @@ def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
     """Median, interval and extremes as the kernel formed them over all kept windows; the MAD from those it lists."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
     if traffic not in WORDS or not isinstance(variant, str):
-        raise ValueError(
-            f"a sample of the kernel {KERNEL} names no known traffic and variant: {traffic!r}, {variant!r}"
-        )
+        raise ValueError(f"a sample of the kernel {KERNEL} has an unknown traffic or variant: {traffic!r}, {variant!r}")
     useful_bytes = number(sample, "useful_bytes")
     if useful_bytes <= 0 or number(sample, "cycle_fs") <= 0:
         raise ValueError(f"the sample of {traffic} at size {sample.get('size')} moved no bytes")
