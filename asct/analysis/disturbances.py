@@ -1,4 +1,4 @@
-"""What disturbed hosts from the start, as reports show it: each finding once for all its hosts, elsewhere by name."""
+"""Disturbances found at the start, as reports show them: each finding once for all its hosts, elsewhere by name."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def on_host(view: RunView, host: str) -> list[Disturbance]:
 
 
 def beside(view: RunView, job: JobView) -> list[Disturbance]:
-    """Those that are more than possible and touch what a job measures."""
+    """The disturbances that are more than possible and affect what a job measures."""
     found = view.disturbances.get(job.entry.host)
     words = subjects(job.benchmark) if job.benchmark else frozenset({EVERYTHING})
     return found.touching(words) if found else []

@@ -91,7 +91,7 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
-    """Where two states differ, in the order of the fields. What one side does not know differs from what is known."""
+    """The differences between two states, in field order. A field known on one side only counts as a difference."""
     first, second = (flat(facts.model_dump(mode="json", by_alias=True), by_name=True) for facts in (base, other))
     found = []
     for field in dict.fromkeys((*first, *second)):

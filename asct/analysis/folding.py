@@ -20,7 +20,7 @@ _MANY_WORDS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class FactsPair:
-    """What the two are called, and their documents (asct.facts/1)."""
+    """The names of the two machines and their documents (asct.facts/1)."""
 
     names: tuple[str, str]
     base: Mapping[str, Any]
@@ -50,7 +50,7 @@ def folded(found: Sequence[Difference], sides: FactsPair) -> Iterator[tuple[str,
 
 
 def gathered(found: Iterable[Difference], key: Callable[[Difference], str]) -> Iterable[tuple[str, list[Difference]]]:
-    """Those of one key together, in the order in which the keys come first."""
+    """The differences grouped by key, in order of first appearance."""
     groups: dict[str, list[Difference]] = {}
     for one in found:
         groups.setdefault(key(one), []).append(one)

@@ -1,4 +1,4 @@
-"""How each benchmark went on each host, the worst first, hosts to which the same happened in one row."""
+"""The outcome of each benchmark on each host, worst first; hosts with the same outcomes share a row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class JobOutcome:
 
     @property
     def tone(self) -> Tone:
-        """Its colour."""
+        """The colour of the status."""
         return _TONES.get(self.status, "bad")
 
 
@@ -61,7 +61,7 @@ class OutcomeMatrix:
 
 
 def matrix(run: Run) -> OutcomeMatrix:
-    """What happened to every job of a run on every host."""
+    """The outcome of every job of a run on every host."""
     ids = tuple(dict.fromkeys(job.id for job in run.jobs))
     found = {(job.host, job.id): outcome(job) for job in run.jobs}
     states = {host.name: host.status for host in run.hosts}

@@ -21,7 +21,7 @@ _MOST_FILES = 40
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What was run for one repeat, ready for a shell, and the folder with its raw files."""
+    """The commands of one repeat, ready for a shell, and the folder with its raw files."""
 
     label: str
     lines: tuple[str, ...]
@@ -103,7 +103,7 @@ def _layer(origin: Any) -> str:
 
 
 def command_of(root: Path, item: RepeatView) -> CommandLine:
-    """What one repeat ran."""
+    """The commands that one repeat ran."""
     lines = []
     for step in item.command.steps if item.command else ():
         for companion in step.get("companions") or ():

@@ -1,4 +1,4 @@
-"""What of a run was not measured by it but taken from earlier ones (`--reuse`), in words."""
+"""Describes the results of a run that were taken from earlier runs (`--reuse`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How quiet the hosts were while something was measured, in words; the judgement is in status.json and run.json."""
+"""Describes how quiet the hosts were during measurements; the judgement is in status.json and run.json."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def host_remarks(job: JobView) -> list[str]:
 
 
 def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
-    """What each reason does to values, in the order of the first repeats that have it."""
+    """The effect of each reason on values, in order of first appearance."""
     found: dict[str, str] = {}
     for job in jobs:
         for reason, _ in _reasons(job):

@@ -20,7 +20,7 @@ from asct.store.files import write_atomic, writing
 
 
 class Format(Protocol):
-    """What a module of this package offers."""
+    """The interface of the modules in this package."""
 
     NAME: str
     SUFFIX: str

@@ -90,5 +90,5 @@ def harmless(value: Any) -> Any:
 
 
 def machine_text(fields: Mapping[str, Any]) -> str:
-    """What a machine is, a line for each field: `cpu.cpus,8`."""
+    """The description of a machine as CSV, one line per field: `cpu.cpus,8`."""
     return _text(None, fields.items())

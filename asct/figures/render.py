@@ -27,7 +27,7 @@ _LABEL_WIDTH = 0.07
 
 
 def plotly_javascript() -> str:
-    """The text of the plotly.js that the installed plotly brings."""
+    """The source of the plotly.js bundled with the installed plotly."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())

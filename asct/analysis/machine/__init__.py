@@ -57,7 +57,7 @@ def unknown(facts: HostFacts, below: str = "") -> list[Row]:
 
 
 def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
-    """How the host was reached, then what bears on measurements of its facts."""
+    """The connection to the host, then the facts that matter for measurements."""
     rows = [("Connection", plain(f"{entry.transport} {entry.address}".strip()))]
     if facts is not None:
         rows += [row for one in sections(facts) for row in one.rows]
@@ -65,7 +65,7 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
 
 
 def unknown_lines(facts: HostFacts) -> list[str]:
-    """What is not known of a host for a report: a few of the fields with each reason."""
+    """The unknown facts of a host for a report: each reason with a few of its fields."""
     return [f"{_few(names.split(', '))}: {reason}" for reason, names in unknown(facts)]
 
 

@@ -1,4 +1,4 @@
-"""What the description of a machine is made of: sections with rows of label and value."""
+"""The parts of a machine description: sections with rows of label and value."""
 
 from __future__ import annotations
 

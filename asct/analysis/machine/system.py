@@ -94,7 +94,7 @@ def security(facts: HostFacts) -> MachineSection:
 
 
 def observability(facts: HostFacts) -> MachineSection:
-    """What may be counted, sampled and traced."""
+    """The counters, sampling and tracing that are available."""
     perf = facts.perf
     rows = [
         ("perf_event_paranoid", "" if perf.paranoid is None else str(perf.paranoid)),
@@ -115,7 +115,7 @@ def observability(facts: HostFacts) -> MachineSection:
 
 
 def state(facts: HostFacts) -> MachineSection:
-    """What was going on when the facts were read."""
+    """The activity of the host when the facts were read."""
     load = facts.load
     averages = [value for value in (load.load1, load.load5, load.load15) if value is not None]
     pressures = (
