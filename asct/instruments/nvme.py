@@ -1,4 +1,4 @@
-"""What an NVMe drive says of itself: Identify Controller, Identify Namespace and the SMART / Health log page.
+"""Data reported by an NVMe drive: Identify Controller, Identify Namespace and the SMART / Health log page.
 
 Offsets are those of the NVM Express Base Specification 2.0c (figures 207 and 275) and of the NVM Command Set
 Specification 1.0c (figure 97). Bytes come as hexadecimal text in guard's `device` lines; a field that is not there is
@@ -57,7 +57,7 @@ class IdentifyController:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyNamespace:
-    """Of Identify Namespace. Sizes in blocks of `block_bytes`; `format_index` is that of the format in use."""
+    """Fields of Identify Namespace. Sizes in blocks of `block_bytes`; `format_index` is that of the format in use."""
 
     blocks: int
     used_blocks: int

@@ -1,4 +1,4 @@
-"""Which CPUs are measured with the memory of which nodes, as command lines of the kernel, and how long that takes."""
+"""Chooses the CPUs and memory nodes to measure, builds the command lines of the kernel and estimates their duration."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
 
 
 def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> float:
-    """With every method of every pair taking all the time it may; less on an idle host."""
+    """An upper estimate: every method of every pair takes its maximum time. An idle host needs less."""
     cpus = len(chosen_cpus(params, facts)) if facts else len(params.cpus)
     threads = _threads_per_core(params, facts)
     count = rounds(cpus or _UNKNOWN_CPUS, threads, params.parallel)

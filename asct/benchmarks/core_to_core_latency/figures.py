@@ -23,7 +23,7 @@ _SAYS: Final = {
 
 
 def all_figures(records: Sequence[Record]) -> tuple[Figure, ...]:
-    """For each point and place of the data a map for each method, and a histogram of them all."""
+    """A map per method and a histogram of all methods, for each point and memory node."""
     figures: list[Figure] = []
     for number, point in enumerate(stored_pairs(records), start=1):
         cpus = point.order.sorted({cell.cpu_a for cell in point.cells})

@@ -1,4 +1,4 @@
-"""From the samples of the kernel to values: pairs, medians between nodes, checks, the clock."""
+"""Converts the samples of the kernel to values: pairs, medians between nodes, checks, the clock."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class PairLatency:
 
     @property
     def repeated(self) -> bool:
-        """Whether the value only repeats the one that it was turned from."""
+        """Whether the value merely repeats the opposite direction of the same pair."""
         return self.turned and self.node_a == self.node_b
 
 
@@ -104,7 +104,7 @@ class Order:
     cluster: Mapping[int, int] = field(default_factory=dict)
 
     def sorted(self, cpus: Iterable[int]) -> list[int]:
-        """By node, last-level cache, core, number."""
+        """The CPUs sorted by node, last-level cache, core and number."""
         return sorted(cpus, key=lambda cpu: (*self._block(cpu), self.core.get(cpu, cpu), cpu))
 
     def breaks(self, cpus: list[int]) -> list[int]:

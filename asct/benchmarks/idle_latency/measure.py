@@ -36,7 +36,7 @@ class NodePair:
 
     @property
     def name(self) -> str:
-        """Of the step that measures it."""
+        """The name of the step that measures this pair."""
         return step_name(self.run, self.memory)
 
 
@@ -92,7 +92,7 @@ def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str
 
 
 def estimated_seconds(params: IdleLatencyParams, size: int, count: int) -> float:
-    """Of `count` pairs, each a process of its own."""
+    """The estimated duration of `count` pairs, each measured by its own process."""
     return count * (_START_S + params.duration + _MAP_S_PER_GIB * size / 2**30)
 
 
@@ -118,7 +118,7 @@ class ChaseResult:
 
     @property
     def at(self) -> dict[str, Scalar]:
-        """Its coordinates."""
+        """The coordinates of the result."""
         return {"run_node": self.pair.run.id, "memory_node": self.pair.memory.id}
 
 

@@ -25,7 +25,7 @@ def shortest(params: LatencySweepParams) -> int:
 
 
 def smallest(params: LatencySweepParams) -> int:
-    """Where the range begins."""
+    """The smallest size of the range."""
     return params.min_size or shortest(params)
 
 

@@ -1,4 +1,4 @@
-"""From the samples of the chase kernel to measurements: the curve, the levels, the clock, the caches as reported."""
+"""Converts the samples of the kernel chase to measurements: the curve, the levels, the clock, the reported caches."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class SizeLatency:
 
 
 def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: HostFacts) -> list[Measurement]:
-    """Everything that the runs of the kernel say together. Raises ValueError for a sample that is not one."""
+    """All measurements from the runs of the kernel combined. Raises ValueError for an invalid sample."""
     points = size_latencies(runs)
     if not points:
         raise ValueError("the kernel chase measured no size")

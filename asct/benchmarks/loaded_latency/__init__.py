@@ -76,7 +76,7 @@ class LoadedLatency(Benchmark[LoadedLatencyParams]):
     )
 
     def check(self, params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
-        """Nothing to measure, a CPU for both, and a command that cannot be one."""
+        """Reports missing load levels, CPUs used twice and unusable commands."""
         if not params.injected_nops and not params.target_bandwidth:
             yield "injected_nops", "no load levels: set injected_nops or target_bandwidth"
         yield from _check_cpus(params)

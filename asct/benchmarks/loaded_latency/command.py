@@ -1,4 +1,4 @@
-"""Where the chain and the load run, how much memory each takes, and the kernel's command line."""
+"""Places the chain and the load, computes the memory of each and builds the kernel's command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the samples of the kernel load to measurements: each level, each target, and the curve as a whole."""
+"""Converts the samples of the kernel load to measurements: each level, each target, and the curve as a whole."""
 
 from __future__ import annotations
 

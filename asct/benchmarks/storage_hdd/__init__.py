@@ -81,7 +81,7 @@ class StorageHdd(Benchmark[HddParams]):
     )
 
     def check(self, params: HddParams) -> Iterable[tuple[str, str]]:
-        """Those of the target, more than one target, and settings that leave nothing to measure."""
+        """Reports contradictory target settings, more than one target, and settings that leave nothing to measure."""
         yield from contradictions(params.whole())
         if len(params.file_names) > 1:
             yield "file_names", ("the zones belong to one disk; use a single target, and sweep file_names for several")

@@ -1,4 +1,4 @@
-"""From the outputs of all cells of all zones to the values of the disk."""
+"""Combines the outputs of all cells of all zones into the values of the disk."""
 
 from __future__ import annotations
 

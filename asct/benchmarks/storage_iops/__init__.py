@@ -61,7 +61,7 @@ class StorageIops(Qualification[IopsParams]):
     )
 
     def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
-        """Those of all tests, and cells that do not fit."""
+        """The checks of all qualifications, and workloads that do not match the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 

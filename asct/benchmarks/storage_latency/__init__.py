@@ -105,7 +105,7 @@ class StorageLatency(Qualification[LatencyParams]):
     )
 
     def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
-        """Those of all tests, and cells that do not fit."""
+        """The checks of all qualifications, and workloads that do not match the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 
@@ -143,7 +143,7 @@ class StorageLatency(Qualification[LatencyParams]):
         return (*super().tables(records), *response_table(records, self.name))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Those of all tests, and the histogram."""
+        """The figures of all qualifications, and the histogram."""
         shares = [(float(one.coords["latency"]), one.value) for one in at(records, "response_share")]
         histogram = response_figure({"4k 0/100": shares}, "response-histogram", "Response times") if shares else None
         return (*super().figures(records), *(() if histogram is None else (histogram,)))

@@ -36,7 +36,7 @@ from asct.sdk.step import Step
 
 
 def seconds_of(params: RecoveryParams) -> tuple[float, float, float]:
-    """Of the test that the settings name."""
+    """The durations of the test that the settings select."""
     load = params.load()
     own, repeated, writing = _behind(load)
     if params.test == "stimulus":
@@ -152,7 +152,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """Those of the target and the rounds, a list against a single test, and times that cannot be."""
+        """The checks of all qualifications, `tests` together with `test`, and impossible times."""
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:

@@ -14,7 +14,7 @@ _RATE: Final = Axis("IOPS", "ops/s")
 
 
 def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Those of the tests that were run, for each point; nothing without records."""
+    """The figures of the tests that were run, for each point; empty without records."""
     points = by_point(records)
     several = len(points) > 1
     found: list[Figure] = []

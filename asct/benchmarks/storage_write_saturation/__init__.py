@@ -85,7 +85,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
-        """Those of the target and the rounds."""
+        """The checks of all qualifications, and a time limit shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
             yield "time_cap", "is shorter than round_time, so there is no complete round; raise it"

@@ -1,4 +1,4 @@
-"""From the rounds of a write saturation test to its values."""
+"""Converts the rounds of a write saturation test to values."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ _MOST_DOUBTFUL: Final = 0.1
 def measurements(
     rounds: Sequence[SaturationRound], span: int, goal: StopCondition, marks: tuple[str, ...], run: dict[str, Scalar]
 ) -> Iterator[Measurement]:
-    """Every round as a detail, then the whole test. `rounds` is not empty; `marks` are flags of every value; `run` has
-    the settings that were used."""
+    """The details of every round, then the values of the whole test. `rounds` is not empty; `marks` are flags of
+    every value; `run` contains the settings in use."""
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]
     course = [slot for one in rounds for slot in one.course]

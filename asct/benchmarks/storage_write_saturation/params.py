@@ -22,10 +22,10 @@ _MOST_SLOTS: Final = 1200
 
 @dataclass(frozen=True, slots=True)
 class StopCondition:
-    """What ends the test: bytes written, seconds of load, and a steady state of samples of `sample_s` seconds each.
+    """Conditions that end the test: bytes written, seconds of load, and a steady state (samples of `sample_s` seconds).
 
-    `sample_s` 0: the steady state ends nothing. A window counts when `settled` bytes were written before it, or behind
-    a fall of the level by half, so that the plateau of a burst ends nothing.
+    With a `sample_s` of 0, the steady state does not end the test. A window counts only after `settled` bytes were
+    written or the level fell by half, so that the plateau of a burst does not end the test.
     """
 
     written: int

@@ -129,7 +129,7 @@ class MeasuredWindow:
 
     @property
     def seconds(self) -> float:
-        """Its length."""
+        """The length of the window in seconds."""
         return (self.end_ns - self.start_ns) * 1e-9
 
 
@@ -157,7 +157,7 @@ def host_cpu_ns(watch: GuardOutput, window: MeasuredWindow) -> float | None:
 def device_change(
     samples: Sequence[CounterSample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
 ) -> float | None:
-    """How much the given counters rose, of one target or all together; None where a drive has none."""
+    """The increase of the given counters for one target or all combined; None if a drive has none."""
     return _change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
 

@@ -40,11 +40,11 @@ class Quantiles(Generic[N]):
 
     @property
     def n(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return self._reached[-1] if self._reached else 0
 
     def octaves(self) -> dict[int, int]:
-        """How many values there are in each power of two, by its exponent; what is below 1 counts with 1."""
+        """The number of values in each power of two, by its exponent; values below 1 are counted as 1."""
         if not self._values:
             return {}
         low: int = _exponent(self._values[0])
@@ -93,7 +93,7 @@ class Latency:
 
     @cached_property
     def quantiles(self) -> Quantiles[int]:
-        """Of the midpoints of the bins, in ns."""
+        """The quantiles of the bin midpoints, in ns."""
         return Quantiles(self.bins)
 
     def percentile_ns(self, percent: float) -> float | None:

@@ -121,7 +121,7 @@ def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
 
 
 def part_values(point: FioPoint) -> Iterator[Measurement]:
-    """Nothing for a point of one section and one target: that is the point itself."""
+    """The values of each section and target; none for a point with a single section and target."""
     if len({job.name for job in point.document.jobs}) > 1:
         yield from _sections(point)
     if len(point.watch.before) > 1:

@@ -149,7 +149,7 @@ class LoadCurve:
 
 
 def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[LoadCurve]:
-    """The curves over the benchmark's own axis, or else over load (depth, jobs) or the size of requests."""
+    """The curves over the benchmark's axis, otherwise over load (depth, jobs) or request size."""
     vary = varying(rows, names)
     over = main_axis(rows, names, axis)
     if axis is None and over not in LOADS:

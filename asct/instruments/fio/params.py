@@ -36,7 +36,7 @@ def passed(
 
 @cache
 def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
-    """How the setting `name` is written (keys option, form, engines); None for one that asct works out."""
+    """How fio spells the setting `name` (keys option, form, engines); None for a setting that asct computes."""
     extra = params.model_fields[name].json_schema_extra
     found = extra.get("fio") if isinstance(extra, dict) else None
     return found if isinstance(found, dict) else None
@@ -73,7 +73,7 @@ SPLIT_FORM = "size/percent:size/percent, for writes after a comma"
 
 
 class QueueParams(Params):
-    """How requests are handed over and collected."""
+    """The settings for submitting and collecting requests."""
 
     iodepth_batch_complete_min: Count | None = passed(
         None,
@@ -133,7 +133,7 @@ class RateParams(Params):
 
 
 class OffsetParams(Params):
-    """Where requests go, and how large they are."""
+    """The settings for the offsets and sizes of requests."""
 
     offset: Size = passed(0, "Bytes at the start of the target to skip", "offset")
     random_distribution: Annotated[Share, StringConstraints(pattern=_DISTRIBUTION)] | None = passed(
@@ -194,12 +194,12 @@ class DataParams(Params):
 
     @property
     def syncs(self) -> bool:
-        """Whether writes wait for the drive beside their own completion."""
+        """Whether writes wait for the drive in addition to their own completion."""
         return bool(self.fsync or self.fdatasync or self.verify or self.sync in ("sync", "dsync"))
 
 
 class HostParams(Params):
-    """Where and how the jobs run on the host."""
+    """The settings for running the jobs on the host."""
 
     nice: int | None = passed(None, "Nice value of the jobs", "nice", ge=-20, le=19)
     prio: Count | None = passed(None, "I/O priority of the requests; 0 is the highest", "prio", le=7)

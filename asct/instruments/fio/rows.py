@@ -108,7 +108,7 @@ def swept_names(rows: Sequence[PointRow], axis: str | None) -> list[str]:
 
 
 def varying(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
-    """Those of `names` that have several values in `rows`."""
+    """The names that have several values in `rows`."""
     return [name for name in names if len({row.setting(name) for row in rows}) > 1]
 
 

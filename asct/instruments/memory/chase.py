@@ -30,10 +30,10 @@ class ChaseLatency:
 
 
 def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
-    """Median and interval as the kernel formed them over all batches; the rest from the batches that it lists.
+    """The median and interval that the kernel computed over all batches; the rest from the batches that it lists.
 
-    The spread in cycles is that in time at the clock of the size: the adds of a single batch may have been interrupted.
-    Raises ValueError for a sample that is not one.
+    The spread in cycles is the spread in time multiplied by the clock at this size, because the adds of a single batch
+    may have been interrupted. Raises ValueError for an invalid sample.
     """
     batches, loads = int(number(sample, "batches")), number(sample, "loads")
     ns = sample.get("ns")

@@ -37,7 +37,7 @@ LEFT_OUT_FLAGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MatrixStyle:
-    """How to show a matrix: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
+    """The presentation of a matrix: `metric` in units of `scale` (named `unit`) with `digits` decimals."""
 
     slug: str
     title: str

@@ -194,7 +194,7 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
 
 @dataclass(frozen=True, slots=True)
 class BandwidthStyle:
-    """How to show bandwidths: metrics with `suffix` after their names, divided by `scale`, in `unit`."""
+    """The presentation of bandwidths: metrics with `suffix` after their names, divided by `scale`, in `unit`."""
 
     unit: str
     scale: float

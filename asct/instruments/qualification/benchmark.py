@@ -50,7 +50,7 @@ def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int
 
 
 def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """As many rounds as the window has."""
+    """The usual duration: as many rounds as the window has."""
     passes = params.precondition * assumed_span(params) / _USUAL_BYTES_PER_S
     opening = passes + (_PURGE_S if params.file_names else 0.0)
     return sum(opening + _usual_rounds(params, phase) for phase in phases)

@@ -72,7 +72,7 @@ class Passes:
         return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
 
     def drift(self, number: int, tracked: TrackedMetric) -> float:
-        """How far a dependent variable moved in a pass, as a share: against the sentinel before, or the window."""
+        """Relative change of a dependent variable since the previous sentinel; in pass 1, since the window."""
         after = self._sentinel(number, tracked)
         if number > 1:
             before = self._sentinel(number - 1, tracked)

@@ -17,7 +17,7 @@ _MOST_LINES: Final = 12
 
 
 def phase_figures(records: Sequence[Record], quantity: str) -> Sequence[Figure]:
-    """For each point: convergence of `quantity`, verification of each variable, averages as lines and as a matrix."""
+    """Figures of each point: convergence of `quantity`, verification of each variable, averages (lines, matrix)."""
     found: list[Figure] = []
     for view in views(records):
         found += [*_convergence(view, quantity), *(_verification(view, what) for what in view.variables())]

@@ -26,8 +26,8 @@ _KEPT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class FioSummary:
-    """Of one fio process: requests and bytes a second, mean latency in s (from the call until completion; None if fio
-    gave none), bytes of all requests and of writes, flags."""
+    """Results of one fio process: requests and bytes per second, mean latency in s (from call to completion; None if
+    fio gave none), bytes of all requests and of writes, flags."""
 
     iops: float
     bandwidth: float
@@ -195,7 +195,7 @@ def joined(slots: Sequence[TimeSlot]) -> TimeSlot:
 
 
 def time_slot_of(output: Output) -> TimeSlot:
-    """What one process of fio did. Raises ValueError for a result that cannot be read, or without any request.
+    """The results of one fio process. Raises ValueError for a result that cannot be read, or without any request.
 
     The next step of a long test depends on all that was done before it, so each result is read once and remembered.
     """

@@ -176,7 +176,7 @@ class Purge:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """For every value of the phase."""
+        """The flags for every value of the phase."""
         if not self.method:
             return (NOT_PURGED,)
         return () if self.verified else (UNVERIFIED,)

@@ -180,7 +180,7 @@ class RoundHistory:
         return enough_from(found, needed)
 
     def verdict(self) -> SteadyVerdict:
-        """Of the rounds so far."""
+        """The verdict on the rounds so far."""
         rule = self.journal.params.rule
         if self.rounds < rule.window:
             return SteadyVerdict("rounds")

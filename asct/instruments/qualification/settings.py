@@ -36,13 +36,13 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """For names of steps: `randrw65-64K`."""
+        """The name used in step names: `randrw65-64K`."""
         mixed = str(self.reads) if 0 < self.reads < 100 else ""
         return f"{self.rw}{mixed}-{size_name(self.block_size)}"
 
     @property
     def label(self) -> str:
-        """For people: `64k 65/35`, as reports on drives have it."""
+        """The label used in reports: `64k 65/35`."""
         return cell_label(self.block_size, self.reads)
 
     @property
@@ -72,7 +72,7 @@ class TrackedMetric:
 
     @property
     def label(self) -> str:
-        """For people: `iops 4k 0/100`."""
+        """The label used in reports: `iops 4k 0/100`."""
         return f"{self.quantity} {self.cell.label}"
 
 

@@ -40,7 +40,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """For titles."""
+        """The label as a suffix for titles."""
         return f", {self.label}" if self.label else ""
 
     @property
@@ -72,7 +72,7 @@ class QualificationView:
         return all(record.value == 1.0 for record in at(self.records, "steady", phase=phase))
 
     def method(self, phase: str) -> str:
-        """How the target was purged; `none` if it was not."""
+        """The purge method of the target; `none` if it was not purged."""
         return str(at(self.first_repeat, "purged", phase=phase)[0].coords["method"])
 
     def amount(self, metric: str, **coords: Scalar) -> float | None:
@@ -111,7 +111,7 @@ class QualificationView:
         return [(number, value) for number, value in self.rounds(what.quantity, what.place) if first <= number <= last]
 
     def flags(self, metric: str, **coords: Scalar) -> tuple[str, ...]:
-        """Of all values of a metric at a place."""
+        """The flags of all values of a metric at these coordinates."""
         return flags_of(at(self.records, metric, **coords))
 
 
@@ -124,7 +124,7 @@ def views(records: Sequence[Record]) -> list[QualificationView]:
 
 
 def phase_label(phase: str) -> str:
-    """For titles: nothing for a test of one phase."""
+    """The phase as shown in titles; empty for a test with a single phase."""
     return "" if phase == _SINGLE else phase
 
 
@@ -193,7 +193,7 @@ def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence
 
 
 def profile_label(view: QualificationView) -> str:
-    """For titles: the profile, unless it is that of the specification."""
+    """The profile as shown in titles; empty for the profile of the specification."""
     profile = view.run(view.phases[0])["profile"]
     return "" if profile == "pts" else f" ({profile})"
 
