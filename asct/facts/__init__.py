@@ -1,4 +1,4 @@
-"""What is known of a host: one batch of files and commands (`collect`), and pure parsers, one file per subject."""
+"""The facts of a host: one batch of files and commands (`collect`), and pure parsers, one file per subject."""
 
 from asct.facts.describe import describe
 from asct.facts.reading import collect

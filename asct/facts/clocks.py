@@ -89,8 +89,8 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def policies(found: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
-    """By their first CPU, from cpufreq/policy* and cpu*/cpufreq: one is a link to the other, older kernels have but
-    the latter."""
+    """The policies in the order of their first CPU, from cpufreq/policy* and cpu*/cpufreq: one is a link to the other,
+    and older kernels have only the latter."""
     folders: dict[int, dict[str, str]] = {
         cpu: {name.removeprefix("cpufreq/"): text for name, text in cpus.of(cpu).items() if name[:8] == "cpufreq/"}
         for cpu in cpus.online

@@ -32,7 +32,7 @@ class CpuInfo:
     own: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, cpu: int) -> Mapping[str, str]:
-        """What holds for a CPU."""
+        """All fields of a CPU."""
         return {**self.once, **self.own.get(cpu, {})}
 
 
@@ -82,7 +82,7 @@ class CpuTopology:
 
 @dataclass(frozen=True, slots=True)
 class Cpus:
-    """What is read of the CPUs that are online: texts of their folders, their blocks of /proc/cpuinfo."""
+    """The raw data of the online CPUs: the files in their folders, their blocks of /proc/cpuinfo."""
 
     online: list[int]
     texts: Mapping[int, Texts]

@@ -26,7 +26,7 @@ _TELLING = (
 
 @dataclass(frozen=True, slots=True)
 class CoreKinds:
-    """Of each online CPU the number of its kind, and of each kind its design, in the order of their first CPU."""
+    """The kind number of each online CPU, and the design of each kind, in the order of their first CPU."""
 
     of: Mapping[int, int]
     designs: list[Design]

@@ -7,7 +7,7 @@ from asct.values.quantity import format_quantity
 
 
 def describe(facts: HostFacts) -> str:
-    """For people: `x86_64, Intel(R) Xeon(R) ..., 80 CPUs, 2 nodes, 251 GiB, Linux 6.1.0-56, Debian GNU/Linux 12`."""
+    """In one line: `x86_64, Intel(R) Xeon(R) ..., 80 CPUs, 2 nodes, 251 GiB, Linux 6.1.0-56, Debian GNU/Linux 12`."""
     cpu, memory, system = facts.cpu, facts.memory, facts.system
     parts = [
         system.arch,

@@ -300,7 +300,7 @@ def design(values: Texts, midr: str | None = None) -> Design:
 
 
 def arm(values: Texts, midr: int | None) -> Design:
-    """From MIDR_EL1 (Arm Architecture Reference Manual DDI 0487, D24.2 "MIDR_EL1") or the fields that Linux prints.
+    """The design, from MIDR_EL1 (Arm ARM DDI 0487, D24.2 "MIDR_EL1") or the fields that Linux prints.
 
     Bits 31:24 are the implementer, 23:20 the variant, 15:4 the part, 3:0 the revision.
     """

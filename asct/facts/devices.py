@@ -1,4 +1,4 @@
-"""Where devices with hardware hang: their real paths in /sys, queues, and the PCI function above them."""
+"""The location of hardware devices: their real paths in /sys, queues, and the PCI function above them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DeviceLocation:
 
 
 def places(found: Snapshot) -> dict[str, DeviceLocation]:
-    """By path (`/sys/block/nvme0n1`, `/sys/class/net/eth0`); empty if not read; malformed lines are skipped."""
+    """Locations by path (`/sys/block/nvme0n1`); empty if not read; malformed lines are skipped."""
     made: dict[str, DeviceLocation] = {}
     for line in (found.command_output("devices") or "").split("\n"):
         cells = line.split("|")

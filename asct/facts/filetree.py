@@ -41,11 +41,11 @@ class FileTree(Protocol):
     """A dump whose links are not yet followed."""
 
     def names(self, folder: Path_) -> list[str]:
-        """What a folder has, sorted."""
+        """The names in a folder, sorted."""
         ...
 
     def entry(self, path: Path_) -> TreeEntry | None:
-        """The entry at a path; None if absent. The folders above it are not links."""
+        """The entry at a path; None if absent. No folder in the path may be a link."""
         ...
 
     def read(self, path: Path_) -> bytes | None:
@@ -54,7 +54,7 @@ class FileTree(Protocol):
 
 
 def resolve(tree: FileTree, path: Path_) -> Path_ | None:
-    """Where a path leads once its links are followed; None when it leads nowhere, or in a circle."""
+    """The path with all links resolved; None if it does not exist or its links form a loop."""
     done: list[str] = []
     ahead = list(reversed(path))
     links = 0

@@ -1,4 +1,4 @@
-"""What control groups allow: CPUs (cpuset), time on them (cpu.max, cpu.cfs_quota_us), memory.
+"""The limits of control groups: CPUs (cpuset), time on them (cpu.max, cpu.cfs_quota_us), memory.
 
 Sources: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpusets.rst, cpuset(7).
 """

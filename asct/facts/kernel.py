@@ -1,4 +1,4 @@
-"""How the kernel was built and started, what protects it, its clock, and who moves interrupts."""
+"""The build and boot options of the kernel, its protections, its clock, and what balances interrupts."""
 
 from __future__ import annotations
 

@@ -89,8 +89,8 @@ _FROM_MEMINFO = {
 
 
 def memory(found: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """From /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root, the firmware's description of
-    modules."""
+    """The memory, from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, as root, the firmware's
+    description of modules."""
     info = fields(found.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():

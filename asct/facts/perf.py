@@ -1,4 +1,4 @@
-"""What may be observed on the host: performance monitors, tracers, BPF.
+"""The means of observation on the host: performance monitors, tracers, BPF.
 
 Source: Linux Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid, kptr_restrict, perf_user_access),
 Documentation/ABI/testing/sysfs-bus-event_source-devices*, arch/x86/events/core.c (rdpmc, the log's `generic`),

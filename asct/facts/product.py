@@ -43,7 +43,7 @@ def dmi(found: Snapshot, name: str) -> str | None:
 
 
 def product(found: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
-    """What the firmware calls the machine."""
+    """The product names from the firmware."""
     if not _has_dmi(found):
         return _of_device_tree(found, container, gaps)
     values = {field: dmi(found, name) for field, name in _PRODUCT.items()}

@@ -50,7 +50,7 @@ _RUNNING = re.compile(r"\d+/\d+", re.ASCII)
 
 
 def load(found: Snapshot, gaps: UnknownFacts) -> Load:
-    """From /proc/loadavg (proc(5)) and /proc/pressure (Documentation/accounting/psi.rst, `some`, percent of 10 s)."""
+    """Load from /proc/loadavg (proc(5)) and /proc/pressure (accounting/psi.rst, `some`, percent of 10 s)."""
     words = (found.text("/proc/loadavg") or "").split()
     one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
     running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None
@@ -150,7 +150,7 @@ def _token() -> str:
 
 
 def facts_of(found: Snapshot, host: str, when: datetime, *, dated_by_file: bool = False) -> HostFacts:
-    """Facts from a snapshot: pure. Unreadable values are null, and `unknown` gives the reason."""
+    """Parses the facts in a snapshot. Unreadable values are null, and `unknown` gives the reason."""
     gaps = UnknownFacts()
     free, filesystem = software.work_folder(found, gaps)
     machine = system.system(found, gaps)

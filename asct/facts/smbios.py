@@ -63,7 +63,7 @@ class MemoryDevice:
 
     @property
     def populated(self) -> bool:
-        """Whether a module is fitted, be its size known or not."""
+        """Whether a module is fitted, even if its size is unknown."""
         return self.size_bytes != 0
 
     @property

@@ -47,7 +47,7 @@ class Snapshot:
         return self.files.get(path)
 
     def command_output(self, name: str) -> str | None:
-        """What a command printed, stripped; None when it failed or was not run."""
+        """The stripped output of a command; None when it failed or was not run."""
         answer = self.commands.get(name)
         return answer.text.strip() if answer is not None and answer.status == 0 else None
 

@@ -74,7 +74,7 @@ def options(text: str | None) -> list[str]:
 
 
 def io_uring(found: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Whether the account can create an io_uring: tested with fio if it has the engine, else by the sysctl."""
+    """Whether the account can create an io_uring, tested with fio if it has the engine, else by the sysctl."""
     probe = found.commands.get("io_uring")
     if found.late("io_uring"):
         gaps.note("io_uring", f"fio {LATE} when it was tested")

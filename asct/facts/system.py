@@ -109,7 +109,7 @@ _VENDORS = {
 
 
 def system(found: Snapshot, gaps: UnknownFacts) -> System:
-    """From uname, os-release(5), the firmware and the kernel."""
+    """The system, from uname, os-release(5), the firmware and the kernel."""
     answer = found.commands.get("uname")  # not `said`: a dump may have no first line, and the others keep their places
     names = answer.text.split("\n") if answer is not None and answer.status == 0 else []
     arch, hostname, kernel, version = [name.strip() or None for name in (names + [""] * 4)[:4]]

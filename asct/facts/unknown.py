@@ -108,7 +108,7 @@ def folders(found: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(found: Snapshot) -> dict[str, bool] | None:
-    """Of the checked paths those that exist, and whether the account may read them; None if not checked."""
+    """The checked paths that exist, and whether the account may read each one; None if not checked."""
     said = found.command_output("present")
     if said is None:
         return None

@@ -159,5 +159,5 @@ class Catalog(Protocol):
         ...
 
     def get(self, name: str) -> Benchmark[Any] | None:
-        """By main name or alias; None when unknown."""
+        """Find a benchmark by main name or alias; None if unknown."""
         ...

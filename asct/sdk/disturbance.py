@@ -1,4 +1,4 @@
-"""What disturbs measurement on a host, as data (asct.disturbances/1): each with what it touches, its fix and undo."""
+"""Disturbances of measurements on a host (asct.disturbances/1), each with the metrics it affects, its fix and undo."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Disturbance(_Part):
         return ", ".join(_worded(item) for item in self.touches) or "no value"
 
     def about(self, subjects: Collection[str]) -> bool:
-        """Whether it touches something with these subjects."""
+        """Whether it affects any of these subjects."""
         return any(item in subjects for item in self.touches)
 
 
@@ -79,7 +79,7 @@ def _worded(item: str) -> str:
 
 
 class Unseen(_Part):
-    """What could not be looked at, and why."""
+    """A check that was not possible, and the reason."""
 
     what: str
     why: str
@@ -99,7 +99,7 @@ class Disturbances(_Part):
 
 
 def subjects(benchmark: Benchmark[Any]) -> frozenset[str]:
-    """What a benchmark is about, in the words of `touches`: its family, and what of it the metrics tell."""
+    """The subjects of a benchmark, in the terms of `touches`: its family, and the quantities of its metrics."""
     families = {_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES}
     told = {_QUANTITIES[metric.unit] for metric in benchmark.metrics if metric.unit in _QUANTITIES}
     return frozenset({EVERYTHING, *families, *(f"{family}.{what}" for family in families for what in told)})

@@ -87,7 +87,7 @@ class EarlierPoint:
             return None
 
     def repeats(self) -> list[EarlierRepeat]:
-        """Its repeats with their records; raises StoreError (E508, E510, E512, E513) if one is incomplete."""
+        """The repeats with their records; raises StoreError (E508, E510, E512, E513) if one is incomplete."""
         lines = self.run.read()
         return [self._repeat(status, lines) for status in self.statuses]
 

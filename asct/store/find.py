@@ -47,7 +47,7 @@ def _run_folders(results: Path) -> list[Path]:
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether it is the folder of a run; False if it cannot be read."""
+    """Whether the folder contains a run; False if it cannot be read."""
     with suppress(OSError):
         return (folder / "run.json").is_file()
     return False

@@ -129,7 +129,7 @@ class RunLayout:
         return repeat if number == 0 else repeat / f"{number + 1}-{safe_name(name)}"
 
     def attempt(self, repeat: Path, number: int) -> Path:
-        """Where attempt `number` (from 1) is moved when the repeat is retried."""
+        """The folder to which attempt `number` (from 1) is moved when the repeat is retried."""
         return repeat.with_name(f"{repeat.name}.try{number}")
 
     def relative(self, path: Path) -> str:

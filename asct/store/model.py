@@ -220,7 +220,7 @@ class AuditLook(_Document):
 
 
 class AuditTarget(_Document):
-    """What a job writes to one target, summed over all repeats."""
+    """The bytes that a job writes to one target, summed over all repeats."""
 
     path: str
     """The path in the plan; empty for temporary files."""
@@ -273,7 +273,7 @@ class HostVerdict(_Document):
 
 
 class DriveHealth(_Document):
-    """Of the SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Celsius, minutes."""
+    """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Celsius, minutes."""
 
     celsius: float
     critical_warning: int

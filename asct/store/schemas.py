@@ -94,7 +94,7 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """Where `document` breaks the schema of its kind, at most `limit` findings (E508)."""
+    """The places where `document` violates the schema of its kind, at most `limit` findings (E508)."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
     for error in (chosen or validator(kind)).iter_errors(document):

@@ -36,7 +36,7 @@ class CachedCpuMap(Fact):
 
 
 def holds_for(found: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
-    """What must be the same for places to hold: the version of the firmware, the CPUs of the machine, its meshes."""
+    """The state for which cached positions are valid: the firmware version, the CPUs of the machine, its meshes."""
     return [
         (found.text("/sys/class/dmi/id/bios_version") or "").strip(),
         (found.text(f"{CPU}/present") or "").strip(),
@@ -52,7 +52,7 @@ def _shape(mesh: Mesh) -> str:
 
 
 def file_name(found: Snapshot) -> str:
-    """How the file in the cache is called: by the name of the host, for homes that several hosts share."""
+    """The name of the file in the cache. It contains the host name, because several hosts may share a home folder."""
     lines = (found.command_output("uname") or "").split("\n")
     name = lines[1].strip() if len(lines) > 1 else ""
     return f"cmn-cpus-{re.sub('[^A-Za-z0-9._-]', '_', name)}.json"

@@ -1,4 +1,4 @@
-"""Where each CPU enters a mesh, found by watching: a CPU is loaded, and the port whose requests follow is its own.
+"""Finds where each CPU enters a mesh: a CPU is loaded, and the port whose requests increase is its port.
 
 A watchpoint counts the flits of one channel at one port of a crosspoint (`wp_dev_sel`, `wp_chn_sel` of
 por_dtm_wp0_config in Arm's Technical Reference Manuals; Documentation/admin-guide/perf/arm-cmn.rst of the kernel). All
@@ -67,7 +67,7 @@ class RequestCounts:
 
 @dataclass(frozen=True, slots=True)
 class PortMatch:
-    """Which watch a CPU belongs to, with a confidence from 0 to 1; or none, and why."""
+    """The watched port of a CPU with a confidence from 0 to 1, or None with the reason."""
 
     watch: WatchedPort | None
     confidence: float | None = None

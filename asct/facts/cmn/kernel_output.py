@@ -39,7 +39,7 @@ class PrintedNode:
 
     @property
     def node_id(self) -> int:
-        """Where it is in the mesh."""
+        """The id that gives its position in the mesh."""
         return self.info >> 16 & 0xFFFF
 
     @property

@@ -1,4 +1,4 @@
-"""Which registers each node of each mesh has, and what they mean; layouts.yaml has the data and its sources."""
+"""The registers of each node of each mesh and their meaning; layouts.yaml contains the data and its sources."""
 
 from __future__ import annotations
 

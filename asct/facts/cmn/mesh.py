@@ -314,7 +314,7 @@ _ADDRESSES = 1 << 64
 
 
 def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Register]:
-    """Of each node that was read those that are known, in the order of the output."""
+    """The known registers of each node that was read, in output order."""
     if mesh.kind is None:
         gaps.note("registers", "the registers depend on the mesh product, which is unknown")
         return []

@@ -108,7 +108,7 @@ class Register(Fact):
 
 
 class CpuPort(Fact):
-    """Where a CPU enters the mesh. `device` is null if several devices share the port.
+    """The place where a CPU enters the mesh. `device` is null if several devices share the port.
 
     `source` is the method (`detected`: by observing a load), `confidence` ranges from 0 to 1.
     """

@@ -1,4 +1,4 @@
-"""What the kernel says of meshes without their registers: the PMU of the arm_cmn driver, devices of the firmware (ACPI
+"""Mesh data that the kernel gives without registers: the PMU of the arm_cmn driver, devices of the firmware (ACPI
 or device tree), and where their registers lie (/proc/iomem).
 
 The driver names a PMU arm_cmn_<instance>; `identifier` is the part number in three hexadecimal digits and the revision

@@ -1,4 +1,4 @@
-"""What asct reads from a host, as data, one file per subject; exchange.py turns it into one script.
+"""The files and commands that asct reads from a host, as data by subject; exchange.py turns it into one script.
 
 FILES are patterns of a shell for few files each, FOLDERS the same files of many folders; every line of what matches is
 taken, up to bounds. Files are read by one process for all, so prefer them to commands, which are a process or more

@@ -1,4 +1,4 @@
-"""What a list of sources is made of."""
+"""The elements of a list of sources."""
 
 from __future__ import annotations
 

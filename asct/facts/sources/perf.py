@@ -1,4 +1,4 @@
-"""What may be observed: event sources, counters, tracers, sensors."""
+"""The means of observation: event sources, counters, tracers, sensors."""
 
 from __future__ import annotations
 

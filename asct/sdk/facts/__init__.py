@@ -1,4 +1,4 @@
-"""What is known of a host, asct.facts/1: `HostFacts` and its parts, one file per subject."""
+"""The facts of a host (asct.facts/1): `HostFacts` and its parts, one file per subject."""
 
 from asct.sdk.facts.cpu import Cache, CacheLevel, CoreKind, Cpu, FrequencyPolicy, IdleState, LogicalCpu
 from asct.sdk.facts.host import HostFacts, ToolFact

@@ -1,4 +1,4 @@
-"""What all parts of the facts share."""
+"""The base of all parts of the facts."""
 
 from __future__ import annotations
 

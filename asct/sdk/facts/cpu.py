@@ -36,8 +36,8 @@ class CacheLevel(Fact):
 
 
 class LogicalCpu(Fact):
-    """Where an online CPU stands. `core`, `cluster`, `die` and `socket` count from 0 over the whole machine, in the
-    order of their first CPU; `kind` is the index into Cpu.kinds."""
+    """The place of an online CPU in the topology. `core`, `cluster`, `die` and `socket` count from 0 over the whole
+    machine, in the order of their first CPU; `kind` is the index into Cpu.kinds."""
 
     cpu: int
     core: int | None = None

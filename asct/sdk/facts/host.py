@@ -1,4 +1,4 @@
-"""What is known of a host (asct.facts/1). Nothing is guessed: an unknown field is null and `unknown` says why."""
+"""The facts of a host (asct.facts/1). Nothing is guessed: an unknown field is null and `unknown` says why."""
 
 from __future__ import annotations
 

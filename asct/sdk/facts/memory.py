@@ -16,9 +16,9 @@ class HugePages(Fact):
 
 
 class NodePerformance(Fact):
-    """What the firmware says of a node's memory as its nearest initiators see it (ACPI HMAT, Linux access0).
+    """The firmware's data on a node's memory, as seen by its nearest initiators (ACPI HMAT, Linux access0).
 
-    Bytes a second and seconds.
+    In bytes per second and seconds.
     """
 
     read_bandwidth: float | None = None

@@ -8,9 +8,9 @@ from asct.sdk.facts.base import Fact
 
 
 class NvmeHealth(Fact):
-    """From the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the kernel's sensors.
+    """Data from the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the kernel's sensors.
 
-    Percent, degrees Celsius, bytes, hours. Null where it needs root or nvme-cli.
+    In percent, degrees Celsius, bytes and hours. Null where reading requires root or nvme-cli.
     """
 
     celsius: float | None = None

@@ -10,7 +10,7 @@ from asct.sdk.facts.base import Fact
 
 
 class Product(Fact):
-    """What the firmware calls the machine (SMBIOS types 1 and 2). Serial and UUID are for root."""
+    """The product names from the firmware (SMBIOS types 1 and 2). The serial number and UUID require root."""
 
     manufacturer: str | None = None
     name: str | None = None
@@ -90,7 +90,7 @@ class Thermal(Fact):
 
 
 class Perf(Fact):
-    """What may be observed. `pmus` are the kernel's event sources; `counters` the general counters of a CPU;
+    """The means of observation. `pmus` are the kernel's event sources; `counters` the general counters of a CPU;
     `interconnects` the PMUs of a mesh (arm_cmn_0); `trace` the tracers of instructions (cs_etm, intel_pt)."""
 
     paranoid: int | None = None
