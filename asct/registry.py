@@ -62,7 +62,7 @@ class FlagInfo:
 
 @dataclass(frozen=True)
 class BenchmarkInfo:
-    """What is known of a benchmark without importing it. `needs` names the benchmarks whose results it uses."""
+    """Information about a benchmark, without importing it. `needs` names the benchmarks whose results it uses."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ class BenchmarkInfo:
     flags: list[FlagInfo]
 
     def setting(self, name: str) -> SettingInfo | None:
-        """By main name or alias; None when the benchmark has no such setting."""
+        """Find a setting by name or alias; None if the benchmark has no such setting."""
         return next((item for item in self.settings if name == item.name or name in item.aliases), None)
 
 
@@ -101,7 +101,7 @@ class Registry:
         return [self._load(name) for name in self.names()]
 
     def get(self, name: str) -> Benchmark[Any] | None:
-        """By main name or alias; None when unknown."""
+        """Find a benchmark by main name or alias; None if unknown."""
         if name in self._folders:
             return self._load(name)
         found = self.info(name)
@@ -109,12 +109,12 @@ class Registry:
 
     @cached_property
     def infos(self) -> list[BenchmarkInfo]:
-        """What is known of every benchmark, sorted by name."""
+        """Information about all benchmarks, sorted by name."""
         indexed = _index().benchmarks
         return [indexed.get(name) or describe(self._load(name)) for name in self.names()]
 
     def info(self, name: str) -> BenchmarkInfo | None:
-        """What is known of one benchmark, by main name or alias; None when unknown."""
+        """Information about one benchmark, by main name or alias; None if unknown."""
         exact = next((item for item in self.infos if item.name == name), None)
         return exact or next((item for item in self.infos if name in item.aliases), None)
 
@@ -204,7 +204,7 @@ def _line(value: Any) -> str:
 
 
 def describe(benchmark: Benchmark[Any]) -> BenchmarkInfo:
-    """What the index says of a benchmark."""
+    """The index entry of a benchmark."""
     return BenchmarkInfo(
         name=benchmark.name,
         title=benchmark.title,

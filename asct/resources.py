@@ -1,4 +1,4 @@
-"""Where kernels/, templates/, results_schema/ and plans/ are: inside the wheel, or beside the package in a checkout."""
+"""Locates kernels/, templates/, results_schema/ and plans/: inside the wheel, or beside the package in a checkout."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ name, and the keys to keep with their values. Raises BadValueError."""
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """What a transport adds to the plan language."""
+    """The extensions of a transport to the plan language."""
 
     options: Mapping[str, Option] = field(default_factory=dict)
     split_keys: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def module(name: str) -> ModuleType | None:
 
 
 def transport(name: str) -> Transport:
-    """What a transport adds to the plan language; nothing for an unknown one."""
+    """The extensions of a transport to the plan language; none for an unknown transport."""
     if "TRANSPORT" not in sources().get(name, ""):  # it need not be loaded
         return Transport()
     declared = getattr(module(name), "TRANSPORT", None)

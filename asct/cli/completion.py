@@ -1,4 +1,4 @@
-"""What the shell completes: names of benchmarks, topics of `explain`, report formats."""
+"""Shell completion: names of benchmarks, topics of `explain`, report formats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def benchmark_names() -> list[str]:
 
 
 def selectors() -> list[str]:
-    """What `asct run` takes: names, aliases, keywords and the groups."""
+    """The arguments that `asct run` accepts: names, aliases, keywords and the groups."""
     from asct.cli.adhoc import GROUPS
     from asct.registry import installed
 
@@ -38,7 +38,7 @@ def selectors() -> list[str]:
 
 
 def topics() -> list[str]:
-    """What `asct explain` knows: benchmarks, metrics, settings with all their spellings, flags, error codes."""
+    """The topics of `asct explain`: benchmarks, metrics, settings with all their spellings, flags, error codes."""
     from asct.diagnostics.codes import all_codes
     from asct.registry import common_flags, installed
 

@@ -91,7 +91,7 @@ def width(environ: Mapping[str, str], stream: TextIO) -> int:
 
 @dataclass
 class OutputStyle:
-    """How much to print, in which form and in which colors."""
+    """The verbosity, format and colors of the output."""
 
     verbosity: int = 0
     quiet: bool = False

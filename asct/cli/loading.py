@@ -1,4 +1,4 @@
-"""From plan files and options to a resolved plan, with every finding at once."""
+"""Loads plan files and options into a resolved plan and reports all findings at once."""
 
 from __future__ import annotations
 

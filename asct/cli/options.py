@@ -34,7 +34,7 @@ FORKS = click.option(
 
 @dataclass
 class GlobalOptions(OutputStyle):
-    """What the shared options ask for. `console` is the only thing that prints."""
+    """The values of the shared options. Only `console` prints."""
 
     log_file: str | None = None
     log_level: str = "info"
@@ -182,7 +182,7 @@ def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
 
 @dataclass(frozen=True)
 class PlanSelection:
-    """Which part of a plan to use, and what to change in it."""
+    """The part of a plan to use, and the changes to it."""
 
     hosts: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ _CODE = re.compile(r"E[1-9][0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """What `asct explain E104` shows. `title` is a few words; `text` is Markdown: the meaning, an example, the fix."""
+    """The output of `asct explain E104`. `title` is a few words; `text` is Markdown: meaning, example, fix."""
 
     title: str
     text: str

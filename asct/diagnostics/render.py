@@ -130,7 +130,7 @@ def _source_line(text: str | None, line: int) -> str | None:
 
 
 def columns(text: str) -> int:
-    """How many terminal columns printable text takes."""
+    """The number of terminal columns that printable text takes."""
     return sum(map(_cells, text))
 
 

@@ -20,7 +20,7 @@ from asct.sdk.facts import HostFacts
 
 @dataclass(frozen=True, slots=True)
 class MeasuredScope:
-    """What is to be measured, as far as it decides what disturbs it. `paths` are files, folders and devices that are
+    """The scope that decides which disturbances matter. `paths` are files, folders and devices that are
     opened (the work folder where temporary files go), `devices` the kernel's names of those that are devices (`sda`),
     `tools` programs that are used where the host has them."""
 
@@ -66,7 +66,7 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a rule observed on a host, how certain the disturbance is, and why.
+    """The observation of a rule on a host: how certain the disturbance is, and why.
 
     The fix writes `settings` and the undo restores their old values; otherwise `fix` and `undo` are shell lines, run
     unattended if `scripted`. `name` and `effect` replace the rule's for rules with several findings.
@@ -91,7 +91,7 @@ _WORDS: Final = re.compile(r"[\x20-\x7e]*")
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceRule:
-    """What disturbs: its name, its effect on which metrics, its source, and how it is seen."""
+    """A disturbance that asct can detect: its name, effect, affected metrics, source and detection."""
 
     name: str
     effect: str

@@ -1,4 +1,4 @@
-"""How the kernel manages memory: huge pages, NUMA balancing, swap, reclaim."""
+"""Memory management of the kernel: huge pages, NUMA balancing, swap, reclaim."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class ActivitySample:
 
     @property
     def steal_share(self) -> float | None:
-        """Of the time of all CPUs; None when it is unknown."""
+        """The share of the time of all CPUs that was stolen; None when unknown."""
         return sum(self.steal.values()) / len(self.steal) if self.steal else None
 
 

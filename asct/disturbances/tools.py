@@ -1,4 +1,4 @@
-"""What the host or the account lacks: programs that measurements use, access to hardware counters."""
+"""Programs and access rights (hardware counters) that measurements use and the host or account lacks."""
 
 from __future__ import annotations
 

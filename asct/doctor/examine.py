@@ -40,7 +40,7 @@ class PlanDemands:
 
 
 def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> PlanDemands:
-    """Of these jobs on an open host. What waits for results of other jobs is not known yet. Raises HostError."""
+    """The demands of these jobs on an open host, except those that need results of other jobs. Raises HostError."""
     demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}
     words: set[str] = set()

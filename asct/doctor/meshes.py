@@ -34,7 +34,7 @@ _WAY_OUT: Final = "run asct as root on the host, or allow sudo (`--sudo`)"
 
 @dataclass(frozen=True, slots=True)
 class MeshQuery:
-    """What to read beyond the topology: all known registers, and where CPUs enter the mesh."""
+    """The extra data to read: all known registers, and the ports where CPUs enter the mesh."""
 
     every_register: bool = False
     detect: bool = False

@@ -44,7 +44,7 @@ class Disk:
 
     @property
     def with_overwrite(self) -> bool:
-        """Whether it could with `overwrite: true`: nothing but its content speaks against it."""
+        """Whether a job could write to it with `overwrite: true`: only its content prevents that."""
         return all(item.ok is False and item.check in _CONTENT for item in self.objections)
 
 
@@ -83,7 +83,7 @@ class HostReport:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As a host of asct.doctor/1; `touches_plan` of a finding is null without a plan."""
+        """The host as JSON (asct.doctor/1); `touches_plan` of a finding is null without a plan."""
         planned = None if self.subjects is None else self.touching()
         return {
             "name": self.name,

@@ -112,7 +112,7 @@ class JobRunner:
             self.entry.refused = any(problem.refused for problem in problems)
 
     def request(self) -> JobRequest | None:
-        """What a scheduler must know about the job; None if it will not run."""
+        """The request of the job to a scheduler; None if it will not run."""
         job = self.job
         if self.entry.note:
             return None

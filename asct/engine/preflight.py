@@ -277,7 +277,7 @@ _LINKS: Final = 'for path do readlink -f -- "$path" || echo; done'
 
 
 def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
-    """What jobs with these needs open and use on a host. Raises HostLost."""
+    """The files, devices and tools that jobs with these needs use on a host. Raises HostLost."""
     paths: dict[str, None] = {}
     tools: dict[str, None] = {}
     for demand in demands:

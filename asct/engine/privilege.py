@@ -1,4 +1,4 @@
-"""Which kernels run as root on a host with `sudo: true`: each is tried through sudo before a job.
+"""Determines which kernels run as root on a host with `sudo: true`: each is tried through sudo before a job.
 
 A kernel is run through sudo once, with the option that only makes it describe itself. This shows more than `sudo -l`:
 whether sudo requires a password or a terminal, and whether the file may be executed in its folder.

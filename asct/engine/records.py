@@ -93,7 +93,7 @@ Exported = Mapping[str, Scalar]
 
 
 class ExportLedger:
-    """The results of one job for others, per point."""
+    """The results of one job that other jobs can read, per point."""
 
     def __init__(self) -> None:
         self._by_point: dict[str, list[Exported]] = {}

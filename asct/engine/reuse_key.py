@@ -73,7 +73,7 @@ def changes(before: HostFacts, after: HostFacts) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReuseInputs:
-    """What the reuse keys of one job depend on. `needs` are the results of other jobs that its points read."""
+    """The inputs of the reuse keys of one job. `needs` are the results of other jobs that its points read."""
 
     host: Host
     spec: HostSpec

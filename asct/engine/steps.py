@@ -33,7 +33,7 @@ from asct.store.writer import RunWriter
 
 @dataclass(slots=True)
 class StepOutputs:
-    """What finished steps left: outputs for the benchmark, and the parts of status.json and command.json."""
+    """The results of finished steps: outputs for the benchmark, and the parts of status.json and command.json."""
 
     outputs: list[Output] = field(default_factory=list)
     rows: list[dict[str, Scalar | None]] = field(default_factory=list)
@@ -182,7 +182,7 @@ class StepNotes:
 
     @property
     def earlier_s(self) -> float:
-        """How long the steps of earlier parts took."""
+        """The duration of the steps of earlier parts."""
         return sum(note.elapsed_ns for note in self._earlier) / 1e9
 
     def reopen(self) -> None:

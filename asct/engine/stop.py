@@ -50,7 +50,7 @@ class StopRequest:
 
     @property
     def at_once(self) -> bool:
-        """What runs now must end too."""
+        """Whether running tasks must be stopped as well."""
         return self.reason in ("signal", "timeout", "store")
 
 

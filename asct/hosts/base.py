@@ -83,7 +83,7 @@ class SessionSpec:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What a scheduler must know of a job before it starts: its id, its time in seconds, the ids of jobs it needs."""
+    """The data that a scheduler needs before a job starts: its id, its time in seconds, the ids of jobs it needs."""
 
     id: str
     seconds: float
@@ -107,7 +107,7 @@ class HostReadings:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """How a task ended. `status` is the exit status, negative for the signal that killed it, None for a timeout.
+    """The result of a task. `status` is the exit status, negative for the signal that killed it, None for a timeout.
 
     `fetched` lists the files that are now in `into`; `notes` list failures besides the main process (a companion that
     could not be started, a file over its bound).
@@ -214,7 +214,7 @@ class Host(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """From another thread: stop what is running (process group). `run` returns soon, `execute` raises HostLost."""
+        """Stop the running process group, from another thread. `run` returns soon, `execute` raises HostLost."""
         ...
 
 
@@ -227,7 +227,7 @@ class WithoutQueue:
         return False
 
     def wait_until_idle(self) -> None:
-        """Nothing of an earlier part is running."""
+        """Returns at once: no task of an earlier part is running."""
 
     def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
         """There is no scheduler."""
@@ -242,4 +242,4 @@ class WithoutQueue:
         """Each task runs when `run` is called."""
 
     def cancel(self) -> None:
-        """Nothing was announced."""
+        """Does nothing, because no jobs were announced."""

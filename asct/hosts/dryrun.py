@@ -29,10 +29,10 @@ class DryRun(WithoutQueue):
         """Shell text, one item for each task, put or remove, in order."""
 
     def open(self, session: SessionSpec | None = None) -> None:
-        """Nothing to open."""
+        """Does nothing."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         script.task_line(self.name, task, empty=False)  # refuses what a real host would refuse
@@ -56,7 +56,7 @@ class DryRun(WithoutQueue):
         self.commands.append(f"rm -rf -- {shlex.quote(path)}")
 
     def interrupt(self) -> None:
-        """Nothing runs."""
+        """Does nothing, because no task is running."""
 
 
 def shell_text(task: Task) -> str:

@@ -40,7 +40,7 @@ class TaskStatus:
 
     @property
     def elapsed_ns(self) -> int:
-        """By the local clock if both events arrived as they happened, otherwise by the clock of the host (10 ms)."""
+        """The duration, by the local clock if both events arrived at once, else by the clock of the host (10 ms)."""
         if self.started_s is None:
             return 0
         theirs = (self.ended_s if self.ended_s is not None else self.started_s) - self.started_s

@@ -36,7 +36,7 @@ class Channel(Protocol):
         ...
 
     def status(self) -> int:
-        """Its exit status, once the output has ended; -1 for a signal."""
+        """The exit status of the command, once the output has ended; -1 for a signal."""
         ...
 
     def close(self) -> None:
@@ -151,12 +151,12 @@ class TimedLink:
                 return
 
     def extend(self, seconds: float) -> None:
-        """As of `Link`."""
+        """See `Link.extend`."""
         self._deadline = time.monotonic() + seconds
 
     @contextmanager
     def within(self, seconds: float, doing: str) -> Iterator[None]:
-        """As of `Link`. A TimeoutError is the body's own."""
+        """See `Link.within`. A TimeoutError is the body's own."""
         if self._over is None or self.late:
             detail = "not connected" if self._over is None else "it was dropped before"
             raise HostLost(self._name, errors.connection_lost(self.label, doing, detail))

@@ -72,7 +72,7 @@ class LocalLink:
         return nullcontext()
 
     def extend(self, seconds: float) -> None:
-        """As for `within`."""
+        """Does nothing; see `within`."""
 
     def start(self, command: str) -> ProcessChannel:
         for ended in [one for one in self._channels if not one.running()]:
@@ -133,8 +133,8 @@ class LocalFiles:
             yield block
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """By cp(1): a process that another thread forks while this one writes a program holds its file open until it
-        executes something itself, and the program could not be started meanwhile ("Text file busy")."""
+        """Store with cp(1): a process that another thread forks while this one writes a file holds its file open
+        until it executes something itself, and the program could not be started meanwhile ("Text file busy")."""
         self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path of the host, as the other transports have it
         done = subprocess.run(
             ["cp", "--", str(source), partial], check=False, capture_output=True, text=True, errors="replace"

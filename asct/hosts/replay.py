@@ -113,7 +113,7 @@ class ReplayHost(WithoutQueue):
         self.asked.append(f"remove {path}")
 
     def interrupt(self) -> None:
-        """Nothing runs."""
+        """Does nothing, because no task is running."""
 
 
 def _entries(document: Any) -> list[Mapping[str, Any]]:

@@ -163,7 +163,7 @@ class RunnerReport:
 
 
 def read_report(text: str) -> RunnerReport:
-    """From the text behind the key of a `done` event; raises ValueError for anything else."""
+    """Parse the text after the key of a `done` event; raises ValueError for anything else."""
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")

@@ -29,7 +29,7 @@ _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 @dataclass(frozen=True, slots=True)
 class ParseContext:
-    """What parsing needs: the findings, and the names that templates outside of `config` may read.
+    """The context of parsing: the findings, and the names that templates outside of `config` may read.
 
     `literal` rejects templates (E125).
     """

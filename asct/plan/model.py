@@ -81,7 +81,7 @@ class HostSpec:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a repeat is retried, and after which outcomes."""
+    """The number of retries of a repeat, and the outcomes to retry."""
 
     max: int = 0
     on: tuple[str, ...] = ()

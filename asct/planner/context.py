@@ -1,4 +1,4 @@
-"""What the steps of resolving share: the plan, the catalog, the findings so far, and the jobs under construction."""
+"""State shared by the resolving steps: the plan, the catalog, the findings so far, and the jobs under construction."""
 
 from __future__ import annotations
 

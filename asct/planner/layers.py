@@ -141,7 +141,7 @@ class SettingValue:
 
     @property
     def waits(self) -> bool:
-        """Whether it reads results of needs."""
+        """Whether it reads results of other jobs."""
         return bool(self.aliases)
 
 

@@ -36,7 +36,7 @@ class JobPreview:
         return len(self.job.points) * self.job.repeats
 
     def to_json(self) -> dict[str, Any]:
-        """The job within asct.preview/1."""
+        """The job as an object of the asct.preview/1 document."""
         job = self.job
         shown = {name: getattr(job, name) for name in ("id", "benchmark", "host", "repeats", "warmup", "reason")}
         rest = {"points": len(job.points), "swept": self.swept, "needs": dict(job.needs), "reusable": self.reusable}

@@ -65,7 +65,7 @@ class Settings:
         return found
 
     def read(self, name: str, raw: Any, *, written: bool = False) -> Any:
-        """The canonical value of one setting. With `written`, a value from a plan, a duration requires a unit.
+        """The canonical value of one setting. `written` marks a value from a plan, in which a duration requires a unit.
 
         Raises InvalidSettings.
         """

@@ -65,7 +65,7 @@ def names_of(axes: Sequence[SweepAxis]) -> tuple[str, ...]:
 
 
 def combinations(axes: Sequence[SweepAxis]) -> int:
-    """How many rows the product has; 1 for no axes."""
+    """The number of rows of the product; 1 without axes."""
     return math.prod(len(axis.rows) for axis in axes)
 
 

@@ -1,4 +1,4 @@
-"""Where the level of a series changes: the cliff of a drive whose cache is full, the end of burst credits, a throttle.
+"""Changes of the level of a series: the cliff of a drive whose cache is full, the end of burst credits, a throttle.
 
 The series is cut into segments of one level each, so that the squared distances from the levels and a penalty for each
 cut are least: optimal partitioning, searched with the pruning of PELT (Killick, Fearnhead and Eckley, "Optimal

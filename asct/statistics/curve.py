@@ -91,7 +91,7 @@ def noise(curve: LatencyCurve) -> float:
 
 
 def thinned(curve: LatencyCurve, spacing: float = 0.25) -> list[int]:
-    """Indices of at most one point per `spacing` octaves: the one nearest to the middle of its stretch.
+    """Indices of at most one point per `spacing` octaves: the one nearest to the middle of its interval.
 
     Refined sizes lie close together at the edges of levels; without thinning they would outvote the plateaus.
     """

@@ -6,7 +6,7 @@ import math
 
 
 def ratio_in_octaves(low: float, high: float) -> float:
-    """How many doublings lie between two positive values."""
+    """The number of doublings between two positive values."""
     return math.log2(high / low)
 
 

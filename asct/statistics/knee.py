@@ -1,4 +1,4 @@
-"""What a curve of response time over throughput says: where the knee lies, and what holds between its points.
+"""Analyzes a curve of response time over throughput: where the knee lies, and what holds between its points.
 
 A point is (throughput, response), in any units; the points of a curve stand in the order of rising load, not of rising
 throughput: past saturation more load may bring less.

@@ -42,7 +42,7 @@ def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequ
 
 
 def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence[CacheHint]) -> str:
-    """What to say of caches that the host reports and the curve does not show as a plateau; empty if there are none."""
+    """A note on caches that the host reports but the curve does not show as a plateau; empty if there are none."""
     caches = [upper for upper, name in zip(uppers, names, strict=True) if name != "DRAM"]
     matched = _match(caches, hints)
     if not matched:

@@ -62,12 +62,12 @@ class MemoryLevel:
 
     @property
     def lower_gap(self) -> float | None:
-        """How far below the lower bound the next size lies, as a share of that size."""
+        """The distance from the lower bound down to the next size, as a share of that size."""
         return None if self.below is None else self.lower / self.below - 1.0
 
     @property
     def upper_gap(self) -> float | None:
-        """How far above the upper bound the next size lies, as a share of the bound."""
+        """The distance from the upper bound up to the next size, as a share of the bound."""
         return None if self.above is None else self.above / self.upper - 1.0
 
 

@@ -1,4 +1,4 @@
-"""Where a curve runs level: the values that a limit holds down."""
+"""Finds where a curve is flat: the values that a limit holds down."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def top_plateau(values: Sequence[float], tolerance: float = LEVEL) -> range:
 
 
 def spread(values: Sequence[float]) -> float:
-    """How far the largest of positive values lies above the smallest, as a share."""
+    """The excess of the largest of positive values over the smallest, as a share."""
     return max(values) / min(values) - 1.0
 
 

@@ -83,9 +83,9 @@ def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> St
 
 
 def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
-    """The index from which on the level is lower by `least` (a share) than before, for the last such fall.
+    """The index of the last drop of the level by at least `least` (a share).
 
-    None if the level never fell so. It takes three values on either side of the fall to see it.
+    None without such a drop. A drop is detected only with three values on either side of it.
     """
     if len(values) < 2 * SHORTEST:
         return None

@@ -1,4 +1,4 @@
-"""The spread behind a value in one object; `asct.sdk.samples.stats_of` makes the SDK's Stats of it."""
+"""The statistics of a value in one object; `asct.sdk.samples.stats_of` converts it to the SDK's Stats."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class BuildFailed(Exception):
 
 
 def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) -> BuildFailed:
-    """The error for a compiler's output: its first error lines as notes; `log` has all of it."""
+    """The error for a compiler's output: its first error lines become notes; `log` contains the complete output."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
     code, hint = "E404", f"the full output is in {log}"

@@ -149,7 +149,7 @@ _SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
 
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
-    """For people: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `4 cycles`, `85%`; `digits` significant ones.
+    """For display: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `4 cycles`, `85%`; `digits` significant ones.
 
     An unknown unit is appended unchanged.
     """

@@ -1,4 +1,4 @@
-"""Which counters of a host are read around each task, and how the text is parsed."""
+"""The counters of a host that are read around each task, and the parser of the text."""
 
 from __future__ import annotations
 

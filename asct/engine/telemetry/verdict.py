@@ -81,7 +81,7 @@ class NoiseEvidence:
 
 
 def cpus_of(moment: Moment) -> int | None:
-    """How many CPUs were online."""
+    """The number of CPUs online."""
     try:
         return len(parse_cpulist(moment.online or "")) or None
     except ValueError:

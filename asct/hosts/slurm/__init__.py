@@ -1,4 +1,4 @@
-"""On nodes of a Slurm cluster: a job for each benchmark, the node for itself; runs where `sbatch` does."""
+"""Runs on nodes of a Slurm cluster, with one exclusive job per benchmark, from a machine that has `sbatch`."""
 
 from __future__ import annotations
 

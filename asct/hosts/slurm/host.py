@@ -271,7 +271,7 @@ class SlurmHost(RemoteHost):
         super().interrupt()
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        """In a job of its own, because only jobs reach a node."""
+        """Run the script in a separate job, because only jobs reach a node."""
         self.open()
         try:
             return self.execute(["sh", "-s", *arguments], timeout_s=timeout_s, stdin=text)

@@ -86,7 +86,7 @@ class SbatchRequest:
 
     @classmethod
     def of(cls, spec: HostSpec) -> SbatchRequest:
-        """From the plan keys of a host."""
+        """The request from the plan keys of a host."""
         told = {key: str(value) for key, value in spec.options.items() if key != "options"}
         return cls(
             partition=told.get("partition", ""),

@@ -39,7 +39,7 @@ class KnownKeys:
 def known_keys(file: Path, name: str) -> KnownKeys:
     """The keys of a host in a file (`name` comes from `known_as`).
 
-    Raises OSError for a file that cannot be read, ValueError for one that is no text or holds no keys.
+    Raises OSError for a file that cannot be read, ValueError for one that is not text or contains no keys.
     """
     status = file.stat()
     found: list[Key] = []
