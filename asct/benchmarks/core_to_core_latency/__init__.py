@@ -1,4 +1,4 @@
-"""core-to-core-latency: how long a cache line takes from one CPU to another, for every two CPUs."""
+"""core-to-core-latency: how long a cache line takes from one CPU to another, for every pair of CPUs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CoreToCoreLatency(Benchmark[CoreToCoreLatencyParams]):
     name = "core-to-core-latency"
     title = "Core-to-core latency"
     version = "1"
-    summary = "Transfer time of a cache line between every two CPUs, for each memory node"
+    summary = "Transfer time of a cache line between every pair of CPUs, for each memory node"
     aliases = ("c2c", "c2c-latency", "ccl")
     keywords = ("memory", "latency", "long-runtime")
     default = True

@@ -28,7 +28,7 @@ class IopsParams(MatrixParams):
     )
     dependent: WorkloadNames = setting(
         ("4K:0", "64K:65", "1M:100"),
-        "Workloads that must be steady, as block size and percentage of reads; TKperf: only 4K:0",
+        "Workloads that must become steady, each as `block size:read percentage`; TKperf: only 4K:0",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )

@@ -40,6 +40,8 @@ _CPU: Final[dict[str, str]] = {
     "irq": "in hardware interrupts", "soft": "in software interrupts",
 }  # fmt: skip
 _SIDES: Final = {"": "", "read_": " of reads", "write_": " of writes", "trim_": " of trims"}
+_BYTES: Final = {"": "Bytes", "read_": "Bytes read", "write_": "Bytes written", "trim_": "Bytes trimmed"}
+_REQUESTS: Final = {"": "Requests", "read_": "Read requests", "write_": "Write requests", "trim_": "Trim requests"}
 
 
 def percentiles_of(kind: str) -> dict[str, float]:
@@ -50,22 +52,22 @@ def percentiles_of(kind: str) -> dict[str, float]:
 def _rates(prefix: str) -> tuple[Metric, ...]:
     side = _SIDES[prefix]
     return (
-        Metric(f"{prefix}bandwidth", "B/s", "higher", f"Bytes{side} per second, all jobs combined"),
-        Metric(f"{prefix}iops", "ops/s", "higher", f"Requests{side} completed per second, all jobs combined"),
+        Metric(f"{prefix}bandwidth", "B/s", "higher", f"{_BYTES[prefix]} per second, all jobs combined"),
+        Metric(f"{prefix}iops", "ops/s", "higher", f"{_REQUESTS[prefix]} completed per second, all jobs combined"),
         Metric(f"{prefix}latency", "s", "lower", f"Mean completion latency{side}: the same as {prefix}clat_mean"),
-        Metric(f"{prefix}ios", "1", "neither", f"Number of requests{side} completed", comparable=False),
+        Metric(f"{prefix}ios", "1", "neither", f"Number of {_REQUESTS[prefix].lower()} completed", comparable=False),
     )
 
 
 def _latencies(prefix: str) -> tuple[Metric, ...]:
-    side = _SIDES[prefix]
+    side, requests = _SIDES[prefix], _REQUESTS[prefix].lower()
     found = [
         Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{text.capitalize()} time{side} {what}")
         for kind, what in LATENCIES.items()
         for name, text in _MOMENTS.items()
     ]
     found += [
-        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{percent:g} % of requests{side} took at most this time {what}")
+        Metric(f"{prefix}{kind}_{name}", "s", "lower", f"{percent:g} % of {requests} took at most this time {what}")
         for kind, what in LATENCIES.items()
         for name, percent in percentiles_of(kind).items()
     ]

@@ -228,7 +228,7 @@ class QualificationParams(Params):
         return int(wanted) // grain * grain
 
     def fio(self, span: int, **changes: object) -> FioParams:
-        """Settings of one fio process on the active range; `changes` are those of the cell."""
+        """Settings of one fio process on the active range; `changes` are the settings of the cell."""
         common: dict[str, object] = {
             "filesize": span, "offset": self.offset, "file_names": self.file_names, "overwrite": self.overwrite,
             "engine": self.engine, "numjobs": self.numjobs, "iodepth": self.iodepth, "refill_buffers": True,
@@ -274,7 +274,7 @@ class MatrixParams(QualificationParams):
     mixes: Counts = setting((0,), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1)
     dependent: WorkloadNames = setting(
         ("4K:0",),
-        "Workloads that must be steady, as block size and percentage of reads",
+        "Workloads that must become steady, each as `block size:read percentage`",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )
