@@ -47,7 +47,7 @@ class HostRow:
 
     @property
     def label(self) -> str:
-        """The hosts in a few words, and what is the matter with them."""
+        """The hosts in a few words, with their problem if any."""
         names = short_names(self.hosts)
         return names if self.state == "ok" else f"{names}: {self.state}"
 

@@ -93,7 +93,7 @@ def _bad_setting(item: str, owner: str, benchmarks: Sequence[Benchmark[Any]]) ->
 
 
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
-    """A text from the command line as a value of the plan language, by the type of the setting.
+    """Convert a text from the command line to a value of the plan language, by the type of the setting.
 
     Lists are comma-separated (integers may be ranges, `1,2,5-9:2`); a bare number for a duration means seconds and
     1/0/yes/no stand for true/false, as in ASCT.

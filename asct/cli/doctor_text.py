@@ -17,7 +17,7 @@ _LABEL: Final = 10
 
 
 def heading(report: HostReport, width: int) -> list[str]:
-    """The host, how it is reached, and what it is."""
+    """The host, its connection and a short description."""
     address = f" ({report.transport} {report.address})" if report.address else f" ({report.transport})"
     return wrapped(f"{report.name}{address}: {report.description or report.status}", width, "")
 

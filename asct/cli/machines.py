@@ -84,7 +84,7 @@ def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
 
 
 def read_snapshot(options: GlobalOptions, path: Path, host: str = "") -> HostFacts:
-    """Facts from disk: asct.facts/1 in a file, those of a run (of `host`, if it has several), or a snapshot.
+    """Facts from disk: an asct.facts/1 file, a run (`host` selects one of several), or a snapshot.
 
     The `notes` of the facts say what is missing from a snapshot; they are printed too. Raises UsageError, StoreError.
     """

@@ -50,7 +50,7 @@ def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[st
 
 
 def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
-    """A label that is too long for its column gets a line of its own."""
+    """A label that is too long for its column gets its own line."""
     wide = max(width, _NARROWEST)
     column = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)
     indent = " " * (column + 4)

@@ -20,7 +20,7 @@ RULES: Final = tuple(
 
 
 def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:
-    """Disturbances on a host, and what could not be judged. Pure; what is unknown gives no finding."""
+    """Disturbances on a host, and checks that were not possible. Pure; unknown facts give no finding."""
     seen = RuleInput(facts, sample, wanted)
     said = [item for rule in RULES for item in rule(seen)]
     found = [item for item in said if isinstance(item, Disturbance)]

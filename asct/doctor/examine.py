@@ -32,7 +32,7 @@ from asct.sdk.guard import KERNEL
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """`subjects` are what the jobs measure, in the words of findings; `lacking` is why some could not run."""
+    """`subjects` are measured by the jobs, in the terms of findings; `lacking` is why some could not run."""
 
     wanted: MeasuredScope
     subjects: frozenset[str]

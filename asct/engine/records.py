@@ -51,7 +51,7 @@ def _plain(value: Any) -> Scalar | list[Scalar] | None:
 def records_of(
     origin: RecordOrigin, point_id: str, swept: Swept, repeat: int, measurements: Sequence[Measurement], raw: str
 ) -> list[Record]:
-    """One record per measurement; raises ContractBreach for an undeclared metric or a value that is no number."""
+    """One record per measurement; raises ContractBreach for an undeclared metric or a value that is not a number."""
     job = origin.job
     records = []
     for item in measurements:
@@ -103,7 +103,7 @@ class ExportLedger:
         self._by_point.setdefault(point_id, []).append(exported)
 
     def values(self) -> dict[str, Scalar]:
-        """One value per path. A path whose value differs between points is omitted: none of them is the result."""
+        """One value per path. A path whose value differs between points is omitted: no single value is the result."""
         per_point = [combined(repeats) for repeats in self._by_point.values()]
         paths = dict.fromkeys(path for values in per_point for path in values)
         found: dict[str, Scalar] = {}

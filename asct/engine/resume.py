@@ -77,7 +77,7 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
 
 
 def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
-    """The writer of the run, and what it has measured; raises StoreError when `resolved` is not the plan of the run."""
+    """The writer of the run, and its earlier results; raises StoreError when `resolved` is not the plan of the run."""
     stored = read_run(layout.root)
     check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)

@@ -164,7 +164,7 @@ def _open_writer(
 
 
 class HostRunner:
-    """All jobs of one host, one measurement at a time, in a thread of its own. `entry` is its part of run.json."""
+    """All jobs of one host, one measurement at a time, in its own thread. `entry` is its part of run.json."""
 
     def __init__(self, run: RunContext, spec: HostSpec, jobs: Sequence[Job], earlier: EarlierResults) -> None:
         self._run = run

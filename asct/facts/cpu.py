@@ -103,7 +103,7 @@ def core_kinds(
 
 @dataclass(frozen=True, slots=True)
 class Processors:
-    """The facts of a machine's processors; `caches` are those of the first CPU."""
+    """The facts of a machine's processors; `caches` are the caches of the first CPU."""
 
     cpu: Cpu
     caches: list[Cache]

@@ -24,7 +24,7 @@ _CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
 
 
 def perf(found: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:
-    """Access of the account: `kcore` and `devmem` are whether it may read these files."""
+    """The access of the account: `kcore` and `devmem` tell whether it may read these files."""
     pmus = sorted(folders(found, EVENTS))
     if not pmus:
         gaps.note("perf.pmus", f"{EVENTS} is empty")

@@ -107,7 +107,7 @@ def _raw(line: str) -> bytes:
 
 
 def device(raw: bytes) -> MemoryDevice:
-    """One structure with its strings behind it; raises ValueError for another one, or one that is cut short."""
+    """Parse one structure followed by its strings; raises ValueError for another type or a truncated structure."""
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
         raise ValueError("a memory device (SMBIOS type 17) is truncated or of another type")

@@ -62,7 +62,7 @@ def built_in(text: str | None) -> list[str]:
 
 
 def options(text: str | None) -> list[str]:
-    """The options that `fio --cmdhelp=all` lists, and as `engine.option` those of each engine after its heading."""
+    """The options that `fio --cmdhelp=all` lists; options of an engine are given as `engine.option`."""
     known: set[str] = set()
     engine = ""
     for line in (text or "").split("\n"):

@@ -48,7 +48,7 @@ class UnknownFacts:
 
 
 def begun(text: str, most: int) -> str:
-    """A text, or the beginning of one that is longer than `most` characters, with the number of the rest."""
+    """The text, cut after `most` characters, with the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"
 
 

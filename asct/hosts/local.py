@@ -68,7 +68,7 @@ class LocalLink:
             channel.kill()
 
     def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """No limit: nothing waits for a network, and each wait has a limit of its own."""
+        """Sets no limit: nothing waits for a network, and each wait has its own limit."""
         return nullcontext()
 
     def extend(self, seconds: float) -> None:

@@ -29,7 +29,7 @@ class TargetCheck:
 
 @dataclass(frozen=True, slots=True)
 class GuardTarget:
-    """A target as guard found it; `fields` are those of its line (see kernels/guard/README.md)."""
+    """A target as guard found it; `fields` are the fields of its line (see kernels/guard/README.md)."""
 
     path: str
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -93,7 +93,7 @@ def _head(path: str, known: set[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class JobDraft:
-    """A job under construction, and what other jobs and expectations need to know about its settings.
+    """A job under construction, with the settings data that other jobs and expectations need.
 
     `explicit` are the settings with a value other than the default, `aliases` the needs that its templates read,
     `pinned` the swept settings that --set fixes.

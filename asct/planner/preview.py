@@ -101,7 +101,7 @@ class HostPreview:
 
     @property
     def destroys(self) -> tuple[Destroyed, ...]:
-        """Devices that the plan allows to be overwritten, and what its jobs do to them."""
+        """Devices that the plan allows to be overwritten, and the effect of its jobs on them."""
         writes, purges = self.writes, self.purges
         return tuple(
             Destroyed(

@@ -28,7 +28,7 @@ Where = Callable[[Mapping[str, Any]], bool]
 
 @dataclass(frozen=True, slots=True)
 class SweepAxis:
-    """Settings that change together: one name, or those of a zip. Each row has a value per name."""
+    """Settings that change together: one name, or the names of a zip. Each row has a value per name."""
 
     names: tuple[str, ...]
     rows: Sequence[Row]
@@ -180,7 +180,7 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
-    """All axes with their values: those of the sweep, then the lists of steps; --set takes precedence."""
+    """All axes with their values: first the sweep, then the lists of steps; --set takes precedence."""
     axes = Axes()
     for item in written:
         axis = _read(reader, item, base, axes)

@@ -28,7 +28,7 @@ class _Part(BaseModel):
 
 
 class Setting(_Part):
-    """A file of /proc or /sys: what is to be written to it, and what stood there when it was looked at.
+    """A file in /proc or /sys: the value to write, and the value that was found.
 
     `{}` in the path stands for each of `numbers`.
     """

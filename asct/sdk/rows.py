@@ -29,7 +29,7 @@ def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> dict[str, 
 
 
 def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
-    """The swept settings of a record's point in words, but those of `own`; `other` when nothing is left."""
+    """The swept settings of a record's point in words, except those in `own`; `other` if none remain."""
     return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items() if key not in own) or other
 
 
@@ -86,7 +86,7 @@ def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> dic
 
 
 def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
-    """`name` and the swept settings of a record's point, but those of `own`."""
+    """`name` and the swept settings of a record's point, except those in `own`."""
     return ", ".join(filter(None, (name, point_label(record, "", own))))
 
 

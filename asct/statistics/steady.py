@@ -94,7 +94,7 @@ def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
 
 
 def enough_from(written: Sequence[float], needed: float) -> int | None:
-    """The first index at whose begin `needed` had been written; None if that was never so.
+    """The index of the first round before which `needed` had been written; None if there is none.
 
     `written` is what had been written at the begin of each round, ascending, in any unit.
     """

@@ -61,7 +61,7 @@ def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[st
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """The schema of one kind of document, read from results_schema/ (the engine generates that of events).
+    """The schema of one kind of document, read from results_schema/ (the engine generates the schema of events).
 
     Raises FileNotFoundError for an unknown kind or an incomplete installation.
     """

@@ -28,7 +28,7 @@ class Layout:
 
 
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
-    """All usable CPUs but the one that measures make load, each in memory of its own node, unless settings say else.
+    """All usable CPUs except the measuring one generate load, each in the memory of its node, unless settings differ.
 
     Where none is left the CPU that measures makes the load too, unless it is in bw_cpu_blocklist: that is what phase
     `bandwidth` has to measure on one CPU.

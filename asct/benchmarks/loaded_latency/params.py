@@ -39,7 +39,7 @@ def _bytes(value: object) -> object:
 
 
 class LoadedLatencyParams(Params):
-    """The load, its CPUs, and what is measured under it."""
+    """The load, its CPUs, and the measurement under load."""
 
     injected_nops: Annotated[tuple[_Delay, ...], INTEGERS] = setting(
         DELAYS,

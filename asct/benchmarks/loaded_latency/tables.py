@@ -50,7 +50,7 @@ class TableUnits:
         return Column(key, f"{title} [{self.unit}]", self.scale)
 
     def seconds(self, key: str, title: str, help: str = "") -> Column:
-        """A column of latencies that have no metric in cycles: in those of the median core clock then."""
+        """A column of latencies without a metric in cycles: converted with the median core clock if needed."""
         return Column(key, f"{title} [{self.unit}]", 1.0 / self.rate_scale if self.suffix else self.scale, help=help)
 
     def bandwidth(self, key: str, title: str, help: str = "") -> Column:
@@ -153,7 +153,7 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
         *swept,
         shown.seconds("idle_latency", "Idle latency", "Latency with the load threads parked"),
         shown.bandwidth("peak_bandwidth", "Peak BW", "Highest bus bandwidth of any level"),
-        shown.bandwidth("knee_bandwidth", "Knee BW", "Where bandwidth / latency is highest"),
+        shown.bandwidth("knee_bandwidth", "Knee BW", "The point at which bandwidth / latency is highest"),
         shown.seconds("knee_latency", "Latency at the knee"),
         shown.seconds("latency_at_80", "Latency at 80 % of peak", "Interpolated between the adjacent levels"),
         shown.bandwidth(

@@ -97,7 +97,7 @@ class StorageHdd(Benchmark[HddParams]):
             yield "mixes", "a read percentage cannot exceed 100"
 
     def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
-        """The time is that of all cells of all zones; a disk is far slower than the bytes assumed to be written."""
+        """The time covers all cells of all zones; a disk writes far fewer bytes in it than the estimate assumes."""
         cells = params.cells()
         seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
         share = sum(1.0 - cell.reads / 100.0 for cell in cells)

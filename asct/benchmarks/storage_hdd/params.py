@@ -148,7 +148,7 @@ class HddParams(Params):
 
     @property
     def makes_file(self) -> bool:
-        """Whether the zones are those of a temporary file."""
+        """Whether the zones are in a temporary file."""
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
     def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
@@ -176,7 +176,7 @@ class HddParams(Params):
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 
     def fio(self, cell: ZoneWorkload, zone: Zone) -> FioParams:
-        """A cell of a zone. Each zone has random offsets of its own."""
+        """The fio settings of a cell in a zone. Each zone has its own random offsets."""
         return self._fio(
             rw=cell.pattern, block_size=cell.block_size, rwmixread=cell.reads,
             offset=zone.offset, filesize=zone.size, seed=self.seed + zone.index,

@@ -126,7 +126,7 @@ _RUNS: Final[Mapping[str, tuple[_Steps, _Values]]] = {
 
 
 class StorageRecovery(Qualification[RecoveryParams]):
-    """One of three tests, each with a purge, an initial state, and steps of its own."""
+    """One of three tests, each with its own purge, initial state and steps."""
 
     name = "storage-recovery"
     title = "Recovery and demand intensity of a drive"
@@ -181,7 +181,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         )
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
-        """None: each test has a course of its own."""
+        """No phases: each test has its own sequence of steps."""
         return ()
 
     def closing_steps(self, journal: StepJournal, params: RecoveryParams, context: Context) -> Sequence[Step]:

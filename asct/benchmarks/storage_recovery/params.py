@@ -66,7 +66,7 @@ SCATTER: Final = Workload(8192, 0)
 
 
 class RecoveryParams(QualificationParams):
-    """One test of the three, each of which is a point of its own."""
+    """The settings of one of the three tests; each test is a separate point."""
 
     step_settings: ClassVar[dict[str, str]] = {"tests": "test"}
 

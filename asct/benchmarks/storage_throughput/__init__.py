@@ -27,7 +27,7 @@ _MB = 1e6
 
 
 class ThroughputParams(QualificationParams):
-    """The shared settings and the block sizes, each of which is a test of its own."""
+    """The shared settings and the block sizes; each block size is a separate test."""
 
     block_sizes: Annotated[Sizes, Field(min_length=1)] = setting(
         (MIB, 64 * 1024, 8 * 1024, 4096, 512),

@@ -91,7 +91,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
             yield "time_cap", "is shorter than round_time, so there is no complete round; raise it"
 
     def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
-        """The longest time is that of the cap; the usual one that of a drive that writes 300 MB/s."""
+        """The longest time is `time_cap`; the usual time assumes a drive that writes 300 MB/s."""
         each = 1.0 + (START_SECONDS + params.ramp_time) / params.round_time
         opening = params.precondition * assumed_span(params)
         volume = params.volume_factor * assumed_span(params)

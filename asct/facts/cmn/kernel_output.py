@@ -83,7 +83,7 @@ class KernelOutput:
 
 
 def register_list(mesh: Mesh | None = None) -> str:
-    """The kernel's `--registers`: for any mesh those of the topology, for this mesh all known ones."""
+    """The value of the kernel's `--registers`: all known registers of `mesh`, or the topology registers without one."""
     if mesh is None or mesh.kind is None:
         groups = {
             (product.part, code): offsets

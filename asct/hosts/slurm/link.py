@@ -112,7 +112,7 @@ _LONGEST = 1000
 
 
 class StepChannel(ProcessChannel):
-    """Channel over srun, whose standard streams are those of the command. `on_end` is called when it ends."""
+    """Channel over srun, which forwards the standard streams of the command. `on_end` is called when it ends."""
 
     def __init__(self, host: str, argv: Sequence[str], on_end: Callable[[StepChannel], None]) -> None:
         try:

@@ -199,7 +199,7 @@ FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Bytes of the drives relative to those of fio, as `ratio`.
+    """The bytes counted by the drives relative to the bytes counted by fio, as `ratio`.
 
     It is None if `why` gives a reason: `buffered`, `no-drive` or `clock`; with `foreign` the ratio is kept.
     `uncertainty` is that of the times compared.

@@ -82,7 +82,7 @@ class Quantiles(Generic[N]):
 
 @dataclass(frozen=True)
 class Latency:
-    """One kind of latency of `n` requests; times in ns. `stddev_ns` is that of a sample (n - 1)."""
+    """One kind of latency of `n` requests; times in ns. `stddev_ns` is the sample standard deviation (n - 1)."""
 
     n: int
     min_ns: float

@@ -204,7 +204,7 @@ def fio_step(
 
 
 def limit_s(params: FioParams) -> float:
-    """The time limit of one process among the many of a long test: one that hangs must not take the limit of all."""
+    """The time limit of one process in a long test: a hanging process must not use up the time of the whole test."""
     return Needs(seconds=params.duration + params.ramp_time).limit_s
 
 

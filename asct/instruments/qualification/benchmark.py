@@ -131,7 +131,7 @@ class Qualification(Benchmark[Q]):
         yield from settings_at_odds(params)
 
     def needs(self, params: Q, facts: HostFacts | None) -> Needs:
-        """The usual time is that of as many rounds as the window has; the longest that of all rounds."""
+        """The usual time covers as many rounds as the window has; the longest time covers all rounds."""
         phases = self.phases(params, 512)
         tool = TOOLS.get(params.purge)
         whole = params.fio(params.filesize, rw="randwrite")

@@ -38,7 +38,7 @@ class FioSummary:
 
     @classmethod
     def of(cls, point: FioPoint) -> FioSummary:
-        """Without the histograms: those of thousands of processes fill a memory."""
+        """The summary omits the histograms, because those of thousands of processes would fill the memory."""
         whole, writes = point.sides[""], point.sides.get("write")
         return cls(
             iops=whole.iops,

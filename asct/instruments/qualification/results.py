@@ -131,7 +131,7 @@ def _in_window(history: RoundHistory, cell: Workload) -> list[FioPoint]:
 
 
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Rates are averages of the rounds; latencies are those of all requests, of any round and direction."""
+    """Rates are averages over the rounds; latencies cover all requests of all rounds and directions."""
     marks = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     for quantity in ("iops", "bandwidth"):
         values = [FioSummary.of(point).value(quantity) for point in points]

@@ -31,7 +31,7 @@ def pass_names(journal: StepJournal, phase: Phase) -> Sequence[str]:
 
 
 def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """The passes that are still to do, a step each: one that is cut off is done again."""
+    """The remaining passes, one step each; an interrupted pass is repeated."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     return [fio_process(params, context, name) for name in pass_names(journal, phase) if not journal.has(name)]
 
@@ -97,7 +97,7 @@ Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
 
 @dataclass(frozen=True, slots=True)
 class SteadyVerdict:
-    """`reason` is what speaks against the steady state, empty if nothing does; `windows` are the last rounds.
+    """`reason` tells why the state is not steady, empty if it is; `windows` are the last rounds.
 
     `rounds`: too few so far. `pause`: the repeat was cut off in or before the window. `volume`: too little was written
     since the purge, and no cliff was seen. `excursion`, `slope`: a dependent variable moves too much.
@@ -113,7 +113,7 @@ class SteadyVerdict:
 
 
 class RoundHistory:
-    """The whole rounds of a phase, counted from index 0. `number` is that of the first step name."""
+    """The whole rounds of a phase, counted from index 0. `number` is the number in the first step name."""
 
     def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
@@ -143,7 +143,7 @@ class RoundHistory:
         return self.journal.summary(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def seed(self, index: int, cell: Workload) -> int:
-        """Every process has random offsets of its own."""
+        """The seed of a process: every process has its own random offsets."""
         return index * len(self.phase.cells) + self.phase.cells.index(cell)
 
     def values(self, tracked: TrackedMetric) -> list[float]:

@@ -32,7 +32,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class QualificationView:
-    """All records of a point. Averages are medians over the repeats; rounds are those of the first repeat."""
+    """All records of a point. Averages are medians over the repeats; rounds are taken from the first repeat."""
 
     records: Sequence[Record]
     label: str

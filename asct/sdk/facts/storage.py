@@ -68,7 +68,7 @@ class BlockDevice(Fact):
 
 
 class Mount(Fact):
-    """A mounted file system of a device or of the network; those of the kernel alone (proc, sysfs) are left out."""
+    """A mounted file system of a device or the network; virtual file systems (proc, sysfs) are omitted."""
 
     source: str
     target: str

@@ -109,7 +109,7 @@ class Perf(Fact):
 
 
 class Interconnect(Fact):
-    """A mesh between cores and memory: `CMN-700`, how many there are, and what said so."""
+    """A mesh between cores and memory: its name (`CMN-700`), the number of meshes, and the source."""
 
     name: str
     count: int
