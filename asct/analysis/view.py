@@ -1,4 +1,4 @@
-"""A run as its reports see it: what the results tree holds, joined with what its benchmarks make of the records."""
+"""A run as reports see it: the contents of the results tree, and the tables and figures that its benchmarks produce."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def heading(report: HostReport, width: int) -> list[str]:
 
 
 def disturbance_lines(report: HostReport, width: int, *, verbose: bool) -> Iterator[str | Text]:
-    """The disturbances. With a plan only those that affect it in full, unless `verbose`, which adds the sources."""
+    """The disturbances. With a plan, only those that affect it in full; `verbose` shows all, with their sources."""
     affecting = report.touching()
     others = [item for item in report.findings if item not in affecting]
     yield from wrapped(_count(report, len(affecting), len(others)), width)

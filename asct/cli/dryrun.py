@@ -42,7 +42,7 @@ def dry_run(options: GlobalOptions, resolved: ResolvedPlan) -> int:
 
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
-    """The first steps of every point of a job, its preparation before them."""
+    """The preparation of a job, then the first steps of every point."""
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
 

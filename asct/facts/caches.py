@@ -115,7 +115,7 @@ def _printed(text: str) -> Iterable[CacheKind]:
 
 
 def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
-    """All caches of the machine. Empty and noted when the kernel lists none."""
+    """All caches of the machine; empty, with a note, if the kernel lists none."""
     if not caches.kinds:
         gaps.note("cache_levels", f"{CPU} lists no caches")
     for kind, instances in caches.kinds.items():

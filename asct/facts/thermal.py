@@ -1,4 +1,4 @@
-"""Sensors of temperature: the kernel's thermal zones and hwmon.
+"""Temperature sensors: the kernel's thermal zones and hwmon.
 
 Source: Linux Documentation/ABI/testing/sysfs-class-thermal, Documentation/hwmon/sysfs-interface.rst (thousandths of
 degrees Celsius).

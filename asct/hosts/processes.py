@@ -94,7 +94,7 @@ class ProcessChannel:
         return -1 if status < 0 else status
 
     def running(self) -> bool:
-        """Whether the process has not ended."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def kill(self) -> None:

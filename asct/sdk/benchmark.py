@@ -61,7 +61,7 @@ class Context:
 
 
 class Refusal(str):
-    """A message of `check` for what is refused for safety (exit code 4)."""
+    """A message of `check` for a refusal for safety reasons (exit code 4)."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The machine as a whole: maker, firmware, kernel, account, what may be observed, what was going on."""
+"""The machine as a whole: maker, firmware, kernel, account, means of observation, activity."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box: `title` counts it (`socket 0`), `detail` names their common features (`L2 1M, 2 threads`)."""
+    """A box: `title` counts it (`socket 0`), `detail` gives the features of its design (`L2 1M, 2 threads`)."""
 
     kind: Kind
     title: str

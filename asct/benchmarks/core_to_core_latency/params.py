@@ -88,7 +88,7 @@ class CoreToCoreLatencyParams(Params):
     )
     memory_nodes: NodeChoice = setting(
         "local",
-        "Nodes whose memory is used, one after another: those of the CPUs (local), all, or node numbers",
+        "Nodes whose memory is used, one after another: local (the nodes of the CPUs), all, or node numbers",
         aliases=("memory", "membind"),
     )
     parallel: bool = setting(

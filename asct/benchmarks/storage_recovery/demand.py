@@ -72,7 +72,7 @@ class DemandPoint:
 
     @property
     def coords(self) -> dict[str, Scalar]:
-        """The coordinates of its values."""
+        """The coordinates of the values."""
         return {"numjobs": self.numjobs, "iodepth": self.iodepth}
 
 

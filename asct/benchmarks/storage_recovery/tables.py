@@ -31,7 +31,7 @@ _SPELLS: Final = (
     Column("level_bandwidth", "TP at the end (MB/s)", _MB),
     Column("mean_latency", "ART (us)", _US, help="mean response time"),
     Column("max_latency", "MRT (us)", _US, help="maximum response time"),
-    Column("recovered_share", "Share of first", digits=3, help="level relative to that of the first stream"),
+    Column("recovered_share", "Share of first", digits=3, help="level relative to the first stream"),
     Column("recovery_time", "Recovered after (s)", digits=1),
 )
 _POINTS: Final = (

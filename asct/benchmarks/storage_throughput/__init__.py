@@ -35,7 +35,10 @@ class ThroughputParams(QualificationParams):
         aliases=("bss",),
     )
     precondition_block_size: Size | None = setting(
-        None, "Request size of the preconditioning; unset: that of the test (SNIA PTS)", ge=512, le=128 * MIB
+        None,
+        "Request size of the preconditioning; unset: the request size of the test (SNIA PTS)",
+        ge=512,
+        le=128 * MIB,
     )
     numjobs: Count = setting(
         1,

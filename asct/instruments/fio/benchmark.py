@@ -123,7 +123,7 @@ Patterns = Annotated[tuple[AccessPattern, ...], BeforeValidator(listed)]
 
 
 class SweepParams(FioParams):
-    """The shared settings, and the latency that a drive is to keep."""
+    """The shared settings, and the latency that a drive must meet."""
 
     latency_bound: Duration | None = setting(
         None,

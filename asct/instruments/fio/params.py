@@ -144,7 +144,7 @@ class OffsetParams(Params):
     percentage_random: Count | None = passed(
         None, "Percentage of requests of a random pattern with random offsets", "percentage_random", le=100
     )
-    norandommap: bool = passed(True, "Choose random offsets without tracking which were used", "norandommap")
+    norandommap: bool = passed(True, "Choose random offsets without tracking which ones were used", "norandommap")
     random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed(
         None, "Random generator for offsets", "random_generator"
     )

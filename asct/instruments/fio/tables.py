@@ -81,7 +81,7 @@ def pattern_table(rows: Sequence[PointRow], label: str, slug: str) -> Table | No
         Column("tail", "p99 (x)", digits=2),
         Column("reads", "Reads in the mix (%)"),
     )
-    notes = ["Each value is that of the first pattern divided by that of the second; latency is completion latency"]
+    notes = ["Each value is the ratio of the first pattern to the second; latency is completion latency"]
     if any(row.doubtful for row in rows):
         notes.append("Some of these points are unreliable: see the flags of their rows")
     title = "Comparison of access patterns" + (f", {label}" if label else "")

@@ -206,7 +206,7 @@ IN_TIME: Final = BandwidthStyle("GB/s", 1e9, "")
 
 
 def bandwidth_style(records: Sequence[Record]) -> BandwidthStyle:
-    """Bytes per core cycle where `cycle_base` was set, else GB/s."""
+    """Bytes per core cycle if `cycle_base` was set, otherwise GB/s."""
     cycles = any(CYCLE_BASE in record.flags for record in records if record.metric == "core_clock")
     return IN_CYCLES if cycles else IN_TIME
 

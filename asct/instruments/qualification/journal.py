@@ -146,7 +146,7 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """The inspection of the target, which comes first: its size is unknown before."""
+        """The inspection of the target, which comes first because its size is unknown before it."""
         params = self.params.fio(MIB, rw="randwrite")
         return inspection(targets_of(params, context, dirty=self.dirty(context)), INSPECTION)
 

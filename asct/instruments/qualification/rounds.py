@@ -238,5 +238,5 @@ def steps_of_round(history: RoundHistory, index: int, context: Context) -> Seque
 
 
 def phase_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """The whole of a phase: opening, then rounds until they are over."""
+    """A whole phase: the opening, then rounds until an end condition is met."""
     return opening_steps(journal, phase, context) or round_steps(RoundHistory(journal, phase), context)
