@@ -17,6 +17,7 @@ import asct.hosts
 from asct.cli.app import root
 from asct.export import formats
 from asct.hosts.opening import make_host, transports
+from asct.plan.formats import report_formats
 from asct.plan.load import load_plan
 from asct.plan.schema import plan_schema
 from asct.registry import Registry
@@ -112,6 +113,15 @@ def test_the_options_of_a_transport_are_checked_and_its_own(lay: Lay, change: tu
 def test_a_report_format_is_a_file(lay: Lay) -> None:
     lay(asct.export, "added.py", FORMAT)
     assert formats()["added"].FILE == "added.txt"
+
+
+def test_a_plan_may_name_every_report_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(report_formats()) == set(formats())
+    (tmp_path / "added.py").write_text(FORMAT)
+    monkeypatch.setattr("asct.plan.formats.FOLDER", tmp_path)
+    plan = load_plan(Path("p.yaml"), text="plan: 1\nname: p\nbenchmarks: [noop]\nreport: {formats: [added]}\n").plan
+    assert plan is not None and plan.report.formats == ("added",)
+    assert "'enum': ['added']" in str(plan_schema([])["$defs"]["report"])
 
 
 def test_a_command_is_a_file(lay: Lay) -> None:

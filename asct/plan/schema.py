@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from asct.plan.sections import FORMATS, ORDERS, RETRY_ON
+from asct.plan.formats import report_formats
+from asct.plan.sections import ORDERS, RETRY_ON
 from asct.sdk.benchmark import Benchmark
 from asct.transports import Option, sources, transport
 
@@ -201,7 +202,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
             {"points": _whole(1, "Maximum number of points"), "duration": _ref("duration")}, "Limits of a run"
         ),
         "report": _object(
-            {"title": _TEXT, "formats": _texts("Formats to write", _choice(FORMATS, ""))},
+            {"title": _TEXT, "formats": _texts("Formats to write", _choice(report_formats(), ""))},
             "Title and formats of the report",
         ),
         **{f"settings.{item.name}": settings_schema(item) for item in benchmarks},

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, Literal, cast
 
 from asct.plan.fields import ParseContext, Section, kind_of
+from asct.plan.formats import report_formats
 from asct.plan.model import (
     Bound,
     Destroys,
@@ -23,7 +24,6 @@ from asct.plan.model import (
 )
 from asct.values.error import shown
 
-FORMATS: Final = ("html", "markdown", "csv", "json", "jsonl", "junit", "github", "parquet")
 _BOUNDS: Final = ("min", "max", "no_worse_than")
 _EXPECT_KEYS: Final = ("metric", "at", *_BOUNDS, "of", "versus", "severity", "if_missing", "by")
 _DEVICE: Final = re.compile(r"/dev/[A-Za-z0-9._:+@/-]+", re.ASCII)
@@ -137,7 +137,8 @@ def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
     if node is None:
         return ReportSpec()
     section = Section(context, node, "`report`", ("title", "formats"))
-    formats = [section.chosen(item, "formats", FORMATS) for item in section.text_nodes("formats")]
+    known = report_formats()
+    formats = [section.chosen(item, "formats", known) for item in section.text_nodes("formats")]
     if "formats" not in section.members:
         return ReportSpec(title=section.text("title"))
     return ReportSpec(section.text("title"), tuple(dict.fromkeys(name for name in formats if name is not None)))
@@ -164,6 +165,7 @@ def read_inputs(section: Section) -> tuple[str, ...]:
     return tuple(found)
 
 
+RETRY_KEYS: Final = ("max", "on")
 EXECUTION_KEYS: Final = ("repeats", "warmup", "timeout", "retry", "order", "strict")
 ORDERS: Final = ("interleaved", "grouped", "random")
 RETRY_ON: Final = ("host-lost", "timeout", "failed", "noisy")
@@ -204,7 +206,7 @@ def _retry(section: Section) -> Retry | None:
     node = section.members.get("retry")
     if node is None:
         return None
-    retry = Section(section.context, node, "`retry`", ("max", "on"))
+    retry = Section(section.context, node, "`retry`", RETRY_KEYS)
     causes = [retry.chosen(item, "on", RETRY_ON) for item in retry.text_nodes("on")]
     most = retry.whole("max", 0, 100)
     on = tuple(cause for cause in causes if cause is not None)

@@ -1,4 +1,4 @@
-"""Builds the real kernels and runs the steps of a benchmark with them on this machine."""
+"""Runs the steps of a benchmark on this machine, with the real kernels, which are built first, or its tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import Cache, Cpu, HostFacts
 from asct.sdk.params import Params
 from asct.sdk.record import Scalar
-from asct.sdk.step import Output, Step
+from asct.sdk.step import Kernel, Output, Step
 
 SOURCES = Path(__file__).parents[2] / "kernels"
 
@@ -30,8 +30,9 @@ def built(name: str) -> Path:
 
 def run_step(step: Step) -> Output:
     """The step as one process, without any transport."""
+    program = built(step.program.name) if isinstance(step.program, Kernel) else step.program.name
     started = time.monotonic_ns()
-    done = subprocess.run([built(step.program.name), *step.arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *step.arguments], capture_output=True, text=True, check=False)
     elapsed = time.monotonic_ns() - started
     return Output(step, done.returncode, {"stdout": done.stdout, "stderr": done.stderr}, elapsed)
 

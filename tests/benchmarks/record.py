@@ -1,7 +1,7 @@
 """Record testdata of our own kernels anew: `python -m tests.benchmarks.record [BENCHMARK[/CASE]...]`.
 
 The outputs are what the real kernels wrote on this machine; the measurements are what the parser makes of them, to be
-looked over before they are committed.
+looked over before they are committed. A benchmark without cases below is recorded with its default settings.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def document(
 
 def main(wanted: list[str]) -> None:
     facts = facts_here()
-    for name, cases in CASES.items():
+    others = {name: {"default": dict[str, Any]()} for name in wanted if name in Registry().names()}
+    for name, cases in (others | CASES).items():
         benchmark = Registry().get(name)
         assert benchmark is not None
         for case, settings in cases.items():

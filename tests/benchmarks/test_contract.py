@@ -59,9 +59,11 @@ def replayed(benchmark: Benchmark[Any], document: dict[str, Any]) -> tuple[Any, 
     facts = HostFacts.model_validate(document["facts"])
     done: list[Output] = []
     needs = document.get("needs", {})
+    steps: dict[str, Step] = {}
     for recorded in document["outputs"]:
-        steps = {step.name: step for step in benchmark.steps(params, Context(facts, "/work", tuple(done), needs))}
-        step = steps[recorded["step"]]
+        if not steps:
+            steps = {step.name: step for step in benchmark.steps(params, Context(facts, "/work", tuple(done), needs))}
+        step = steps.pop(recorded["step"])
         done.append(Output(step, recorded["status"], recorded["files"], recorded.get("elapsed_ns", 0)))
     return params, facts, done
 

@@ -14,7 +14,7 @@ from asct.plan.hosts import HOST_KEYS
 from asct.plan.load import PLAN_KEYS
 from asct.plan.nodes import parse_yaml
 from asct.plan.schema import plan_schema
-from asct.plan.sections import EXECUTION_KEYS
+from asct.plan.sections import EXECUTION_KEYS, RETRY_KEYS
 from asct.registry import installed
 from tests.plan.loading import BODY, HEAD, load
 
@@ -49,6 +49,7 @@ def test_it_has_the_keys_that_the_loader_has() -> None:
     assert set(definitions["host"]["properties"]) >= set(HOST_KEYS)
     assert set(definitions["profile"]["properties"]) == set(PROFILE_KEYS)
     assert set(SCHEMA["properties"]["defaults"]["properties"]) == {*EXECUTION_KEYS, "config"}
+    assert set(SCHEMA["properties"]["defaults"]["properties"]["retry"]["properties"]) == set(RETRY_KEYS)
 
 
 @pytest.mark.parametrize(

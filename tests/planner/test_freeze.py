@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
+from dataclasses import MISSING, Field, fields, replace
 from typing import Any
 
 import pytest
@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
+from asct.plan.model import Retry
 from asct.planner.freeze import freeze, thaw
 from asct.planner.identity import digest
+from asct.planner.model import Job
 from tests.planner.building import resolved
 
 WHOLE = """
@@ -23,7 +25,7 @@ vars: {n: 2}
 hosts:
   a: {transport: ssh, address: a.lab, user: u, port: 2222, jump: gw, labels: {rack: r1}, vars: {f: /tmp/a}}
   b: {transport: slurm, partition: p, options: [--exclusive]}
-defaults: {repeats: 3, warmup: 1, retry: {max: 1, on: [timeout]}, order: random}
+defaults: {repeats: 3, warmup: 1, timeout: 20m, retry: {max: 1, on: [timeout]}, order: random, strict: true}
 benchmarks:
   - uses: disk
     hosts: [a]
@@ -48,6 +50,18 @@ def document() -> dict[str, Any]:
 
 def test_a_whole_plan_comes_back_equal() -> None:
     assert thaw(document()) == resolved(WHOLE)
+
+
+def test_the_whole_plan_gives_every_field_of_a_job() -> None:
+    jobs = resolved(WHOLE).jobs
+    retries = [job.retry for job in jobs]
+    left = [one.name for one in fields(Job) if all(getattr(job, one.name) == _default(one) for job in jobs)]
+    left += [one.name for one in fields(Retry) if all(getattr(retry, one.name) == _default(one) for retry in retries)]
+    assert left == [], "these would come back equal even if they were not written"
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
 def test_warnings_come_back_with_all_their_parts() -> None:

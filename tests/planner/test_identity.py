@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import random
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.planner.identity import canonical_json, frozen_key, point_id
+from asct.plan.model import HostSpec, Retry, Safety
+from asct.planner.identity import canonical_json, frozen_key, plan_hash, point_id
+from asct.planner.model import Job
 from asct.planner.points import PointPattern
 from tests.planner.building import job, resolved
 
@@ -97,6 +100,32 @@ BASE = "benchmarks: [{uses: disk, config: {iodepth: 2}}]"
 )
 def test_the_hash_of_a_plan_changes_with_what_is_measured_or_judged(text: str) -> None:
     assert resolved(text).hash != resolved(BASE).hash
+
+
+CHANGED: dict[str, Any] = {
+    "id": "x", "benchmark": "peak", "version": "9", "host": "other", "points": (), "repeats": 2, "warmup": 1,
+    "timeout_s": 9.0, "retry": Retry(3), "order": "random", "strict": True, "needs": {"a": "b"},
+}  # fmt: skip
+NOT_HASHED = {"seed", "tags", "reason", "origins"}
+
+
+def test_the_hash_of_a_plan_changes_with_every_field_of_a_job_but_words() -> None:
+    assert CHANGED.keys() | NOT_HASHED == {one.name for one in fields(Job)}
+    (first,) = resolved(BASE).jobs
+    for name, value in CHANGED.items():
+        assert _hash_of(replace(first, **{name: value})) != _hash_of(first), name
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Retry)])
+def test_the_hash_of_a_plan_changes_with_every_field_of_retry(name: str) -> None:
+    (first,) = resolved(BASE).jobs
+    value = getattr(first.retry, name)
+    other = (*value, "noisy") if isinstance(value, tuple) else value + 1
+    assert _hash_of(replace(first, retry=replace(first.retry, **{name: other}))) != _hash_of(first)
+
+
+def _hash_of(job: Job) -> str:
+    return plan_hash([job], {job.host: HostSpec(job.host)}, (), Safety(), None)
 
 
 @pytest.mark.parametrize(
