@@ -99,7 +99,7 @@ def scaled(value: Scalar | None, scale: float) -> Scalar | None:
 
 
 def visible(document: str) -> str:
-    """A JSON document that means the same, in which nothing steers a terminal and everything can be UTF-8."""
+    """An equivalent JSON document without terminal control characters that can be encoded as UTF-8."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 

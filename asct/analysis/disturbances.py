@@ -36,7 +36,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding on all `hosts` that have it, in words that are safe to show; `rows` are label and text."""
+    """A finding on all `hosts` that have it, in text that is safe to show; `rows` are label and text."""
 
     slug: str
     title: str

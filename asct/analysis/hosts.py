@@ -14,7 +14,7 @@ from asct.analysis.view import RunView
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """One host: its line, its state and what is known of it; `picture` is its topology, an SVG element or empty."""
+    """One host: its line, its state and its facts; `picture` is its topology, an SVG element or empty."""
 
     name: str
     slug: str

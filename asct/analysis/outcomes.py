@@ -20,7 +20,7 @@ _NUMBER: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The worst that happened to a job on a host, and to how many of its measurements."""
+    """The worst outcome of a job on a host, and the number of measurements with it."""
 
     status: str
     number: int

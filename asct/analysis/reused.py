@@ -9,7 +9,7 @@ from asct.values.timestamp import age
 
 
 def sources(jobs: Iterable[JobEntry]) -> list[Reused]:
-    """The earlier runs that something was taken from, with their sums over the jobs."""
+    """The earlier runs from which results were reused, with their sums over the jobs."""
     found: dict[str, Reused] = {}
     for job in jobs:
         for item in job.reused:

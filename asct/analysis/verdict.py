@@ -22,7 +22,7 @@ _TONES: dict[str, Tone] = {"fail": "bad", "unknown": "doubt", "pass": "good"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """`sentence` is the answer, `details` what else to know, `tone` its colour."""
+    """`sentence` is the answer, `details` is further information, `tone` its colour."""
 
     sentence: str
     details: tuple[str, ...]

@@ -135,7 +135,7 @@ SEVERAL = "asct.machines/1"
 
 @dataclass(frozen=True, slots=True)
 class FactsDocument:
-    """How to print facts: `document` makes the JSON document of a machine, `stem` names the CSV file, `below` limits
+    """Options for printing: `document` makes the JSON document of a machine, `stem` names the CSV file, `below` limits
     the output to the facts below a field, `topology` draws the machine instead of listing its facts."""
 
     stem: str

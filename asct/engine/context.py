@@ -46,7 +46,7 @@ class MeasuredRepeat:
 
 @dataclass(frozen=True, slots=True)
 class EarlierResults:
-    """Results from before: of an earlier part of a resumed run, and of earlier runs (`--reuse`)."""
+    """Earlier results: from an earlier part of a resumed run, and from earlier runs (`--reuse`)."""
 
     repeats: Mapping[RepeatKey, MeasuredRepeat] = field(default_factory=dict)
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)

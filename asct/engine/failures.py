@@ -196,7 +196,7 @@ def _reason(error: Exception) -> str:
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
-    """The finished steps of a repeat are of another measurement, so the repeat cannot resume after them."""
+    """The finished steps of a repeat belong to another measurement, so the repeat cannot resume after them."""
     message = f"{job_id} {point_id} on {host}: starts over at the first step: {why}"
     hint = "the program or asct has changed since; earlier results are kept in a folder that ends in .try1"
     return Diagnostic("E622", message, hint=hint, severity="warning")

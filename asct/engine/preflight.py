@@ -300,7 +300,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """A notice of what disturbs jobs with these subjects; None if nothing does."""
+    """A notice of the disturbances that affect jobs with these subjects; None if there are none."""
     relevant = found.touching(subjects)
     if not relevant:
         return None

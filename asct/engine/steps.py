@@ -55,7 +55,7 @@ class StepOutputs:
 
 
 class StepRunner:
-    """Runs the steps of one job over one connection to its host, each in a folder of its own: a step finds no files of
+    """Runs the steps of one job over one connection to its host, each in its own folder: a step finds no files of
     another one, and its files stay on the host until they are fetched."""
 
     def __init__(self, host: Host, programs: Programs, guard: JobGuard, writer: RunWriter, work: str) -> None:
@@ -199,7 +199,7 @@ class StepNotes:
         self._writer.discard_steps(self._repeat)
 
     def replay(self, step: Step, done: StepOutputs) -> bool:
-        """Read the output of `step` back if it has a note; raises StepsChangedError if the note is of another step."""
+        """Read the output of `step` back if it has a note; raises StepsChangedError if it is for another step."""
         if self._next == len(self._earlier):
             return False
         note = self._earlier[self._next]
@@ -219,7 +219,7 @@ class StepNotes:
             raise StepsChangedError(f"it had {len(self._earlier)} steps or more, now it ends at step {self._next}")
 
     def add(self, step: Step, done: StepOutputs) -> None:
-        """Note the step that has just succeeded, the last of `done`; the first one after a pause is marked so."""
+        """Note the step that has just succeeded, the last of `done`; the first one after a pause is marked."""
         number = len(done.outputs) - 1
         if self._earlier and not self.finished:
             done.outputs[-1] = replace(done.outputs[-1], resumed=True)

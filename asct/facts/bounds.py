@@ -17,7 +17,7 @@ _NAMED_BY: Final = ("name", "target", "slot")
 
 
 def bounded(facts: HostFacts) -> HostFacts:
-    """The facts with the beginning alone of texts that are too long; `unknown` names these by their field."""
+    """The facts with long texts cut to their beginning; `unknown` names these by their field."""
     if not _any_long(facts):
         return facts
     long = {path: length for path, length in _long(facts, "") if not path.startswith("unknown.")}

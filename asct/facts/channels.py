@@ -27,7 +27,7 @@ Channel = tuple[str, ...]
 
 
 def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
-    """The modules that programs' memory is made of. Raises ValueError when channels make no sense of them."""
+    """The modules that provide programs' memory. Raises ValueError when channels make no sense of them."""
     devices = [one for one in devices if one.ram]
     found = [one for one in devices if one.populated]
     if not found:

@@ -81,7 +81,7 @@ def resolve(tree: FileTree, path: Path_) -> Path_ | None:
 
 
 def paths(tree: FileTree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
-    """The paths below `above` that fit a pattern of a shell, sorted as it sorts them; links keep their names."""
+    """The paths below `above` that match a shell pattern, in the shell's order; links keep their names."""
     yield from _fitting(tree, above, pattern.strip("/").split("/"))
 
 

@@ -94,7 +94,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def kept(text: str) -> Snapshot | None:
-    """A snapshot from the text of a kept exchange; None when it is none."""
+    """A snapshot from the text of a kept exchange; None if the text is not an exchange."""
     found = _TOKEN.match(text)
     return from_output(text, found[1]) if found else None
 

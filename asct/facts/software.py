@@ -57,7 +57,7 @@ def engines(text: str | None) -> list[str]:
 
 
 def built_in(text: str | None) -> list[str]:
-    """The libraries that `perf version --build-options` says to be built in (`libopencsd`), sorted."""
+    """The libraries that `perf version --build-options` reports as built in (`libopencsd`), sorted."""
     return sorted(set(_BUILT_IN.findall(text or "")))
 
 

@@ -360,7 +360,7 @@ class RunnerSession:
         self._connect()
 
     def retried(self, doing: Callable[[], None]) -> None:
-        """Call `doing`, and again from its start whenever the connection broke meanwhile and was restored."""
+        """Call `doing`, and again from its start whenever the connection broke in the meantime and was restored."""
         while not self._once(doing):
             pass
 

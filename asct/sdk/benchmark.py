@@ -67,7 +67,7 @@ class Refusal(str):
 
 
 class Unsuitable(ValueError):
-    """The target is not what the settings ask for, as a step that looked at it found: no output was misread."""
+    """A step found that the target is not what the settings ask for. This is not a parsing error."""
 
 
 class Benchmark(ABC, Generic[P]):

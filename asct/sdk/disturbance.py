@@ -40,7 +40,7 @@ class Setting(_Part):
 
 
 class Disturbance(_Part):
-    """One thing that disturbs. `title` is short enough for a list, `seen` has the value that was found, `effect` says
+    """A disturbance. `title` is short enough for a list, `seen` has the value that was found, `effect` says
     which values suffer and in which direction, `sure` how sure that is and `why`.
 
     `fix` and `undo` are lines for a shell of root; the undo restores what was seen. With `scripted` they may run
@@ -86,7 +86,7 @@ class Unseen(_Part):
 
 
 class Disturbances(_Part):
-    """disturbances/<host>.json of a run: what was found on a host before it was measured, the surest first."""
+    """disturbances/<host>.json of a run: the findings on a host before measuring, most certain first."""
 
     schema_: Literal["asct.disturbances/1"] = Field("asct.disturbances/1", alias="schema")
     host: str

@@ -99,7 +99,7 @@ Figure = Chart | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: `title` as ASCT has it; `scale` divides the raw value for display; `digits` is the number of decimals.
+    """A column: `title` matches ASCT; `scale` divides the raw value for display; `digits` is the number of decimals.
 
     `format` "size" shows bytes as 32.0625K, "text" shows the value unchanged. A column without any value is omitted
     unless `kept`.

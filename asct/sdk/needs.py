@@ -67,7 +67,7 @@ class Needs:
 
     @property
     def rights(self) -> tuple[Privilege, ...]:
-        """All that root is wanted for: `privileges`, and the devices among the targets, which guard opens."""
+        """Everything that requires root: `privileges`, and the devices among the targets, which guard opens."""
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(

@@ -75,7 +75,7 @@ def _few(names: list[str]) -> str:
 
 
 def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
-    """The description that the run kept, or one made of the facts: model, CPUs, memory, kernel."""
+    """The description that the run kept, or one built from the facts: model, CPUs, memory, kernel."""
     if entry.description or facts is None:
         return plain(entry.description)
     parts = [

@@ -92,5 +92,5 @@ def _placed(mesh: Mesh, kept: CachedCpuMap) -> Mesh:
 
 
 def noted(mesh: Mesh, reasons: Mapping[str, str]) -> Mesh:
-    """The mesh with further reasons for what is unknown of it."""
+    """The mesh with further reasons for its unknown fields."""
     return mesh.model_copy(update={"unknown": {**mesh.unknown, **reasons}})

@@ -113,7 +113,7 @@ def event_words(pmu: Pmu, place: Mapping[str, int]) -> tuple[int, int, int]:
 
 
 def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
-    """A sample of cmnwatch for so many watches; None for anything else."""
+    """A sample of cmnwatch for this number of watches; None for anything else."""
     rows = [_numbers(line.get(name), watched) for name in ("counts", "idle", "lines", "ns", "idle_ns")]
     cpu = line.get("cpu")
     if not isinstance(cpu, int) or any(row is None for row in rows):

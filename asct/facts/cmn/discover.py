@@ -87,7 +87,7 @@ def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
 
 
 def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None = None) -> CmnReport:
-    """The meshes of a machine; none, with the reason, if nothing speaks of one."""
+    """The meshes of a machine; none, with the reason, if no source reports one."""
     meshes = [mesh_of(item) for item in found(snapshot)]
     made = CmnReport(host=host, collected_at=collected_at, notes=list(snapshot.notes))
     if not meshes:

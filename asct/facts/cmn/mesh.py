@@ -54,7 +54,7 @@ class CrosspointGrid:
     """How many ports a crosspoint has, as far as node ids are concerned."""
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
-        """Port and device of a node; twice None if its id is not one of the crosspoint's."""
+        """Port and device of a node; both None if its id does not belong to the crosspoint."""
         low = 5 if len(self.places) == 1 and self.width * self.height == 1 else 3
         if node.node_id >> low != crosspoint.node_id >> low:
             return None, None

@@ -111,7 +111,7 @@ def line_to_add(address: str, port: int, key_type: str, blob: bytes) -> str:
 
 
 def resolve(path: str, folder: Path) -> Path:
-    """A path of the plan: `~` is the home folder, a relative one starts at `folder`."""
+    """A path of the plan: `~` is the home folder, a relative one is resolved from `folder`."""
     return folder / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises when there is no home
 
 

@@ -134,7 +134,7 @@ class SweepParams(FioParams):
 
 
 def steps_setting(axis: str, values: tuple[object, ...], aliases: tuple[str, ...], pitfalls: str = "") -> Any:
-    """The list of values of `axis` that a sweep has as its points."""
+    """The values of `axis` that a sweep uses as its points."""
     text = f"Values of {axis}, one point each; set {axis} instead for a single point"
     return setting(values, text, aliases=aliases, min_length=1, pitfalls=pitfalls)
 

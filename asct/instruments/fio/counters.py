@@ -134,7 +134,7 @@ class MeasuredWindow:
 
 
 def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
-    """It ends with fio's last report, whose stamp is of the clock of the day, or with fio when that clock was set."""
+    """It ends with fio's last report, whose time stamp is wall-clock time, or with fio if that clock was set."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
     offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None

@@ -139,7 +139,7 @@ _PERCENTILE: Final = re.compile(r"(read|write)_clat_p([0-9]+)(?:_([0-9]+))?")
 
 
 def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """A figure for reads and one for writes, a line a point; of more than eight points, those of `sample`."""
+    """One figure for reads and one for writes, a line per point; with more than eight, those of `sample`."""
     found = []
     for side, word in (("read", "Read"), ("write", "Write")):
         able = [row for row in rows if row.value(f"{side}_iops") is not None]

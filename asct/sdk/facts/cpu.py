@@ -23,7 +23,7 @@ class Cache(Fact):
 
 
 class CacheLevel(Fact):
-    """All caches of a machine that are alike: one entry of `instances` for each, the online CPUs that share it; none
+    """All identical caches of a machine: one entry of `instances` for each, the online CPUs that share it; none
     where the kernel does not tell who does. Sizes in bytes, null where it does not tell them."""
 
     level: int

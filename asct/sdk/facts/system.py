@@ -22,7 +22,7 @@ class Product(Fact):
 
 
 class Firmware(Fact):
-    """`description` is how the kernel learnt of the hardware; `boot` how it was started."""
+    """`description` tells how the kernel learned about the hardware, `boot` how it was started."""
 
     vendor: str | None = None
     version: str | None = None
@@ -82,7 +82,7 @@ class Load(Fact):
 
 
 class Thermal(Fact):
-    """A sensor: its name as the kernel has it, degrees Celsius, and the temperature that is too high for it."""
+    """A sensor: its name in the kernel, its temperature in degrees Celsius, and the limit for it."""
 
     name: str
     celsius: float | None = None
