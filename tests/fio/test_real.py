@@ -160,8 +160,8 @@ def test_a_full_file_system_fails_the_layout(disk: Path) -> None:
     ("settings", "way_out"),
     [
         ({"rw": "randwrite", "filesize": 2**24}, "smaller than filesize"),
-        ({"cpus": "8191"}, "name CPUs that"),
-        ({"cpus": "1000"}, "name CPUs that"),
+        ({"cpus": "8191"}, "use CPUs that"),
+        ({"cpus": "1000"}, "use CPUs that"),
         ({"memory_node": 63}, "memory_node"),
         ({"engine": "libaio", "options": {"bsrange": "nonsense"}}, "nonsense"),
     ],
