@@ -19,7 +19,7 @@ from tests.alone import machine, turn
 from tests.own_machine import separate
 
 pytest_plugins = ["tests.disks.memory", "tests.selection", "tests.sshd", "tests.slurm"]
-_MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm")
+_MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm", "disks")
 """Markers of tests that may run kernels, which allocate huge pages from the pools of the machine."""
 
 

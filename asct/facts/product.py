@@ -88,7 +88,7 @@ def _no_dmi(container: str | None) -> str:
 
 
 def firmware(found: Snapshot, arch: str | None, container: str | None, gaps: UnknownFacts) -> Firmware:
-    """Vendor, version and date of the BIOS or UEFI, the BMC's version from the IPMI driver, how it was started."""
+    """Vendor, version and date of the BIOS or UEFI, BMC version from the IPMI driver, how the machine was booted."""
     values = {field: dmi(found, name) for field, name in _FIRMWARE.items()}
     for field, value in values.items():
         if value is None:

@@ -151,7 +151,7 @@ def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
 
 
 def text_of(sets: Sequence[str]) -> str:
-    """All options as one text, one per line, for locations."""
+    """All options in one string, one per line, so that errors can point to a location in it."""
     return "\n".join(_line(text) for text in sets)
 
 

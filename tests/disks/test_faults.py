@@ -90,7 +90,7 @@ def small_filesystem(folder: Path, mib: int = 32) -> Iterator[Path]:
 def test_a_file_system_too_small_for_the_temporary_file_is_found_before(disk: Path, tmp_path: Path) -> None:
     with small_filesystem(disk) as small:
         ended = apply(plan_of(small / "work", {"filesize": "128M", "duration": "1s"}), tmp_path)
-        failed(ended, tmp_path, "128 MiB", "do not fit")
+        failed(ended, tmp_path, "128 MiB", "not enough space")
         assert left(small / "work") == []
 
 

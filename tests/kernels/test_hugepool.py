@@ -211,7 +211,7 @@ def test_without_root_auto_falls_back_and_says_what_is_lost(chase: Path, tmp_pat
     assert ran.status == 0, ran.stderr
     assert ran.meta["pages"] in ("thp", "4k") and ran.meta["pool_pages_added"] == 0
     assert "2m: the pool of 2097152 byte pages has " in ran.meta["pages_lost"]
-    assert "only root may add to it: Permission denied" in ran.meta["pages_lost"]
+    assert "only root can add pages to it: Permission denied" in ran.meta["pages_lost"]
 
 
 def test_without_root_pages_that_are_missing_are_refused(chase: Path, tmp_path: Path) -> None:
@@ -220,4 +220,6 @@ def test_without_root_pages_that_are_missing_are_refused(chase: Path, tmp_path: 
         ran = aside(chase, tmp_path, "--pages", kind, "--sizes", str(size))
         assert ran.status == 3 and not ran.lines
         assert f"pages are not available: {kind}: " in ran.stderr
-        assert "only root may add to it" in ran.stderr and ran.stderr.endswith("--pages auto takes the kind that can\n")
+        assert "only root can add pages to it" in ran.stderr and ran.stderr.endswith(
+            "--pages auto uses those that are\n"
+        )

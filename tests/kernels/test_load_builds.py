@@ -164,4 +164,4 @@ def test_a_loop_that_does_something_else_ends_with_4(fault: str, tmp_path: Path)
     subprocess.run(command, cwd=tmp_path / "kernels", check=True)
     ran = run(tmp_path / "load", *QUICK, "--traffic", traffic, "--delays", "0")
     assert ran.status == 4
-    assert "are not what" in ran.stderr and not ran.of("end")
+    assert "differ from the result of" in ran.stderr and not ran.of("end")

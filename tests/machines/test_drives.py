@@ -188,7 +188,7 @@ def test_a_burst_is_seen_to_end(good: Measured) -> None:
     seconds = sorted(good.records("burst", "second_iops"), key=lambda record: record["coords"]["second"])
     rates = [record["value"] for record in seconds]
     assert max(rates) > 2 * rates[-2]
-    assert 0 < rates[-2] < 120
+    assert 0 < rates[-2] < 200
     assert "Rate changes during a run" in (good.run / "summary.md").read_text()
 
 

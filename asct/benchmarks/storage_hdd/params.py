@@ -33,7 +33,7 @@ class Zone:
 
     @property
     def middle(self) -> float:
-        """The address in its middle."""
+        """The address of its midpoint."""
         return self.offset + self.size / 2.0
 
 

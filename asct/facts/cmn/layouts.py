@@ -17,7 +17,7 @@ LINE_BYTES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """Bits `msb` to `lsb`. `values` has the meaning of numbers; empty for a plain number."""
+    """Bits `msb` to `lsb`. `values` maps encoded numbers to their meaning; it is empty for a plain number."""
 
     name: str
     msb: int

@@ -335,7 +335,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def span_bytes(self) -> int | None:
-        """Bytes used of the target, all jobs combined; None: a named target whole."""
+        """Number of bytes of the target that all jobs use together; None means the whole of a named target."""
         return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
 
     @property

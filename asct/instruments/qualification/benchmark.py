@@ -57,7 +57,7 @@ def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float
 
 
 def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """All rounds, on a slow and large drive."""
+    """The worst-case duration: all rounds, on a large and slow drive."""
     opening = _LONGEST_PURGE_S + params.precondition * assumed_span(params, _LARGEST_BYTES) / _SLOW_BYTES_PER_S
     return sum(opening + _all_rounds(params, phase, lambda cell: 1.0) for phase in phases)
 

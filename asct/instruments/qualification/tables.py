@@ -161,7 +161,7 @@ _STEADY: Final = (
 
 
 def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -> Sequence[Table]:
-    """A table of each metric that has values, the steady state, then the drive."""
+    """One table for each metric that has values, then the steady-state table and the drive table."""
     found = [_matrix(view, slug, metric) for view in views(records) for metric in metrics if view.cells(metric)]
     return (*found, *steady_table(records, slug), *device_table(records, slug))
 
