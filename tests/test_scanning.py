@@ -16,7 +16,7 @@ import asct.export
 import asct.hosts
 from asct.cli.app import root
 from asct.export import formats
-from asct.hosts.opening import make_host, transports
+from asct.hosts.factory import make_host, transports
 from asct.plan.formats import report_formats
 from asct.plan.load import load_plan
 from asct.plan.schema import plan_schema

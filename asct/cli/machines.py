@@ -32,7 +32,7 @@ from asct.facts.files_snapshot import load as load_files
 from asct.facts.reading import facts_of, probe
 from asct.facts.snapshot import KEPT
 from asct.hosts.base import Host
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.store.documents import load as load_document

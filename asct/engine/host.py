@@ -117,7 +117,7 @@ class HostSession:
                     raise
                 time.sleep(_LOCK_POLL_S)
         self._folder = host.work
-        if host.adopted:
+        if host.resumed:
             message = f"host {self.name}: resumed its session; results measured in the meantime are used"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
             host.wait_until_idle()

@@ -45,7 +45,7 @@ class Services:
 def default_services() -> Services:
     """The services of an installed asct; the modules are imported here because they are slow to load."""
     from asct.facts import collect
-    from asct.hosts.opening import make_host
+    from asct.hosts.factory import make_host
     from asct.planner.bind import bind
     from asct.planner.freeze import freeze
     from asct.planner.schedule import schedule

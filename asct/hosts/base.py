@@ -143,7 +143,7 @@ class Host(Protocol):
         ...
 
     @property
-    def adopted(self) -> bool:
+    def resumed(self) -> bool:
         """Whether `open` resumed the session of an earlier part of the run, with its finished and running tasks."""
         ...
 
@@ -222,7 +222,7 @@ class WithoutQueue:
     """The part of a Host whose transport keeps no tasks and has no scheduler."""
 
     @property
-    def adopted(self) -> bool:
+    def resumed(self) -> bool:
         """No session is resumed."""
         return False
 

@@ -144,7 +144,7 @@ _REPLIES = frozenset(
         "work",
         "cache",
         "shell",
-        "adopted",
+        "resumed",
         "ready",
         "serving",
         "joined",

@@ -76,7 +76,7 @@ case $earlier in
     if [ -O "$earlier" ] && [ ! -h "$earlier" ] && [ -f "$earlier/.session" ]; then work=$earlier; fi ;;
 esac
 if [ -n "$work" ]; then
-    say adopted
+    say resumed
     printf '%s' "$runner" 2>/dev/null >"$work/.runner.new" && mv -f -- "$work/.runner.new" "$work/.runner" || unwritable
 else
     work=$found/run-$token

@@ -48,8 +48,8 @@ class RemoteHost(WithoutQueue):
         return self._session.cache
 
     @property
-    def adopted(self) -> bool:
-        return self._session.adopted
+    def resumed(self) -> bool:
+        return self._session.resumed
 
     def open(self, session: SessionSpec | None = None) -> None:
         self._readings = ReadingLog() if session is not None and session.reading is not None else None
@@ -120,7 +120,7 @@ class RemoteHost(WithoutQueue):
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
         folder = task.main.cwd
-        used = task.fresh and (folder in self._used or self.adopted)
+        used = task.fresh and (folder in self._used or self.resumed)
         self._used.add(folder)
         line = script.task_line(self.name, task, empty=used)
         return TaskLine(key, task.timeout_s, line, folder if beforehand and not used else "")

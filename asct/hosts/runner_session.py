@@ -45,7 +45,7 @@ class RunnerSession:
         self.work = ""
         self.cache = ""
         self.posix_login = False
-        self.adopted = False
+        self.resumed = False
         self._base = base
         self._reconnect_s = reconnect_s
         self._session: SessionSpec | None = None
@@ -82,7 +82,7 @@ class RunnerSession:
     def _start(self) -> None:
         owner = self._session.owner if self._session else ""
         session = replace(self._session, work=self.work or self._session.work) if self._session else None
-        text = script.opening(self.name, self._base, secrets.token_hex(16), session)
+        text = script.open_script(self.name, self._base, secrets.token_hex(16), session)
         doing, label = "making the work folder", self.link.label
         journal, received = RunnerJournal(), b""
         with self.link.within(SHORT_S, doing):
@@ -110,14 +110,14 @@ class RunnerSession:
         if not {"work", "cache", "ready"} <= replies.keys() or (owner and not replies.keys() & {"serving", "joined"}):
             raise HostError(self.name, errors.strange_shell(label, doing, received.decode("utf-8", "replace")))
         self.work, self.cache = replies["work"], replies["cache"]
-        self.posix_login, self.adopted = replies.get("shell") == "posix", "adopted" in replies
+        self.posix_login, self.resumed = replies.get("shell") == "posix", "resumed" in replies
         if owner:
             self._attach(channel, journal)
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
         """Attach to the runner of this session: read what it did so far, submit what it does not have."""
         self._control, self._last_event, self._pinged = channel, time.monotonic(), 0.0
-        if not self.adopted:
+        if not self.resumed:
             self._journal, self._live = journal, True
             self._next = int(journal.replies["serving"])
             return
@@ -393,7 +393,7 @@ class RunnerSession:
                 if error.diagnostics[0].code in _FINAL:
                     raise HostLost(self.name, *error.diagnostics) from cause
                 continue
-            if not self.adopted:
+            if not self.resumed:
                 raise HostLost(self.name, errors.session_gone(self.link.label)) from cause
             return
         raise HostLost(self.name, errors.not_back(cause.diagnostics[0], self._reconnect_s)) from cause

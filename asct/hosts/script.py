@@ -16,7 +16,7 @@ from asct.errors import HostError
 from asct.hosts import errors
 from asct.hosts.base import Process, SessionSpec, Task
 
-_RUNNER, _TASKS, _OPENER = (Path(__file__).with_name(name) for name in ("runner.sh", "runner_task.sh", "open.sh"))
+_RUNNER, _TASKS, _OPEN = (Path(__file__).with_name(name) for name in ("runner.sh", "runner_task.sh", "open.sh"))
 LONGEST_LINE = 1 << 16
 """Limit of a line of the runner in bytes; real ones are far shorter."""
 FOLDERS_AT_ONCE = 200
@@ -124,11 +124,11 @@ def runner() -> str:
 
 
 @cache
-def _opener() -> str:
-    return _OPENER.read_text("utf-8")
+def _open_text() -> str:
+    return _OPEN.read_text("utf-8")
 
 
-def opening(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
+def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
     """The text for `sh -s` that makes a work folder below `base` or resumes an earlier one. With a `session` it also
     locks the host, starts the runner and stays connected to it."""
     earlier, owner, reading = (session.work, session.owner, session.reading) if session else ("", "", None)
@@ -139,7 +139,7 @@ def opening(host: str, base: str, token: str, session: SessionSpec | None = None
     names = {"base": base, "token": token, "earlier": earlier, "owner": owner, "runner": runner()}
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
-    return nl + texts + 'mode=none; eval "$runner"\n' + _opener()
+    return nl + texts + 'mode=none; eval "$runner"\n' + _open_text()
 
 
 def exit_status(shell_status: int, message: bool) -> int:

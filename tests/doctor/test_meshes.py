@@ -26,7 +26,7 @@ from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.reading import probe
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.hosts.base import Host, SessionSpec
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.awaiting import until
 from tests.doctor.mesh_stub import cat, meshy, ports, sample, text_of

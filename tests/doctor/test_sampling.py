@@ -13,7 +13,7 @@ from asct.doctor import examine
 from asct.doctor.examine import read_activity
 from asct.errors import HostError, HostLost
 from asct.hosts.base import CommandResult
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.doctor.stub import ports
 from tests.sshd import Sshd

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from asct.hosts.base import SessionSpec
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from tests.awaiting import until
 from tests.e2e.running import apply, asct, environment, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from

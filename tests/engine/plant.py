@@ -16,7 +16,7 @@ from asct.engine.run import RunOutcome, apply, finish_run
 from asct.engine.services import Services
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec, ReportSpec, Safety
 from asct.planner.bind import bind
 from asct.planner.model import Job, Point, ResolvedPlan

@@ -13,7 +13,7 @@ from asct.engine.preflight import JobNeeds, disturbance_notice, measured_scope
 from asct.engine.services import Services
 from asct.errors import HostError, HostLost
 from asct.hosts.base import CommandResult, Host
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.sdk.facts import Cpu, HostFacts
 from asct.sdk.needs import Needs, Scratch
 from asct.store.verify import verify

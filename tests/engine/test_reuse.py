@@ -13,8 +13,8 @@ import pytest
 from asct.engine.reuse import earlier_runs, reusable
 from asct.engine.reuse_key import can_be_reused, changes, conditions, drives
 from asct.hosts.base import Host
+from asct.hosts.factory import open_host
 from asct.hosts.local import LocalHost
-from asct.hosts.opening import open_host
 from asct.plan.model import HostSpec, PendingValue
 from asct.sdk.facts import Cache, Cpu, HostFacts, HugePages, Load, Memory, NumaNode, System, ToolFact
 from asct.sdk.needs import Needs

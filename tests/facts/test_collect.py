@@ -14,7 +14,7 @@ import pytest
 from asct.facts import collect
 from asct.facts.files_snapshot import load
 from asct.facts.reading import facts_of
-from asct.hosts.opening import open_host
+from asct.hosts.factory import open_host
 from asct.plan.model import HostSpec
 from tests.facts.test_parsers import WHEN
 from tests.hosts.conftest import KINDS, spec_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from asct.hosts.base import Host, Process, ReadingSpec, SessionSpec, Task, TaskResult
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.slurm import Slurm
 from tests.sshd import Sshd

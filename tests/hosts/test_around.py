@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from asct.errors import HostError
 from asct.hosts.base import HostReadings, Process, SessionSpec, Task, TaskResult
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.hosts.readings import MOST_BYTES, ReadingLog
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import READING, SESSION, Bench
@@ -168,7 +168,7 @@ def test_tasks_are_read_around_while_nobody_is_there(own_sshd: Sshd, tmp_path: P
         threading.Timer(0.5, os.kill, (server, signal.SIGKILL)).start()
         spans = [uptimes(host.run(task)) for task in tasks]
         assert all(after - before >= 0.38 for before, after in spans)
-        assert host.adopted
+        assert host.resumed
     finally:
         host.close()
 

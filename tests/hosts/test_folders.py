@@ -16,7 +16,7 @@ Maker = Callable[[Path], tuple[Path, Path]]
 
 
 def by_shell(base: Path) -> tuple[Path, Path]:
-    text = script.opening("x", str(base), os.urandom(16).hex())
+    text = script.open_script("x", str(base), os.urandom(16).hex())
     done = subprocess.run(["sh", "-s"], input=text, capture_output=True, text=True, check=True)
     found = dict(script.messages(done.stdout.splitlines()))
     if "failed" in found:

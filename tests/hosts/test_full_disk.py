@@ -10,7 +10,7 @@ import pytest
 
 from asct.errors import ConnectError, HostError
 from asct.hosts.base import Process, SessionSpec, Task
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.hosts.remote import RemoteHost
 from tests.sshd import Sshd
 

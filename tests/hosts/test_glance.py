@@ -12,7 +12,7 @@ import pytest
 
 from asct.errors import ConnectError, HostError, HostLost, HostTimeout
 from asct.facts.reading import probe
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import KINDS, spec_of

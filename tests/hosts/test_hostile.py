@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from asct.errors import AsctError, ConnectError, HostError
 from asct.hosts.base import Process, SessionSpec, Task
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.hosts.conftest import SESSION, Bench, spec_of
 from tests.sshd import Sshd

@@ -12,7 +12,7 @@ import pytest
 from asct.errors import AsctError, HostError
 from asct.hosts import runner_session
 from asct.hosts.base import Process, SessionSpec, Task
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.hosts.slurm.link import SlurmFiles, StepChannel
 from tests.hosts.forced import end, force, through
 from tests.sshd import Sshd

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.hosts.base import SessionSpec
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.hosts.conftest import Bench
 

@@ -16,7 +16,7 @@ import pytest
 from asct.errors import HostError, HostLocked, HostLost
 from asct.hosts import runner_session
 from asct.hosts.base import Host, Process, SessionSpec, Task
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.hosts.remote import RemoteHost
 from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd
@@ -123,7 +123,7 @@ def test_the_connection_breaks_and_the_host_goes_on(host: RemoteHost, tmp_path: 
     assert [host.run(task).status for task in tasks] == [0] * 4
     breaker.join()
     assert runs(host) == ["0", "1", "2", "3"]
-    assert host.adopted
+    assert host.resumed
 
 
 def test_what_waits_is_known_after_a_break_though_the_journal_does_not_name_it(
@@ -172,7 +172,7 @@ def test_a_connection_that_takes_nothing_holds_nothing_up(
     finally:
         os.kill(stopped, signal.SIGCONT)
     assert [host.run(task).status for task in tasks] == [0] * number
-    assert not host.adopted and len(runs(host)) == number
+    assert not host.resumed and len(runs(host)) == number
 
 
 def test_steps_after_a_broken_connection_are_heard_of_soon(
@@ -181,7 +181,7 @@ def test_steps_after_a_broken_connection_are_heard_of_soon(
     """Nothing is told through the new connection: after a word the journal is looked at soon again, and then more and
     more seldom."""
     os.kill(session_of(host), signal.SIGKILL)
-    assert host.run(counting(host, tmp_path, 0)).status == 0 and host.adopted
+    assert host.run(counting(host, tmp_path, 0)).status == 0 and host.resumed
     enough, course = Path(host.work, "enough"), list[float | str]()
     look, wait = host._link.files.tail, host._session._wake.wait
 
@@ -255,7 +255,7 @@ def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_pat
     first.announce(tasks)
     first._link.cut()  # as when asct is killed: nothing is said to the host
     second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
-    assert second.adopted and second.work == work
+    assert second.resumed and second.work == work
     second.wait_until_idle()
     assert runs(second) == ["0", "1", "2"]
     assert [second.run(task).status for task in tasks] == [0, 0, 0]
@@ -277,7 +277,7 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
     os.killpg(noted(first, ".pid"), signal.SIGKILL)
     os.kill(left, signal.SIGKILL)
     second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
-    assert second.adopted
+    assert second.resumed
     assert second.run(counting(second, tmp_path, 2)).status == 0
     second.close()
     assert not Path(work).exists()
@@ -359,7 +359,7 @@ def test_a_session_of_another_boot_is_not_taken_up(own_sshd: Sshd, tmp_path: Pat
     os.killpg(noted(first, ".pid"), signal.SIGKILL)
     Path(work, ".session").write_text("another-boot\n")
     second = opened(own_sshd, SessionSpec("r1", SESSION.owner, work))
-    assert not second.adopted and second.work != work and not Path(work).exists()
+    assert not second.resumed and second.work != work and not Path(work).exists()
     second.close()
 
 

@@ -16,7 +16,7 @@ import pytest
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost
 from asct.hosts.base import JobRequest, Process, SessionSpec, Task
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.hosts.slurm.host import SlurmHost
 from asct.hosts.slurm.jobs import JobOrder, SbatchRequest, arguments, batch_text
 from asct.plan.model import HostSpec
@@ -222,7 +222,7 @@ def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Pat
     work = host.work
     host._steps.cut()
     with opened(host_of(), SessionSpec(RUN, "the tests", "/elsewhere")) as again:
-        assert (again.adopted, again.work) == (True, work)
+        assert (again.resumed, again.work) == (True, work)
         again.wait_until_idle()
         job = again.execute(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
         assert [row[0] for row in slurm.waiting()] == [job]  # what waited is planned anew
@@ -252,7 +252,7 @@ def test_what_a_lost_job_left_on_its_node_is_fetched_by_the_next(slurm: Slurm, i
     host.close()
     (into("x") / "stdout").unlink()
     with opened(host_of(), SessionSpec(RUN, "the tests")) as again:
-        assert again.adopted
+        assert again.resumed
         assert "asct: a on lab" in slurm.command("scontrol", "show", "job", _running(slurm))
         assert again.run(replace(task, main=replace(task.main, cwd=f"{again.work}/x"))).status == 0
         assert (into("x") / "stdout").read_text().strip() == job

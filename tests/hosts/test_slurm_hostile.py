@@ -14,7 +14,7 @@ import pytest
 
 from asct.errors import HostError
 from asct.hosts.base import SessionSpec
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.hosts.slurm import host as slurm_host
 from asct.hosts.slurm.host import SlurmHost, SlurmState
 from asct.hosts.slurm.jobs import ORDER, STEP, Allocation, QueuedJob, message_of, query_jobs, read_rows, submit

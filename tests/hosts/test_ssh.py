@@ -16,7 +16,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostError
 from asct.hosts import script
 from asct.hosts.base import Process, SessionSpec, Task
-from asct.hosts.opening import make_host, open_host
+from asct.hosts.factory import make_host, open_host
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd, free_port, keygen
@@ -244,7 +244,7 @@ def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
     """A whole session by hand: opened, handed a job file, left."""
     environment = {**os.environ, "PATH": other_shell, "HOME": str(tmp_path)}
-    text = script.opening("x", str(tmp_path / "w"), "0" * 32, SessionSpec("r", "a test"))
+    text = script.open_script("x", str(tmp_path / "w"), "0" * 32, SessionSpec("r", "a test"))
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
     with subprocess.Popen(["sh", "-s"], bufsize=1, start_new_session=True, **streams) as shell:  # type: ignore[call-overload]
         assert shell.stdin is not None and shell.stdout is not None

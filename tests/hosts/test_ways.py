@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import ConnectError
-from asct.hosts.opening import open_host
+from asct.hosts.factory import open_host
 from asct.plan.load import load_plan
 from asct.plan.model import HostSpec
 from tests.fleet import Fleet, fleet

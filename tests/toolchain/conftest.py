@@ -9,7 +9,7 @@ import pytest
 
 from asct.facts import collect
 from asct.hosts.base import Host, SessionSpec
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts, ToolFact
 

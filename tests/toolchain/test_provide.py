@@ -14,7 +14,7 @@ from asct import resources
 from asct.errors import NotMeasured
 from asct.facts import collect
 from asct.hosts.base import Host, SessionSpec
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.sdk.facts import HostFacts
 from asct.toolchain import BuiltKernel, compilers, provide
 from tests.sshd import Sshd

@@ -53,7 +53,7 @@ def _plan_name(file: str, spec: HostSpec) -> str:
 
 def _facts(spec: HostSpec) -> HostFacts:
     from asct.facts import collect
-    from asct.hosts.opening import open_host
+    from asct.hosts.factory import open_host
 
     host = open_host(spec)
     try:

@@ -161,7 +161,7 @@ def _formats() -> Listing:
 
 
 def _transports() -> Listing:
-    from asct.hosts.opening import transports
+    from asct.hosts.factory import transports
 
     rows = [{"name": name, "summary": summary} for name, summary in transports()]
     return Listing("transports", ("name", "summary"), rows, ("name", "summary"))

@@ -92,13 +92,13 @@ class SlurmHost(RemoteHost):
         self._memory = SlurmState()
         self._planned: dict[str, Allocation] = {}
         self._ok = True
-        self._adopted = False
+        self._resumed = False
         self._over = threading.Event()
         self._notice: Callable[[Diagnostic], None] = lambda _: None
 
     @property
-    def adopted(self) -> bool:
-        return self._adopted
+    def resumed(self) -> bool:
+        return self._resumed
 
     # ---- the session
 
@@ -122,7 +122,7 @@ class SlurmHost(RemoteHost):
             if isinstance(error, HostError) and not isinstance(error, ConnectError):
                 raise ConnectError(self.name, *error.diagnostics) from error
             raise
-        self._adopted = super().adopted
+        self._resumed = super().resumed
         self._memory.work = self.work
         self._save_state()
 

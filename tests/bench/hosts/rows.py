@@ -12,7 +12,7 @@ from pathlib import Path
 
 from asct.facts.reading import probe
 from asct.hosts.base import Host, SessionSpec
-from asct.hosts.opening import make_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.bench.harness import asct, scratch
 from tests.bench.measure import Cost, command

@@ -12,7 +12,7 @@ import pytest
 from asct.errors import ConnectError, HostError, UsageError
 from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.dryrun import DryRun
-from asct.hosts.opening import make_host, open_host, transports
+from asct.hosts.factory import make_host, open_host, transports
 from asct.plan.model import HostSpec
 
 
@@ -23,7 +23,7 @@ def test_transports_are_found() -> None:
 
 def test_looking_for_transports_loads_none() -> None:
     text = (
-        "import sys; from asct.hosts.opening import make_host; from asct.plan.model import HostSpec;"
+        "import sys; from asct.hosts.factory import make_host; from asct.plan.model import HostSpec;"
         "from asct.transports import transport; transport('ssh'), transport('slurm');"
         "make_host(HostSpec('x'));"
         "print([m for m in ('fabric', 'paramiko', 'asct.hosts.replay') if m in sys.modules])"
