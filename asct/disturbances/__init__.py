@@ -1,7 +1,36 @@
-"""Disturbances on a host: `assess`, one file per subject, and the script that applies the fixes. Pure."""
+"""Disturbances on a host: `assess`, a module for each subject, and the script that applies the fixes. Pure."""
 
-from asct.disturbances.assess import assess
-from asct.disturbances.build import MeasuredScope
+from __future__ import annotations
+
+from typing import Final
+
+from asct.disturbances import cpus, load, memory, storage, tools
+from asct.disturbances.build import DisturbanceRule, MeasuredScope, RuleInput
 from asct.disturbances.sample import ActivitySample, sample_of
+from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, Unseen
+from asct.sdk.facts import HostFacts
 
-__all__ = ["ActivitySample", "MeasuredScope", "assess", "sample_of"]
+__all__ = ["RULES", "ActivitySample", "MeasuredScope", "assess", "sample_of"]
+
+RULES: Final = tuple(
+    rule
+    for subject in (load, cpus, memory, storage, tools)
+    for rule in vars(subject).values()
+    if isinstance(rule, DisturbanceRule)
+)
+"""In the order of the files."""
+
+
+def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:
+    """Return the disturbances on a host, most certain first, and the checks that were not possible.
+
+    Unknown facts give no finding.
+    """
+    seen = RuleInput(facts, sample or ActivitySample(), wanted)
+    said = [item for rule in RULES for item in rule(seen)]
+    found = [item for item in said if isinstance(item, Disturbance)]
+    return Disturbances(
+        host=facts.host,
+        findings=sorted(found, key=lambda item: CERTAINTIES.index(item.sure)),
+        unseen=[item for item in said if isinstance(item, Unseen)],
+    )

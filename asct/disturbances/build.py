@@ -1,5 +1,4 @@
-"""Rules for disturbances. A rule is data (its name, its effect on which metrics, its source) with a function that
-evaluates it.
+"""Rules for disturbances. A rule is a function that evaluates a host, and an entry in rules.yaml that describes it.
 
 Commands are generated from settings, so that the displayed fix, the script and the undo agree.
 """
@@ -10,8 +9,10 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
-from typing import Final, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from asct.disturbances.sample import ActivitySample
 from asct.sdk.disturbance import Certainty, Disturbance, Setting, Unseen
@@ -20,9 +21,9 @@ from asct.sdk.facts import HostFacts
 
 @dataclass(frozen=True, slots=True)
 class MeasuredScope:
-    """The scope that decides which disturbances matter. `paths` are files, folders and devices that are
-    opened (the work folder where temporary files go), `devices` the kernel's names of those that are devices (`sda`),
-    `tools` programs that are used where the host has them."""
+    """What a run measures, which decides which disturbances matter. `paths` are the files, folders and devices that it
+    opens (the work folder for temporary files), `devices` maps those that are devices to their kernel names (`sda`),
+    `tools` are the programs that it uses if the host has them."""
 
     paths: tuple[str, ...] = ()
     devices: Mapping[str, str] = field(default_factory=dict)
@@ -33,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class UndeterminedError(Exception):
-    """Ends a rule that cannot judge; never leaves it."""
+    """Raised inside a rule that cannot judge; the rule catches it."""
 
     def __init__(self, unseen: Iterable[Unseen]) -> None:
         super().__init__()
@@ -42,23 +43,25 @@ class UndeterminedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """The input of all rules. `sample` is None if activity was not sampled; `wanted` is None if it is unknown what will
-    be measured."""
+    """The input of all rules. `sample` is empty if activity was not sampled; `wanted` is None if the scope is
+    unknown."""
 
     facts: HostFacts
-    sample: ActivitySample | None = None
+    sample: ActivitySample = field(default_factory=ActivitySample)
     wanted: MeasuredScope | None = None
 
     def unseen(self, what: str, *fields: str) -> Iterator[Unseen]:
-        """Yields that `what` could not be judged, with the reason of the first of `fields` that is unknown; nothing if
-        none is, because then the host has no such thing."""
+        """Yield that `what` could not be judged, with the reason why the first unknown field of `fields` is unknown.
+
+        Yield nothing if no field is unknown: then the host does not have it.
+        """
         for name in fields:
             if name in self.facts.unknown:
                 yield Unseen(what=what, why=self.facts.unknown[name])
                 return
 
     def known(self, value: _T | None, what: str, *fields: str) -> _T:
-        """The value of a fact. If it is missing, the rule ends and reports that `what` could not be judged."""
+        """Return the value of a fact. If it is missing, end the rule and report that `what` could not be judged."""
         if value is None:
             raise UndeterminedError(self.unseen(what, *fields))
         return value
@@ -66,10 +69,10 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The observation of a rule on a host: how certain the disturbance is, and why.
+    """What a rule observed on a host, how certain the disturbance is, and why.
 
-    The fix writes `settings` and the undo restores their old values; otherwise `fix` and `undo` are shell lines, run
-    unattended if `scripted`. `name` and `effect` replace the rule's for rules with several findings.
+    The fix writes `settings` and the undo restores their old values; otherwise `fix` and `undo` are shell lines, which
+    may run unattended if `scripted`. `name` and `effect` replace those of a rule that has several findings.
     """
 
     title: str
@@ -86,17 +89,14 @@ class Evaluation:
 
 
 Evaluations = Iterable[Evaluation | Unseen]
-_WORDS: Final = re.compile(r"[\x20-\x7e]*")
+_PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceRule:
-    """A disturbance that asct can detect: its name, effect, affected metrics, source and detection."""
+    """A disturbance that asct can detect: its key in rules.yaml and the function that detects it."""
 
-    name: str
-    effect: str
-    touches: Sequence[str]
-    source: str
+    key: str
     judge: Callable[[RuleInput], Evaluations]
 
     def __call__(self, look: RuleInput) -> Iterator[Disturbance | Unseen]:
@@ -108,14 +108,13 @@ class DisturbanceRule:
             yield from gap.unseen
 
     def _finding(self, item: Evaluation) -> Disturbance:
-        """A value that the kernel would not have, with control characters or others than ASCII, is not written."""
-        chosen = [one for one in item.settings if one.value != one.was and _WORDS.fullmatch(one.path + one.was)]
+        """Settings whose old value or path is not printable ASCII are left out: the kernel writes no such value."""
+        chosen = [one for one in item.settings if one.value != one.was and _PRINTABLE.fullmatch(one.path + one.was)]
+        own = {"name": item.name, "effect": item.effect} if item.name else {}
         return Disturbance(
-            name=item.name or self.name,
+            **{"name": self.key, **descriptions()[self.key], **own},
             title=item.title,
             seen=item.seen,
-            effect=item.effect or self.effect,
-            touches=list(self.touches),
             sure=item.sure,
             why=item.why,
             fix=[*writes(chosen, "value"), *item.fix],
@@ -123,24 +122,31 @@ class DisturbanceRule:
             advice=item.advice,
             scripted=item.scripted or bool(chosen),
             settings=chosen,
-            source=self.source,
         )
 
 
-def finding(
-    name: str, *, touches: Sequence[str], source: str, effect: str = ""
-) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Make a rule from a function that yields evaluations; `touches` as in Disturbance."""
-    return lambda judge: DisturbanceRule(name, effect, touches, source, judge)
+def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
+    """Make a rule from a function that yields evaluations; `key` is its entry in rules.yaml."""
+    return lambda judge: DisturbanceRule(key, judge)
+
+
+@cache
+def descriptions() -> dict[str, dict[str, Any]]:
+    """The effect, affected metrics and source of each rule, and its name if that is not its key, from rules.yaml."""
+    import yaml  # here, because most commands do not look for disturbances
+
+    text = Path(__file__).with_name("rules.yaml").read_text("utf-8")
+    found: dict[str, dict[str, Any]] = yaml.load(text, yaml.CSafeLoader)
+    return found
 
 
 def writes(settings: Iterable[Setting], which: str) -> list[str]:
-    """Lines of a shell that write the `value` or the `was` of each setting."""
+    """Return shell lines that write the `value` or the `was` of each setting."""
     return [line for item in settings for line in _loop(item, _printing(getattr(item, which)))]
 
 
 def _printing(value: str) -> str:
-    """Some shells' echo has options and takes backslashes for more."""
+    """Use printf for unusual values, because the echo of some shells has options and interprets backslashes."""
     plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.,-]*", value, re.ASCII) is not None
     return f"echo {value} >" if plain else f"printf '%s\\n' {shlex.quote(value)} >"
 
@@ -154,7 +160,7 @@ def _loop(item: Setting, command: str) -> list[str]:
 
 
 def counted(numbers: Sequence[int]) -> str:
-    """The words of a loop: `$(seq 0 79) 96`."""
+    """Return the words of a shell loop over `numbers`, for example `$(seq 0 79) 96`."""
     words: list[str] = []
     for _, run in groupby(enumerate(sorted(set(numbers))), key=lambda item: item[1] - item[0]):
         row = [number for _, number in run]

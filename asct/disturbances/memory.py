@@ -4,35 +4,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, rule
 from asct.sdk.disturbance import Setting
 from asct.sdk.facts import HugePages, Memory
 from asct.values.quantity import format_quantity
 from asct.values.size import format_size
 
 _THP: Final = "/sys/kernel/mm/transparent_hugepage/enabled"
-_TRANSHUGE: Final = "Linux, Documentation/admin-guide/mm/transhuge.rst"
 _VM: Final = "/proc/sys/vm"
 _POOL_BYTES: Final = 1 << 30
 """More than the largest working set of the latency benchmarks (`optimum_size` of DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20
-"""What daemons that sleep for weeks leave in swap means nothing."""
+"""Less than this is ignored: daemons that sleep for weeks are swapped out on any machine."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
-    """The setting that fixes it if the kernel's mode is `wanted`."""
+    """Return the setting that fixes the problem if the mode of the kernel is `wanted`."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
 
 
-@finding(
-    "transparent-huge-pages",
-    effect="without a pool of huge pages, memory benchmarks get small pages: beyond the reach of the TLB, "
-    "latency includes page walks and is higher, and bandwidth is lower",
-    touches=["memory"],
-    source=_TRANSHUGE,
-)
+@rule("transparent-huge-pages")
 def _never(seen: RuleInput) -> Evaluations:
     if settings := _transparent(seen, "never"):
         yield Evaluation(
@@ -44,44 +37,32 @@ def _never(seen: RuleInput) -> Evaluations:
         )
 
 
-@finding(
-    "transparent-huge-pages",
-    effect="the kernel gives huge pages to every program and merges small ones in the background; this uses CPU "
-    "time and memory bandwidth during a measurement, so the spread is wider",
-    touches=["memory", "storage"],
-    source=_TRANSHUGE,
-)
+@rule("transparent-huge-pages-always")
 def _always(seen: RuleInput) -> Evaluations:
     if seen.facts.memory.thp is not None and (settings := _transparent(seen, "always")):
         yield Evaluation(
             title="transparent huge pages: always",
             seen="transparent_hugepage/enabled is always",
             sure="possible",
-            why="only if other processes allocate memory during the measurement",
+            why="it matters only if other processes allocate memory during the measurement",
             settings=settings,
         )
 
 
-@finding(
-    "huge-pages",
-    effect="memory benchmarks use transparent huge pages, which the kernel provides only if it finds contiguous "
-    "memory: DRAM latency may include page walks and vary between runs",
-    touches=["memory.latency"],
-    source="Linux, Documentation/admin-guide/mm/hugetlbpage.rst",
-)
+@rule("huge-pages")
 def _pool(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
     two_mib = next((one for one in memory.huge_pages if one.page_bytes == _HUGE), None)
     pool = seen.known(two_mib or _default(memory), "pools of huge pages", "memory.huge_pages")
     if seen.facts.system.uid == 0 or sum(one.free * one.page_bytes for one in memory.huge_pages) >= _POOL_BYTES:
-        return  # as root the benchmarks reserve their own, and give them back
+        return  # as root, the benchmarks reserve huge pages themselves and release them afterwards
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free
     path = f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
     yield Evaluation(
         title="no pool of huge pages",
         seen=f"{pool.free} of {pool.total} pages of {format_size(size)} are free, and the account is not root",
         sure="possible",
-        why="a recently booted machine has enough contiguous memory; `page_size` in the results shows the actual "
+        why="a recently booted machine has enough contiguous memory; see `page_size` in the results for the actual "
         "page size",
         advice="or set `sudo: true` for the host: the benchmarks then reserve the pages that they need, and "
         "release them afterwards",
@@ -93,14 +74,7 @@ def _default(memory: Memory) -> HugePages | None:
     return next((one for one in memory.huge_pages if one.page_bytes == memory.default_huge_page_bytes), None)
 
 
-@finding(
-    "numa-balancing",
-    effect="the kernel unmaps pages to find out which node uses them, and migrates them: the page faults and "
-    "copies cause latency outliers and a wider spread of bandwidth and IOPS",
-    touches=["memory", "storage"],
-    source="Linux, Documentation/admin-guide/sysctl/kernel.rst (numa_balancing): disable it for programs that "
-    "are bound to nodes",
-)
+@rule("numa-balancing")
 def _balancing(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
     if len(seen.facts.nodes) < 2:
@@ -113,18 +87,12 @@ def _balancing(seen: RuleInput) -> Evaluations:
         title="NUMA balancing on",
         seen=f"kernel.numa_balancing is {mode} on {len(seen.facts.nodes)} nodes",
         sure="possible",
-        why="memory that a benchmark binds to a node is not affected; fio and other programs do not bind theirs",
+        why="memory that a benchmark binds to a node is not affected, but fio and other programs do not bind memory",
         settings=[Setting(path="/proc/sys/kernel/numa_balancing", value="0", was=str(mode))],
     )
 
 
-@finding(
-    "swap",
-    effect="a program stops until swapped-out pages are read back from the drive: latency has outliers, and the "
-    "drive that holds the swap space has additional load",
-    touches=["memory", "storage"],
-    source="Linux, Documentation/admin-guide/sysctl/vm.rst (swappiness)",
-)
+@rule("swap")
 def _swap(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
     free, swappiness = memory.swap_free_bytes, memory.swappiness
@@ -141,22 +109,15 @@ def _swap(seen: RuleInput) -> Evaluations:
         title=f"{used_text} swapped out" if much else "swap on",
         seen=f"{used_text} of {format_quantity(total, 'B')} swap in use, vm.swappiness is {swappiness}",
         sure="likely" if much else "possible",
-        why="memory was short at some time" if much else "little memory is swapped out now",
-        advice="free some memory; as root, run swapoff -a if the swapped-out data fits into memory, and swapon "
-        "-a afterwards"
+        why="memory was short at some time" if much else "little memory is swapped out at present",
+        advice="free some memory; if the swapped-out data fits into memory, run swapoff -a and then swapon -a as root"
         if much
         else "",
         settings=settings,
     )
 
 
-@finding(
-    "zone-reclaim",
-    effect="the kernel frees the page cache of a node before it allocates memory from another node: allocations "
-    "stall, and cached data is read from the drive again",
-    touches=["memory", "storage"],
-    source="Linux, Documentation/admin-guide/sysctl/vm.rst (zone_reclaim_mode)",
-)
+@rule("zone-reclaim")
 def _reclaim(seen: RuleInput) -> Evaluations:
     mode = seen.facts.memory.zone_reclaim
     if not mode:
@@ -165,6 +126,6 @@ def _reclaim(seen: RuleInput) -> Evaluations:
         title="zone reclaim on",
         seen=f"vm.zone_reclaim_mode is {mode}",
         sure="possible",
-        why="only when the memory of a node is full",
+        why="it happens only if the memory of a node is full",
         settings=[Setting(path=f"{_VM}/zone_reclaim_mode", value="0", was=str(mode))],
     )

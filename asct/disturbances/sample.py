@@ -1,4 +1,4 @@
-"""Host activity between two readings one second apart: busy CPUs, steal, interrupts, throttling. Pure."""
+"""Host activity between two readings one second apart: busy CPUs, steal time, interrupts, throttling. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ look 1
 sleep {SECONDS}
 look 2
 """
-"""For `sh -s`: one exchange, a few processes, nothing changed."""
+"""Input of `sh -s`. It needs one round trip, starts a few processes and changes nothing."""
 
 _CPU: Final = re.compile(r"cpu(\d{1,6})((?: \d{1,19}){7,})", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,9})?", re.ASCII)
@@ -38,7 +38,7 @@ _K = TypeVar("_K", int, str)
 
 @dataclass(frozen=True, slots=True)
 class ActivitySample:
-    """Activity between two readings. `busy`, `steal`: share of each CPU's time (0 to 1) used by other work, or given to
+    """Activity between two readings. `busy`, `steal`: share of each CPU's time (0 to 1) used by processes, or given to
     other guests; `interrupts`: device interrupts per second on each CPU; `running`: runnable tasks besides the reader;
     `pressure`: share of time in which some task waited for cpu, memory or io; `throttled`: thermal throttling events,
     None if the kernel does not count them."""
@@ -52,7 +52,7 @@ class ActivitySample:
 
     @property
     def steal_share(self) -> float | None:
-        """The share of the time of all CPUs that was stolen; None when unknown."""
+        """The stolen share of the time of all CPUs; None if unknown."""
         return sum(self.steal.values()) / len(self.steal) if self.steal else None
 
 
@@ -67,7 +67,7 @@ class _Counters:
 
 
 def sample_of(text: str) -> ActivitySample | None:
-    """The sample from the output of SCRIPT; None without two readings. Unknown lines are skipped."""
+    """Parse the output of SCRIPT, skipping unknown lines; return None unless it has two readings."""
     _, first, second = (*re.split(r"^look [12]$", text, flags=re.MULTILINE), "", "")[:3]
     if not first.strip() or not second.strip():
         return None
@@ -93,10 +93,10 @@ def _rates(before: Mapping[_K, int], after: Mapping[_K, int], elapsed: float) ->
 
 
 def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, float] | None:
-    """Busy and steal. Guests' time is part of user's already (proc_stat(5)), so the first eight fields count."""
+    """Return the busy and stolen shares from the first eight fields: user time includes guest time (proc_stat(5))."""
     grown = [max(0, late - early) for early, late in zip(before[:8], after[:8], strict=False)]
     total = sum(grown)
-    if total == 0:  # a CPU that slept through without a tick
+    if total == 0:  # the CPU slept without a timer tick
         return None
     steal = grown[_STEAL] if len(grown) > _STEAL else 0
     return (total - grown[_IDLE] - grown[_IOWAIT] - steal) / total, steal / total

@@ -1,4 +1,4 @@
-"""A script for root that applies the fixes of a host and undoes them: POSIX sh, without sudo, every value quoted."""
+"""A script for root that applies the fixes of a host and undoes them: POSIX sh, no sudo, every value quoted."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from asct.disturbances.build import counted
 from asct.sdk.disturbance import Disturbance, Setting
 
 LAST: Final = "smt-siblings"
-"""Applied at the end and undone first: it takes CPUs away that others are set for."""
+"""Applied last and undone first, because it takes CPUs offline that other fixes set."""
 _WIDTH: Final = 100
 _HEAD: Final = """\
 #!/bin/sh
 # Removes disturbances on one host, and reverts these changes.
 #
-#   sh %(file)s apply [NAME...]    apply the fixes that are likely to matter, or only those named
-#   sh %(file)s undo [NAME...]     restore what asct found, all of it or only what is named
+#   sh %(file)s apply [NAME...]    apply the fixes that are likely to matter, or only the named ones
+#   sh %(file)s undo [NAME...]     restore the state that asct found, for all fixes or only the named ones
 #
-# Requires root. Safe to run twice. Settings that a reboot resets need no undo afterwards.
+# Requires root. Safe to run twice. After a reboot, settings that it reset need no undo.
 %(about)s
 """
 _BEGIN: Final = """\
@@ -73,7 +73,7 @@ for name; do
     esac
 done
 if [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
-    echo "asct: this needs root; nothing was changed" >&2
+    echo "asct: root is required; nothing was changed" >&2
     exit 1
 fi
 for name; do
@@ -86,7 +86,7 @@ exit $failed
 
 
 def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
-    """The text of the script, which will be called `file`. `when` is the time of the facts that the undo restores."""
+    """Return the text of the script, to be saved as `file`. The undo restores the state at `when`."""
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]
     about = [f"Created for {host} from its state at {when}.", *_by_hand(by_hand)]
@@ -99,13 +99,13 @@ def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "F
 
 
 _NOTHING: Final = """\
-echo "asct: a script cannot fix anything here" >&2
+echo "asct: no finding on this host has a fix that a script can apply" >&2
 exit 0
 """
 
 
 def _by_hand(findings: Iterable[Disturbance]) -> list[str]:
-    """What a person has to do, as comments."""
+    """Return the manual steps, as text for comments."""
     lines = []
     for item in findings:
         way = "; ".join([*item.fix, *([item.advice] if item.advice else [])])
@@ -140,7 +140,7 @@ def _put(setting: Setting, value: str) -> list[str]:
 def _tail(able: Sequence[Disturbance]) -> str:
     names = [item.name for item in able]
     sure = [item.name for item in able if item.sure != "possible" and item.touches]
-    none = '{ echo "asct: no fix is likely to matter; name those to apply" >&2; usage; }'
+    none = '{ echo "asct: no fix is likely to matter; name the fixes to apply" >&2; usage; }'
     cases = [f"    {part}-{name}) {part}_{name.replace('-', '_')} ;;" for part in ("apply", "undo") for name in names]
     return _TAIL % {
         "all": ", ".join(names),
@@ -152,6 +152,6 @@ def _tail(able: Sequence[Disturbance]) -> str:
 
 
 def _comment(text: str) -> str:
-    """Host text as a shell comment: it can neither end the line nor control a terminal nor look like a command."""
+    """Format text from a host as a shell comment that cannot end the line, control a terminal or act as a command."""
     plain = "".join(mark if mark.isprintable() else " " for mark in text)
     return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)

@@ -1,17 +1,17 @@
-"""Programs and access rights (hardware counters) that measurements use and the host or account lacks."""
+"""Programs that the host lacks, and hardware counters that the account may not read."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, rule
 from asct.sdk.disturbance import Setting
 
 PACKAGES: Final[dict[str, str]] = {
     "blkdiscard": "util-linux", "fio": "fio", "hdparm": "hdparm", "mpstat": "sysstat", "numactl": "numactl",
     "nvme": "nvme-cli", "perf": "linux-perf", "sg_format": "sg3-utils", "sg_sanitize": "sg3-utils",
 }  # fmt: skip
-"""The Debian package that brings a program."""
+"""The Debian package that contains each program."""
 _USUAL: Final = ("fio", "mpstat")
 _USES: Final = {
     "fio": "storage benchmarks are skipped",
@@ -21,7 +21,7 @@ _USES: Final = {
 }
 
 
-@finding("no-program", touches=["storage"], source="PATH; packages.debian.org")
+@rule("no-program")
 def _missing(seen: RuleInput) -> Evaluations:
     facts = seen.facts
     names = _USUAL if seen.wanted is None else seen.wanted.tools
@@ -34,23 +34,18 @@ def _missing(seen: RuleInput) -> Evaluations:
             title=f"{name} missing",
             seen=f"{name} is not on the PATH of the account",
             sure="certain",
-            why="the PATH was searched",
+            why="asct searched the PATH",
             fix=[f"apt-get install {PACKAGES[name]}"],
             undo=[f"apt-get remove {PACKAGES[name]}"],
-            advice="the command applies to Debian; other systems have a package of this or a similar name",
+            advice="the command is for Debian; on other systems, the package has the same or a similar name",
         )
 
 
 _WANTED: Final = 1
-"""From 2 on an account without privileges may not count what the kernel does for it (perf_event_paranoid)."""
+"""From 2 on, an account without privileges may not count events in the kernel (perf_event_paranoid)."""
 
 
-@finding(
-    "perf-paranoid",
-    effect="values do not change, but the CPU and mesh counters that could explain them cannot be read",
-    touches=[],
-    source="Linux, Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid), perf-security.rst",
-)
+@rule("perf-paranoid")
 def _counters(seen: RuleInput) -> Evaluations:
     paranoid = seen.known(seen.facts.perf.paranoid, "hardware counters", "perf.paranoid")
     if paranoid <= _WANTED or seen.facts.system.uid == 0:
@@ -59,6 +54,6 @@ def _counters(seen: RuleInput) -> Evaluations:
         title="hardware counters not accessible",
         seen=f"kernel.perf_event_paranoid is {paranoid}, and the account is not root",
         sure="certain",
-        why="the kernel refuses",
+        why="the kernel denies access",
         settings=[Setting(path="/proc/sys/kernel/perf_event_paranoid", value=str(_WANTED), was=str(paranoid))],
     )

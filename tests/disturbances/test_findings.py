@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.disturbances import ActivitySample, MeasuredScope, assess
-from asct.disturbances.interrupts import mask
+from asct.disturbances import RULES, ActivitySample, MeasuredScope, assess
+from asct.disturbances.build import descriptions
+from asct.disturbances.cpus import mask
 from asct.registry import installed
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, subjects
 from asct.sdk.facts import BlockDevice, CoreKind, HostFacts, HugePages, IdleState, Load, Perf, Thermal
@@ -59,6 +60,10 @@ def test_everything_at_once() -> None:
         assert bool(item.fix) >= item.scripted
         assert not any("sudo" in line for line in [*item.fix, *item.undo])
     assert Disturbances.model_validate_json(found.model_dump_json(by_alias=True)) == found
+
+
+def test_each_rule_is_described() -> None:
+    assert sorted(rule.key for rule in RULES) == sorted(descriptions())
 
 
 def test_nothing_is_known_and_nothing_is_guessed() -> None:
@@ -159,7 +164,7 @@ def test_states_of_mixed_cores_are_left_to_a_program_that_knows_them() -> None:
     [
         ({"load1": 9.0, "cpu_pressure_avg10": 2.0}, None),  # pressure is of now, the load average lags behind
         ({"load1": 0.1, "cpu_pressure_avg10": 34.8}, ("certain", "35 % of the last ten seconds")),
-        ({"load1": 8.3}, ("likely", "load 8.3 on 8 CPUs")),
+        ({"load1": 8.3}, ("likely", "load average 8.3 on 8 CPUs")),
         ({"load1": 7.9}, None),
         ({}, None),
     ],
@@ -176,7 +181,7 @@ def test_a_sample_shows_busy_cpus_and_their_siblings() -> None:
     sample = ActivitySample(busy={**dict.fromkeys(CPUS, 0.05), 1: 0.45, 2: 0.3, 6: 0.9}, running=3)
     busy, siblings = assess(quiet(), sample).findings
     assert (busy.name, siblings.name) == ("busy", "smt-siblings")
-    assert busy.seen == "within one second, CPU 1-2,6 had other work, up to 90 %; 3 other tasks could run"
+    assert busy.seen == "CPU 1-2,6 was busy with other processes, up to 90 % of one second; 3 other tasks were runnable"
     assert siblings.seen.endswith(": CPU 5"), "2 and 6 are one core, both busy; 1 shares with 5"
     assert siblings.fix == ["echo off >/sys/devices/system/cpu/smt/control"]
     off = assess(with_cpu(smt="notsupported"), sample).findings[1]
@@ -295,7 +300,7 @@ def test_only_the_drives_below_what_is_wanted_count() -> None:
     assert names(facts, wanted=MeasuredScope(("/dev/sdc",), {"/dev/sdc": "sdc"})) == []
     assert names(facts, wanted=MeasuredScope(("/tmp/file",))) == ["memory-file-system"]
     mounted, scheduler = assess(facts, wanted=MeasuredScope(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"})).findings
-    assert (mounted.name, mounted.seen) == ("mounted-target", "/dev/nvme0n1 (nvme0n1) carries /")
+    assert (mounted.name, mounted.seen) == ("mounted-target", "/dev/nvme0n1 (nvme0n1) is mounted at /")
     assert scheduler.name == "io-scheduler"
 
 
@@ -336,4 +341,4 @@ def test_a_mount_point_of_a_host_is_one_word_of_the_command() -> None:
     place = "/mnt/a; touch pwned $(id)"
     facts = quiet(block_devices=[BlockDevice(name="sda", kind="disk", mounted_at=[place, "/srv"])])
     [found] = assess(facts, wanted=MeasuredScope(("/dev/sda",), {"/dev/sda": "sda"})).findings
-    assert found.advice.startswith(f"umount '{place}' /srv, ")
+    assert f" umount '{place}' /srv, " in found.advice

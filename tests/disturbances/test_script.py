@@ -130,7 +130,7 @@ def test_it_needs_root_and_says_so(everything: Tree) -> None:
     (everything.programs / "id").write_text("#!/bin/sh\necho 1000\n")
     (everything.programs / "id").chmod(0o755)
     done = everything.run("apply", root=False)
-    assert (done.returncode, done.stderr) == (1, "asct: this needs root; nothing was changed\n")
+    assert (done.returncode, done.stderr) == (1, "asct: root is required; nothing was changed\n")
 
 
 def test_files_that_are_gone_are_told_and_not_made(everything: Tree) -> None:
@@ -210,7 +210,7 @@ def test_without_anything_to_change(tmp_path: Path) -> None:
     hand = [item for item in assess(disturbed(), SAMPLE).findings if not item.scripted]
     tree = Tree(tmp_path, script("h1", WHEN, hand), {})
     done = tree.run("apply")
-    assert (done.returncode, done.stderr) == (0, "asct: a script cannot fix anything here\n")
+    assert (done.returncode, done.stderr) == (0, "asct: no finding on this host has a fix that a script can apply\n")
     assert "# Manual: fio missing: apt-get install fio" in tree.file.read_text()
 
 

@@ -107,7 +107,7 @@ def test_a_host_that_comes_back_is_not_told_again(lab: Lab) -> None:
 def test_the_line_names_the_worst_and_counts_the_rest() -> None:
     line = disturbance_notice(assess(disturbed(), SAMPLE), {"*", "memory", "memory.latency"})
     assert line is not None and line.severity == "warning"
-    assert line.message.startswith("host h1: 13 disturbances: other work on the CPUs, ")
+    assert line.message.startswith("host h1: 13 disturbances: CPUs busy with other processes, ")
     assert line.message.endswith(" and 9 more")
     likely = with_cpu(policies=[policy(0, "schedutil")])
     line = disturbance_notice(assess(likely), {"memory"})

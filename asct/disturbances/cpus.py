@@ -1,31 +1,25 @@
-"""Clocks of the CPUs and what changes them: heat, governor, limit, boost, idle states; and the clock source."""
+"""CPUs: clock source, idle states, heat, frequency (governor, limit, boost), interrupts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from asct.disturbances.build import Evaluation, Evaluations, RuleInput, finding
+from asct.disturbances.build import Evaluation, Evaluations, RuleInput, rule
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.sdk.facts import FrequencyPolicy
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
 
 _SLOW: Final = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies", "hyperv_clocksource_msr")
-"""Those that a program cannot read without entering the kernel: they have no mode for the vDSO
+"""Clock sources that a program cannot read without a system call, because they have no vDSO mode
 (arch/x86/include/asm/vdso/clocksource.h; drivers/clocksource/)."""
 _QUICK: Final = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
-"""The best first."""
+"""Best first."""
 _FILE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
-@finding(
-    "clock-source",
-    effect="reading the time requires a system call that takes about a microsecond instead of tens of "
-    "nanoseconds; fio reads it several times per request, so latency is higher and IOPS are lower",
-    touches=["storage.latency", "storage.iops", "storage.cpu"],
-    source="vdso(7); Linux, arch/x86/include/asm/vdso/clocksource.h, Documentation/timers/timekeeping.rst",
-)
+@rule("clock-source")
 def _slow(seen: RuleInput) -> Evaluations:
     system = seen.facts.system
     source = seen.known(system.clock_source, "the clock source", "system.clock_source")
@@ -34,28 +28,21 @@ def _slow(seen: RuleInput) -> Evaluations:
     better = next((name for name in _QUICK if name in system.clock_sources), None)
     yield Evaluation(
         title=f"clock source {source}",
-        seen=f"the clock is {source}, of {', '.join(system.clock_sources) or 'no others'}",
+        seen=f"the clock source is {source}; available: {', '.join(system.clock_sources) or 'no others'}",
         sure="certain",
-        why="programs cannot read this clock directly; the kernel uses it if it does not trust a better one",
+        why="programs cannot read this clock directly; the kernel falls back to it if it distrusts a better one",
         advice=""
         if better
-        else "check the kernel log for the reason why it abandoned the CPU's clock (dmesg: clocksource, tsc)",
+        else "find the reason why the kernel rejected the CPU's clock in its log (dmesg: clocksource, tsc)",
         settings=[Setting(path=_FILE, value=better, was=source)] if better else [],
     )
 
 
 LONG_US: Final = 10
-"""A fast NVMe drive answers in some ten microseconds: from here on waking up is seen in its latency."""
+"""A fast NVMe drive responds in about ten microseconds, so longer wake-up times are visible in its latency."""
 
 
-@finding(
-    "idle-states",
-    effect="a CPU that waits for a drive may enter an idle state, and its wake-up time delays each request: "
-    "latency is higher and IOPS are lower, mostly at low queue depths; programs that never wait are not "
-    "affected",
-    touches=["storage.latency", "storage.iops", "storage.bandwidth"],
-    source="Linux, Documentation/admin-guide/pm/cpuidle.rst (latency, disable)",
-)
+@rule("idle-states")
 def _idle(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
     states = seen.known(cpu.idle_states or None, "idle states", "cpu.idle_states", "cpu.idle_driver")
@@ -70,13 +57,15 @@ def _idle(seen: RuleInput) -> Evaluations:
         longest = max(longest, state.latency_us)
     if not settings:
         return
-    mixed = len(cpu.kinds) > 1  # then states of one number differ from core to core, and the facts do not number them
+    mixed = (
+        len(cpu.kinds) > 1
+    )  # then a state number means different states on different cores; the facts have no numbers
     yield Evaluation(
         title=f"idle states with a wake-up time of up to {longest} µs",
         seen="; ".join(named),
         sure="likely",
-        why="the kernel chooses the state from the expected idle time, and may be wrong",
-        advice=f"cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E enables all states again"
+        why="the kernel chooses the state from the expected idle time, which may be wrong",
+        advice=f"run cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E enables all states again"
         if mixed
         else "",
         settings=[] if mixed else settings,
@@ -84,16 +73,10 @@ def _idle(seen: RuleInput) -> Evaluations:
 
 
 _NEAR: Final = 10.0
-"""Degrees below the critical temperature: hardware slows down before it is reached."""
+"""Degrees below the critical temperature at which a sensor counts as hot: throttling starts before that temperature."""
 
 
-@finding(
-    "heat",
-    effect="hot CPUs and drives are throttled: bandwidth and IOPS are lower and latency is higher, increasingly "
-    "so during a long measurement",
-    touches=["*"],
-    source="Linux, Documentation/driver-api/thermal/sysfs-api.rst, drivers/thermal/intel/therm_throt.c",
-)
+@rule("heat")
 def _hot(seen: RuleInput) -> Evaluations:
     sensors = seen.facts.thermal
     if not sensors:
@@ -103,10 +86,10 @@ def _hot(seen: RuleInput) -> Evaluations:
         for one in sensors
         if one.celsius is not None and one.critical_celsius and one.celsius >= one.critical_celsius - _NEAR
     ]
-    slowed = seen.sample.throttled if seen.sample else None
+    slowed = seen.sample.throttled
     if not hot and not slowed:
         return
-    told = [f"CPUs were thermally throttled {slowed} times within a second"] if slowed else []
+    told = [f"CPUs were thermally throttled {slowed} times within one second"] if slowed else []
     yield Evaluation(
         title="thermal throttling" if slowed else "near the temperature limit",
         seen="; ".join([*told, *hot]),
@@ -120,21 +103,21 @@ def _hot(seen: RuleInput) -> Evaluations:
 
 _POLICY: Final = "/sys/devices/system/cpu/cpu{}/cpufreq"
 _OWN_GOVERNORS: Final = ("intel_pstate", "amd-pstate-epp")
-"""Drivers whose `powersave` is an algorithm of their own that follows the load (intel_pstate.rst, amd-pstate.rst)."""
+"""Drivers whose `powersave` is their own algorithm, which follows the load (intel_pstate.rst, amd-pstate.rst)."""
 _INTEL: Final = ("intel_pstate", "intel_cpufreq")
 _SLACK: Final = 0.99
-"""Limits are rounded to steps of the hardware."""
+"""The kernel rounds limits to steps of the hardware."""
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
-    """How sure it is that the governor disturbs; None for one that holds the clock up, or is not known."""
+    """Return how certain it is that the governor disturbs, and why; None if it keeps the clock up or is unknown."""
     name = policy.governor
     if name in (None, "performance"):
         return None
     if name == "powersave" and policy.driver in _OWN_GOVERNORS:
         return "possible", f"the algorithm of {policy.driver} follows the load within milliseconds"
     if name == "powersave":
-        return "certain", "this governor requests the lowest permitted clock, whatever the load"
+        return "certain", "this governor requests the lowest permitted clock at any load"
     if name == "userspace":
         return "possible", "a program has set the clock"
     return "likely", (
@@ -142,13 +125,7 @@ def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
     )
 
 
-@finding(
-    "governor",
-    effect="clocks below the maximum: latency in seconds is higher, bandwidth and IOPS are lower, and both "
-    "depend on the previous load; values in core cycles hardly change",
-    touches=["memory", "storage"],
-    source="Linux, Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, amd-pstate.rst",
-)
+@rule("governor")
 def _governor(seen: RuleInput) -> Evaluations:
     policies = seen.known(seen.facts.cpu.policies or None, "the frequency governor", "cpu.policies", "cpu.governor")
     judged = [(policy, verdict) for policy in policies if (verdict := _judged(policy)) is not None]
@@ -174,7 +151,7 @@ def _governor(seen: RuleInput) -> Evaluations:
 def _settings(
     policies: Sequence[FrequencyPolicy], file: str, value: str, was: Callable[[FrequencyPolicy], str | None]
 ) -> Iterator[Setting]:
-    """One setting for all policies where the same stood before; each is reached by the first of its CPUs."""
+    """Return one setting for all policies with the same old value; the first CPU of a policy stands for it."""
     before: dict[str, list[int]] = {}
     for policy in policies:
         text = was(policy)
@@ -184,12 +161,7 @@ def _settings(
         yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=numbers)
 
 
-@finding(
-    "clock-limit",
-    effect="the clock stays below the maximum of the CPU: latency in seconds is higher, bandwidth and IOPS are lower",
-    touches=["memory", "storage"],
-    source="Linux, Documentation/admin-guide/pm/cpufreq.rst",
-)
+@rule("clock-limit")
 def _limit(seen: RuleInput) -> Evaluations:
     policies = seen.facts.cpu.policies
     held = [one for one in policies if one.max_hz and one.highest_hz and one.max_hz < one.highest_hz * _SLACK]
@@ -205,8 +177,7 @@ def _limit(seen: RuleInput) -> Evaluations:
         title=f"clock limited to {share}",
         seen=f"CPU {format_cpulist(cpu for one in held for cpu in one.cpus)}: at most {share}",
         sure="certain",
-        why="the kernel requests no clock above scaling_max_freq; this is intended if you compare machines at "
-        "one clock",
+        why="the kernel never exceeds scaling_max_freq; the limit may be intended, to compare machines at one clock",
         settings=settings,
     )
 
@@ -227,13 +198,7 @@ def _clock(clock: float | None) -> str:
     return format_quantity(clock or 0.0, "Hz", 3)
 
 
-@finding(
-    "boost",
-    effect="the clock depends on temperature, power and the number of active cores: bandwidth, latency and IOPS "
-    "vary between runs; without boost, results are more repeatable but lower",
-    touches=["memory", "storage"],
-    source="Linux, Documentation/admin-guide/pm/cpufreq.rst (the boost file), intel_pstate.rst (no_turbo)",
-)
+@rule("boost")
 def _boost(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
     if not seen.known(cpu.boost, "boost", "cpu.boost"):
@@ -241,12 +206,73 @@ def _boost(seen: RuleInput) -> Evaluations:
     drivers = {policy.driver for policy in cpu.policies}
     intel = bool(drivers & set(_INTEL))
     setting = Setting(path="/sys/devices/system/cpu/cpufreq/boost", value="0", was="1")
-    if intel:  # the other way round: 1 switches boost off
+    if intel:  # inverted: 1 switches boost off
         setting = Setting(path="/sys/devices/system/cpu/intel_pstate/no_turbo", value="1", was="0")
     yield Evaluation(
         title="boost on",
-        seen="boost clocks are enabled",
+        seen="the CPUs may exceed their base clock",
         sure="possible",
         why="a well-cooled machine may sustain the boost clock",
         settings=[setting],
+    )
+
+
+_MANY_INTERRUPTS: Final = 1000.0
+"""Device interrupts per second: at a few microseconds each, they cost a CPU about one percent of its time."""
+
+
+@rule("irqbalance")
+def _balanced(seen: RuleInput) -> Evaluations:
+    if not seen.known(seen.facts.system.irqbalance, "irqbalance", "system.irqbalance"):
+        return
+    yield Evaluation(
+        title="irqbalance runs",
+        seen="irqbalance is running; it moves interrupts between CPUs",
+        sure="possible",
+        why="it acts only when the interrupt load changes, and cannot move the queue interrupts of NVMe drives",
+        fix=["systemctl stop irqbalance"],
+        undo=["systemctl start irqbalance"],
+        scripted=True,
+    )
+
+
+@rule("irq-affinity")
+def _isolated(seen: RuleInput) -> Evaluations:
+    """Report interrupts that may be routed to isolated CPUs."""
+    system, isolated = seen.facts.system, set(seen.facts.cpu.isolated)
+    if isolated and not system.irq_default_affinity:
+        yield from seen.unseen("the default interrupt affinity", "system.irq_default_affinity")
+    hit, rest = isolated & set(system.irq_default_affinity), set(system.irq_default_affinity) - isolated
+    if not hit or not rest:
+        return
+    yield Evaluation(
+        title="interrupts on isolated CPUs",
+        seen=f"interrupts can be routed to isolated CPU {format_cpulist(hit)}",
+        sure="likely",
+        why="this is the default of new interrupts; existing ones keep their own smp_affinity",
+        settings=[
+            Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))
+        ],
+    )
+
+
+def mask(cpus: Collection[int]) -> str:
+    """Format CPUs as the kernel does: in hexadecimal, in groups of 32 bits, highest first (`00000001,ffffffff`)."""
+    bits = sum(1 << cpu for cpu in set(cpus))
+    groups = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(0, max(1, bits.bit_length()), 32)]
+    return ",".join(reversed(groups))
+
+
+@rule("interrupts")
+def _many(seen: RuleInput) -> Evaluations:
+    rates = {cpu: rate for cpu, rate in seen.sample.interrupts.items() if rate >= _MANY_INTERRUPTS}
+    if not rates:
+        return
+    yield Evaluation(
+        title=f"up to {max(rates.values()):,.0f} interrupts per second",
+        seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} device interrupts per second",
+        sure="likely",
+        why="the devices are busy although nothing is being measured",
+        advice="stop the network and drive traffic, or move these interrupts to other CPUs "
+        "(/proc/irq/N/smp_affinity_list)",
     )
