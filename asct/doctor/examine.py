@@ -52,7 +52,7 @@ def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[J
         if waits_for_results(job):
             continue
         try:
-            points, needs = bind_points(job, benchmark, ports, {}, facts)
+            points, needs = bind_points(job, benchmark, {}, facts)
         except NotMeasured as error:
             lacking.update(dict.fromkeys(error.diagnostics))
             continue

@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.context import RunContext, plan_folder
 from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.gate import DriveGuard, JobGuard, Occasion
 from asct.engine.guard import Inspection, inspection_result
@@ -27,6 +27,7 @@ from asct.engine.preflight import (
 )
 from asct.engine.privilege import Rights
 from asct.engine.programs import Programs, process_of, texts
+from asct.engine.services import RunContext
 from asct.engine.telemetry.readings import READING
 from asct.errors import HostError, HostLocked, HostLost, NotMeasured
 from asct.facts.describe import describe
@@ -95,7 +96,8 @@ class HostSession:
 
     def open(self) -> None:
         """Connect, lock the host and read its facts. Raises AsctError."""
-        self._host = self._run.services.make_host(self.spec, plan_folder(self._run.plan))
+        folder = Path(self._run.plan.path or ".").resolve().parent
+        self._host = self._run.services.make_host(self.spec, folder)
         self._lock(self._host)
         self.generation += 1
         facts = self._read_facts(self._host)
@@ -118,7 +120,7 @@ class HostSession:
                 time.sleep(_LOCK_POLL_S)
         self._folder = host.work
         if host.resumed:
-            message = f"host {self.name}: resumed its session; results measured in the meantime are used"
+            message = f"host {self.name}: resumed the earlier session; results measured since then are used"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
             host.wait_until_idle()
 

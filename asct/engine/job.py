@@ -5,14 +5,14 @@ How a repeat is retried is decided in one place, `JobRunner._measure`.
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.context import EarlierResults, MeasuredRepeat, RunContext
 from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.guard import is_refusal
 from asct.engine.host import HostSession
@@ -20,9 +20,10 @@ from asct.engine.points import BoundPoint, bind_points, needed_values, total_sec
 from asct.engine.preflight import JobNeeds, PreflightProblem
 from asct.engine.records import ExportLedger
 from asct.engine.repeat import Attempt, RepeatRunner
+from asct.engine.resume import EarlierResults, MeasuredRepeat
 from asct.engine.reuse import Reuse
 from asct.engine.reuse_key import ReuseInputs, with_reuse_keys
-from asct.engine.services import Services
+from asct.engine.services import RunContext, Services
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobRequest, Task
 from asct.planner.model import Job
@@ -90,9 +91,9 @@ class JobRunner:
             self._bind()
 
     def _bind(self) -> None:
-        job, services = self.job, self._run.services
+        job = self.job
         try:
-            self._points, needs = bind_points(job, self.benchmark, services, self._needed, self._session.facts)
+            self._points, needs = bind_points(job, self.benchmark, self._needed, self._session.facts)
         except NotMeasured as error:
             self._give_up([PreflightProblem(item) for item in error.diagnostics])
             return
@@ -179,7 +180,7 @@ class JobRunner:
         done = self._completed(points)
         numbers = range(1, job.repeats + 1)
         whole = {point.id for point in points if all((point.id, number) in done for number in numbers)}
-        planned = [Attempt(points[index], repeat) for index, repeat in self._run.services.schedule(job)]
+        planned = [Attempt(points[index], repeat) for index, repeat in schedule(job)]
         return [
             attempt
             for attempt in planned
@@ -348,3 +349,39 @@ def estimate(services: Services, job: Job) -> float:
         return 0.0
     params = [benchmark.params_model.model_validate(dict(point.settings)) for point in job.points]
     return total_seconds([benchmark.needs(item, None) for item in params], job.repeats + job.warmup)
+
+
+ScheduledRepeat = tuple[int, int]
+"""(index of the point, repeat). Repeats are numbered 1, 2, ...; warm-ups 0, -1, ... in order of execution."""
+
+
+def schedule(job: Job) -> list[ScheduledRepeat]:
+    """All repeats of a job in the order of measurement.
+
+    * interleaved: one pass over all points per repeat, so that drift affects all points equally; warm-ups come first;
+    * grouped: all warm-ups and repeats of a point before the next point;
+    * random: repeats are shuffled with `job.seed`, identically on every machine and Python version; the warm-ups of a
+      point come directly before its first repeat.
+    """
+    points, warmups = range(len(job.points)), [-number for number in range(job.warmup)]
+    repeats = [*warmups, *range(1, job.repeats + 1)]
+    if job.order == "grouped":
+        return [(index, repeat) for index in points for repeat in repeats]
+    if job.order == "random":
+        return _shuffled(job, warmups)
+    return [(index, repeat) for repeat in repeats for index in points]
+
+
+def _shuffled(job: Job, warmups: Sequence[int]) -> list[ScheduledRepeat]:
+    """Sorts by a keyed hash, which does not depend on a library's random generator."""
+    slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
+    ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())
+    done: Counter[int] = Counter()
+    order: list[ScheduledRepeat] = []
+    for slot in ranked:
+        index = slots[slot]
+        if not done[index]:
+            order += [(index, warmup) for warmup in warmups]
+        done[index] += 1
+        order.append((index, done[index]))
+    return order

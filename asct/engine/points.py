@@ -11,10 +11,9 @@ from pydantic import ValidationError
 from asct.diagnostics.model import Diagnostic
 from asct.engine.preflight import unfit
 from asct.engine.records import Swept, swept_values
-from asct.engine.services import Services
 from asct.errors import NotMeasured
-from asct.plan.model import PendingValue
-from asct.planner.model import Job, Point
+from asct.planner.bind import bind, is_bound
+from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import SHORTEST_LIMIT_S, Needs
@@ -47,17 +46,11 @@ class BoundPoint:
 
 def waits_for_results(job: Job) -> bool:
     """Whether settings of the job need results of other jobs."""
-    return any(_waits(value) for point in job.points for value in point.settings.values())
-
-
-def _waits(value: Any) -> bool:
-    if isinstance(value, PendingValue):
-        return True
-    return isinstance(value, list | tuple) and any(_waits(item) for item in value)
+    return not all(is_bound(value) for point in job.points for value in point.settings.values())
 
 
 def bind_points(
-    job: Job, benchmark: Benchmark[Any], ports: Services, values: Mapping[str, Scalar], facts: HostFacts
+    job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
     """All points, and the needs of those that fit the host; the others carry their diagnostic (E422, E427).
 
@@ -68,7 +61,7 @@ def bind_points(
     findings: dict[str, Diagnostic] = {}
     for point in job.points:
         try:
-            settings = _bound(point, ports, values)
+            settings = bind(point.settings, values)
             params = _params(job, benchmark, settings)
         except NotMeasured as error:
             findings.update({item.message: item for item in error.diagnostics})
@@ -84,12 +77,6 @@ def bind_points(
     if findings:
         raise NotMeasured(*findings.values())
     return points, needs
-
-
-def _bound(point: Point, ports: Services, values: Mapping[str, Scalar]) -> Mapping[str, Any]:
-    if not any(_waits(value) for value in point.settings.values()):
-        return point.settings
-    return ports.bind(point.settings, values)
 
 
 def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) -> Params:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.context import RunContext
 from asct.engine.events import DriveRates, StepStarted, now
 from asct.engine.failures import connection_lost, invalid_settings, missing_result, steps_changed, unreadable
 from asct.engine.gate import JobGuard
@@ -22,6 +21,7 @@ from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint
 from asct.engine.programs import MissingProgram
 from asct.engine.records import ContractBreach, RecordOrigin, records_of
+from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepRunner, StepsChangedError
 from asct.engine.telemetry.summary import summarize
 from asct.errors import HostError, HostLost

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.context import EarlierResults, MeasuredRepeat
 from asct.engine.records import ExportLedger, measurements_of
 from asct.engine.services import Services
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.record import Record, Scalar
+from asct.store.earlier import EarlierRuns
 from asct.store.layout import RunLayout
-from asct.store.model import Status
+from asct.store.model import HostVerdict, Status
 from asct.store.reader import RepeatKey, StoredRun, read_run
 from asct.store.writer import RunWriter
 
 _DONE = ("ok", "noisy")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRepeat:
+    """A repeat that is not measured again. `source` is `<plan>/<run id>` of the run that it is reused from, empty for a
+    repeat of an earlier part of this run."""
+
+    status: str
+    measured_at: str
+    source: str = ""
+    telemetry: HostVerdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierResults:
+    """Earlier results: from an earlier part of a resumed run, and from earlier runs (`--reuse`)."""
+
+    repeats: Mapping[RepeatKey, MeasuredRepeat] = field(default_factory=dict)
+    exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
+    """(host, job id) to the results of that job for others, by path."""
+    ends: Mapping[RepeatKey, int] = field(default_factory=dict)
+    """How often the journal has the end of a repeat."""
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """Host to the work folder of its last session, which may still exist there."""
+    runs: EarlierRuns | None = None
+    """Runs that `--reuse` searches; None without that option."""
 
 
 def missing(resolved: ResolvedPlan, layout: RunLayout) -> list[tuple[Job, str, int]]:

@@ -10,6 +10,8 @@ A command calls, in this order:
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,20 +24,19 @@ from typing import Any, Literal
 import asct
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import assess
-from asct.engine.context import EarlierResults, RunContext
 from asct.engine.events import EventBus, Listener, RunEnded, RunStarted, now
 from asct.engine.host import HostSession
 from asct.engine.job import JobRunner, estimate
 from asct.engine.options import RunOptions
 from asct.engine.preflight import disturbance_notice, measured_scope
-from asct.engine.provenance import git_commit
-from asct.engine.resume import reopen
+from asct.engine.resume import EarlierResults, reopen
 from asct.engine.reuse import earlier_runs
-from asct.engine.services import Services, default_services
+from asct.engine.services import RunContext, Services, default_services
 from asct.engine.stop import StopRequest, signals
 from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError
 from asct.facts.describe import describe
 from asct.plan.model import HostSpec
+from asct.planner.freeze import freeze
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.disturbance import subjects
 from asct.store.folders import clear_run
@@ -158,9 +159,8 @@ def _open_writer(
         started_at=begun.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         command=list(options.command),
     )
-    return RunWriter.create(
-        options.results, head, resolved.text, services.freeze(resolved), options.folder
-    ), EarlierResults()
+    frozen = json.dumps(freeze(resolved), indent=1, allow_nan=False)
+    return RunWriter.create(options.results, head, resolved.text, frozen, options.folder), EarlierResults()
 
 
 class HostRunner:
@@ -371,3 +371,39 @@ def _of_verdict(verdict: Verdict) -> int:
     if verdict.outcome == "fail" and verdict.severity == "fail":
         return EXPECTATION
     return NOT_MEASURED if verdict.outcome == "unknown" and verdict.if_missing == "fail" else OK
+
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def git_commit(plan: Path) -> str | None:
+    """The commit checked out in the folder of `plan`, read from .git without starting a program or hook; None outside a
+    repository or if it cannot be read."""
+    try:
+        entry = next((folder / ".git" for folder in plan.resolve().parents if (folder / ".git").exists()), None)
+        if entry is None:
+            return None
+        if entry.is_file():  # a worktree or submodule: `gitdir: PATH`
+            entry = (entry.parent / _line(entry).removeprefix("gitdir:").strip()).resolve()
+        head = _line(entry / "HEAD")
+        return _commit_of(entry, head[5:]) if head.startswith("ref: ") else _hash(head)
+    except (OSError, ValueError):
+        return None
+
+
+def _line(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip()
+
+
+def _commit_of(folder: Path, branch: str) -> str | None:
+    common = (folder / _line(folder / "commondir")).resolve() if (folder / "commondir").is_file() else folder
+    for place in (folder, common):
+        if ".." not in branch and (place / branch).is_file():
+            return _hash(_line(place / branch))
+    packed = common / "packed-refs"
+    rows = [row.partition(" ") for row in _line(packed).splitlines()] if packed.is_file() else []
+    return next((_hash(commit) for commit, _, ref in rows if ref == branch), None)
+
+
+def _hash(text: str) -> str | None:
+    return text if _HASH.fullmatch(text) else None

@@ -61,7 +61,7 @@ def test_a_killed_asct_is_resumed_where_its_host_is_by_then(own_sshd: Sshd, tmp_
     assert len(seen) == 1, "the host has the session still"
     ended = asct("resume", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert "resumed its session" in ended.err
+    assert "resumed the earlier session" in ended.err
     run = latest(tmp_path)
     records = lines(run / "records.jsonl")
     values = Counter((one["id"], one["point_id"], one["metric"], json.dumps(one["coords"])) for one in records)

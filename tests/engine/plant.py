@@ -18,9 +18,7 @@ from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec, ReportSpec, Safety
-from asct.planner.bind import bind
 from asct.planner.model import Job, Point, ResolvedPlan
-from asct.planner.schedule import schedule
 from asct.sdk.benchmark import Benchmark, Context, ResultField
 from asct.sdk.facts import Cpu, HostFacts, Memory, System, ToolFact
 from asct.sdk.metric import Metric
@@ -169,19 +167,12 @@ def provide(host: Host, kernel: str, _facts: HostFacts, _folder: Path) -> FakeBu
     return FakeBuilt(path)
 
 
-def frozen(resolved: ResolvedPlan) -> str:
-    return json.dumps({"name": resolved.name, "hash": resolved.hash})
-
-
 def collaborators(**changed: Any) -> Services:
     ports: dict[str, Any] = {
         "catalog": Shelf(),
         "make_host": lambda spec, folder: make_host(spec, folder=folder),
         "collect_facts": facts,
         "provide": provide,
-        "schedule": schedule,
-        "bind": bind,
-        "freeze": frozen,
     }
     return Services(**{**ports, **changed})
 

@@ -11,16 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from asct.diagnostics.model import Diagnostic
 from asct.engine import events
 from asct.engine.events import EventBus
 from asct.engine.failures import StepRun, command_line, failure_of, signal_name
-from asct.engine.provenance import git_commit
 from asct.engine.records import ExportLedger, middle
-from asct.engine.services import default_services
+from asct.engine.run import git_commit
 from asct.engine.stop import StopRequest, signals
-from asct.errors import NotMeasured
-from asct.plan.model import PendingValue
 from asct.sdk.step import Kernel, Output, Step, Tool
 from asct.store.writer import RunWriter
 from tests.store.make import head
@@ -188,12 +184,3 @@ def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
     lines = writer.layout.journal.read_text().splitlines()
     assert seen[0] == seen[1] and len(lines) == 150
     assert [json.loads(line)["text"] for line in lines] == seen[0]
-
-
-def test_the_planner_binds_deferred_settings() -> None:
-    ports = default_services()
-    waiting = PendingValue("${needs.first.best * 2}", ("first",))
-    assert ports.bind({"index": waiting, "other": 1}, {"first.best": 21}) == {"index": 42, "other": 1}
-    with pytest.raises(NotMeasured) as caught:
-        ports.bind({"index": waiting}, {})
-    assert isinstance(caught.value.diagnostics[0], Diagnostic)

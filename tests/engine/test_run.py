@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pytest
 
 from asct.engine import events
-from asct.errors import NotMeasured
 from asct.plan.model import HostSpec, PendingValue, Retry
 from asct.sdk.benchmark import Context
 from asct.sdk.metric import Metric
@@ -191,11 +190,8 @@ def needing(text: str = "needs.first.best") -> plant.Job:
 
 
 def test_results_of_needed_jobs_are_bound(lab: Lab) -> None:
-    def bind(settings: plant.Mapping[str, object], values: plant.Mapping[str, object]) -> dict[str, object]:
-        return {**settings, "index": values["first.best"]}
-
     three = job(point(script="n=$(cat /tmp/asct-none 2>/dev/null || echo 7); echo $n"), repeats=3)
-    done = lab.run(three, needing(), ports=plant.collaborators(bind=bind))
+    done = lab.run(three, needing())
     assert done.code == 0
     assert done.stored.records()[-1].point == {"index": 7.0}
     command = done.stored.command(next(path for path in done.stored.repeats() if "/b/" in str(path)))
@@ -212,10 +208,7 @@ def test_dependents_of_a_failed_job_are_skipped_with_the_reason(lab: Lab) -> Non
 
 
 def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:
-    def bind(settings: object, values: object) -> dict[str, object]:
-        raise NotMeasured(plant.Diagnostic("E226", "no such result"))
-
-    done = lab.run(job(), needing(), ports=plant.collaborators(bind=bind))
+    done = lab.run(job(), needing("needs.first.other"))
     assert done.codes() == ["E226"]
     assert done.stored.run.counts == {"ok": 1, "skipped": 1}
 

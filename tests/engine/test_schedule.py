@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asct.engine.job import schedule
 from asct.planner.model import Job, Point
-from asct.planner.schedule import schedule
 
 jobs = st.builds(
     lambda points, **rest: Job(
