@@ -57,6 +57,11 @@ def sources() -> Mapping[str, str]:
     return {name: text for name, text in texts.items() if "\ndef make(" in text}
 
 
+def transports() -> tuple[tuple[str, str], ...]:
+    """The name and one-line description of every transport, sorted."""
+    return tuple((name, text.partition("\n")[0].strip('"')) for name, text in sources().items())
+
+
 def module(name: str) -> ModuleType | None:
     """The module of a transport, loaded; None when there is no such transport."""
     return importlib.import_module(f"{PACKAGE}.{name}") if name in sources() else None

@@ -53,6 +53,9 @@ def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         ("list", "-v"),
         ("list", "settings", "sids"),
         ("list", "metrics", "latency-sweep", "--json"),
+        ("list", "kernels"),
+        ("list", "formats"),
+        ("list", "transports"),
         ("explain", "latency-sweep"),
         ("explain", "storage-fio.bs"),
         ("explain", "noisy-host"),
@@ -63,14 +66,17 @@ def test_a_command_that_only_informs_loads_no_library_and_no_benchmark(arguments
     assert slow(loaded(*arguments)) == set()
 
 
-@pytest.mark.parametrize("line", ["asct ap", "asct run lat", "asct explain latency-s", "asct list settings s"])
+@pytest.mark.parametrize(
+    "line", ["asct ap", "asct run lat", "asct explain latency-s", "asct list settings s", "asct report -f "]
+)
 def test_completion_loads_no_library_and_no_benchmark(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert slow(complete(line, monkeypatch)) == set()
 
 
 def slow(names: set[str]) -> set[str]:
     """Libraries, slow modules, and the parts of asct that run plans or import benchmarks."""
-    own = {name for name in names if name.startswith(("asct.benchmarks.", "asct.engine.run", "asct.hosts", "asct.sdk"))}
+    prefixes = ("asct.benchmarks.", "asct.engine.run", "asct.hosts.", "asct.sdk")
+    own = {name for name in names if name.startswith(prefixes)}
     return own | names & (LIBRARIES | STANDARD)
 
 

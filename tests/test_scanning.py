@@ -15,13 +15,13 @@ import asct.cli.commands
 import asct.export
 import asct.hosts
 from asct.cli.app import root
-from asct.export import formats
-from asct.hosts.factory import make_host, transports
+from asct.export import get
+from asct.hosts.factory import make_host
 from asct.plan.formats import report_formats
 from asct.plan.load import load_plan
 from asct.plan.schema import plan_schema
 from asct.registry import Registry
-from asct.transports import sources
+from asct.transports import sources, transports
 
 BENCHMARK = """
 from asct.sdk.benchmark import Benchmark
@@ -51,9 +51,7 @@ def make(spec, folder):
     return f"host {spec.name} in {spec.options['rack']}"
 '''
 PLAN = "plan: 1\nname: p\nbenchmarks: [noop]\nhosts: {n1: {transport: added, rack: r1}}\n"
-FORMAT = (
-    'NAME = "added"\nSUFFIX = ".txt"\nFILE = "added.txt"\nSUMMARY = "a format"\n\ndef render(view):\n    return ""\n'
-)
+FORMAT = 'NAME = "added"\nFILE = "added.txt"\nSUMMARY = "a format"\n\ndef render(view):\n    return ""\n'
 COMMAND = (
     'import click\n\n@click.command("added")\ndef command():\n    """Added: a command."""\n    click.echo("ran")\n'
 )
@@ -110,13 +108,14 @@ def test_the_options_of_a_transport_are_checked_and_its_own(lay: Lay, change: tu
     assert [item.code for item in load_plan(Path("p.yaml"), text=PLAN.replace(*change)).diagnostics] == [code]
 
 
-def test_a_report_format_is_a_file(lay: Lay) -> None:
+def test_a_report_format_is_a_file(lay: Lay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay(asct.export, "added.py", FORMAT)
-    assert formats()["added"].FILE == "added.txt"
+    monkeypatch.setattr("asct.plan.formats.FOLDER", tmp_path / "asct.export")
+    assert report_formats() == {"added": ("added.txt", "a format", "added")}
+    assert get("added").render(None) == ""
 
 
 def test_a_plan_may_name_every_report_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(report_formats()) == set(formats())
     (tmp_path / "added.py").write_text(FORMAT)
     monkeypatch.setattr("asct.plan.formats.FOLDER", tmp_path)
     plan = load_plan(Path("p.yaml"), text="plan: 1\nname: p\nbenchmarks: [noop]\nreport: {formats: [added]}\n").plan
@@ -131,8 +130,14 @@ def test_a_command_is_a_file(lay: Lay) -> None:
     assert "Added: a command." in runner.invoke(root, ["--help"]).output
 
 
-@pytest.mark.parametrize(("package", "name"), [(asct.benchmarks, "added/__init__.py"), (asct.export, "added.py")])
-def test_a_broken_one_fails_loudly(package: ModuleType, name: str, lay: Lay) -> None:
-    lay(package, name, "BENCHMARK = NAME = None\n")
+def test_a_broken_benchmark_fails_loudly(lay: Lay) -> None:
+    lay(asct.benchmarks, "added/__init__.py", "BENCHMARK = None\n")
     with pytest.raises(TypeError, match="added"):
-        Registry().all() if package is asct.benchmarks else formats()
+        Registry().all()
+
+
+def test_a_broken_report_format_fails_loudly(lay: Lay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay(asct.export, "added.py", FORMAT.partition("def render")[0])
+    monkeypatch.setattr("asct.plan.formats.FOLDER", tmp_path / "asct.export")
+    with pytest.raises(TypeError, match="added is not a format"):
+        get("added")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.hosts.factory import transports
+from asct.transports import transports
 
 ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES, C_LINES = 600, 60, 300

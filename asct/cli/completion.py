@@ -51,7 +51,7 @@ def topics() -> list[str]:
 
 
 def format_names() -> list[str]:
-    """The report formats."""
-    from asct.export import formats
+    """Names of the report formats."""
+    from asct.plan.formats import report_formats
 
-    return list(formats())
+    return list(report_formats())

@@ -13,11 +13,10 @@ from pathlib import Path
 from types import TracebackType
 
 from asct.analysis.expectations import judge
-from asct.analysis.view import open_view
 from asct.cli.console import discard_closed_outputs
 from asct.cli.options import PROGRAM, GlobalOptions
 from asct.cli.progress import choose, describe
-from asct.cli.reports import write_available
+from asct.cli.reports import view_of
 from asct.cli.summary import print_summary
 from asct.cli.text import counted
 from asct.diagnostics.render import printable
@@ -25,11 +24,11 @@ from asct.engine import events
 from asct.engine.options import RunOptions
 from asct.engine.resume import check_plan, missing
 from asct.engine.run import RunOutcome, apply, finish_run
-from asct.errors import StoreError
+from asct.errors import AsctError, StoreError
 from asct.export import render as render_report
+from asct.export import write as write_report
 from asct.planner.freeze import thaw
 from asct.planner.model import ResolvedPlan
-from asct.registry import installed
 from asct.store.files import writing
 from asct.store.find import open_run
 from asct.store.layout import RunLayout
@@ -64,7 +63,12 @@ def execute(
 
     def render(layout: RunLayout) -> Mapping[str, str]:
         names = (*resolved.report.formats, "junit") if ci else resolved.report.formats
-        reports.update(write_available(options.console, layout.root, names))
+        view = view_of(layout.root)
+        for name in dict.fromkeys(names):
+            try:
+                reports[name] = write_report(view, name, layout.root)[0]
+            except AsctError as problem:  # it must not hide what was measured
+                options.console.diagnostics(problem.diagnostics)
         return {name: str(path) for name, path in reports.items()}
 
     # A run makes many small objects and hardly a cycle: default collections take a tenth of a short point's time.
@@ -110,7 +114,7 @@ def _judged(resolved: ResolvedPlan, outcome: RunOutcome) -> list[Verdict]:
 
 def _annotate(options: GlobalOptions, layout: RunLayout) -> None:
     """GitHub Actions: annotations on stdout, and the summary (below its limit of 1 MiB) in the summary of the job."""
-    lines = render_report(open_view(layout.root, installed()), "github")
+    lines = render_report(view_of(layout.root), "github")
     options.console.annotations(str(lines).rstrip("\n"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary and layout.markdown.exists():

@@ -18,7 +18,6 @@ from asct.store.files import write_atomic
 
 _FORMULA = re.compile(r"[=@\t\n＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", re.ASCII | re.DOTALL)
 NAME = "csv"
-SUFFIX = ".csv"
 FILE = "<benchmark>.csv"
 SUMMARY = "CSV files: tables and records of each benchmark, facts of each host"
 

@@ -16,7 +16,6 @@ from asct.store.model import Verdict
 from asct.values.quantity import format_quantity
 
 NAME = "github"
-SUFFIX = ".txt"
 FILE = "annotations.txt"
 SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
 

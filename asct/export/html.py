@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 NAME = "html"
-SUFFIX = ".html"
 FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 

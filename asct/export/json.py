@@ -8,7 +8,6 @@ from asct.analysis.dataframe import document, visible
 from asct.analysis.view import RunView
 
 NAME = "json"
-SUFFIX = ".json"
 FILE = "report.json"
 SUMMARY = "one document with the run, its facts, tables, verdicts and records"
 

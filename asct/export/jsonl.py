@@ -6,7 +6,6 @@ from asct.analysis.dataframe import visible
 from asct.analysis.view import RunView
 
 NAME = "jsonl"
-SUFFIX = ".jsonl"
 FILE = "report.jsonl"
 SUMMARY = "one record (asct.record/1) per line"
 

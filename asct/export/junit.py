@@ -14,7 +14,6 @@ from asct.store.model import Verdict
 from asct.values.quantity import format_quantity
 
 NAME = "junit"
-SUFFIX = ".xml"
 FILE = "junit.xml"
 SUMMARY = "a test case per point and per expectation, for CI servers"
 

@@ -13,7 +13,6 @@ from asct.analysis.report import HostPart, ReportSection, RunReport, build
 from asct.analysis.view import RunView
 
 NAME = "markdown"
-SUFFIX = ".md"
 FILE = "summary.md"
 SUMMARY = "a summary for pull requests and job summaries, at most 1 MiB"
 

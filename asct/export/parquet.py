@@ -11,7 +11,6 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError
 
 NAME = "parquet"
-SUFFIX = ".parquet"
 FILE = "records.parquet"
 SUMMARY = "records in columns (needs `pip install 'asct[query]'`)"
 

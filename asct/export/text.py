@@ -15,7 +15,6 @@ from asct.store.model import Verdict
 from asct.values.quantity import format_quantity
 
 NAME = "stdout"
-SUFFIX = ".txt"
 FILE = "report.txt"
 SUMMARY = "plain-text tables, 80 columns wide"
 

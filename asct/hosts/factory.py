@@ -12,11 +12,6 @@ from asct.plan.model import HostSpec
 from asct.transports import module, sources
 
 
-def transports() -> tuple[tuple[str, str], ...]:
-    """(name, one line) of every transport, sorted; none is loaded for it."""
-    return tuple((name, text.partition("\n")[0].strip('"')) for name, text in sources().items())
-
-
 def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
     """The host of `spec`, not yet open. `transport` overrides the plan's (dryrun); relative paths refer to `folder`.
 

@@ -1,19 +1,28 @@
-"""The report formats of this installation, for `report: formats:` of a plan: every NAME in a module of asct/export.
+"""The report formats of this installation: each module of asct/export that contains NAME, FILE and SUMMARY.
 
-A plan is read before anything is reported, so the modules are not imported here.
+The constants are read from the source text, because importing the formats is slow and a plan is checked without them.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 FOLDER = Path(__file__).parents[1] / "export"
-_NAME: Final = re.compile(r'^NAME = "([^"]+)"$', re.MULTILINE)
+_CONSTANTS: Final = re.compile(r'^NAME = "([^"]+)"\nFILE = "([^"]+)"\nSUMMARY = "([^"]+)"$', re.MULTILINE)
 
 
-def report_formats() -> tuple[str, ...]:
-    """The names, sorted."""
-    texts = (file.read_text(encoding="utf-8") for file in FOLDER.glob("*.py"))
-    return tuple(sorted(name for text in texts for name in _NAME.findall(text)))
+class ReportFormat(NamedTuple):
+    """A report format: the file that it writes, a description of one line, and the name of its module."""
+
+    file: str
+    summary: str
+    module: str
+
+
+def report_formats() -> dict[str, ReportFormat]:
+    """The formats by name, sorted."""
+    texts = {file.stem: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.py")}
+    found = ((*match, module) for module, text in texts.items() for match in _CONSTANTS.findall(text))
+    return {name: ReportFormat(*parts) for name, *parts in sorted(found)}

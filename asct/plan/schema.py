@@ -202,7 +202,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
             {"points": _whole(1, "Maximum number of points"), "duration": _ref("duration")}, "Limits of a run"
         ),
         "report": _object(
-            {"title": _TEXT, "formats": _texts("Formats to write", _choice(report_formats(), ""))},
+            {"title": _TEXT, "formats": _texts("Formats to write", _choice(tuple(report_formats()), ""))},
             "Title and formats of the report",
         ),
         **{f"settings.{item.name}": settings_schema(item) for item in benchmarks},

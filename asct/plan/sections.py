@@ -137,7 +137,7 @@ def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
     if node is None:
         return ReportSpec()
     section = Section(context, node, "`report`", ("title", "formats"))
-    known = report_formats()
+    known = tuple(report_formats())
     formats = [section.chosen(item, "formats", known) for item in section.text_nodes("formats")]
     if "formats" not in section.members:
         return ReportSpec(title=section.text("title"))

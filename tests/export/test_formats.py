@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import json
+import pkgutil
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -20,30 +21,26 @@ from hypothesis import strategies as st
 import asct.export
 from asct.analysis.grid import ColumnHead, TableCell, TextTable
 from asct.errors import UsageError
-from asct.export import formats, get, markdown, render, text, write, write_all
+from asct.export import get, markdown, render, text, write, write_all
+from asct.plan.formats import report_formats
 from asct.sdk.figure import Column, Table
 from tests.export.conftest import Viewer
 
 OPTIONAL = {"parquet"}
 """Formats whose library may be missing."""
-ONE_FILE = [name for name, module in formats().items() if hasattr(module, "render") and name not in OPTIONAL]
+ONE_FILE = [name for name in report_formats() if hasattr(get(name), "render") and name not in OPTIONAL]
 HOSTILE = '`|"><script>alert(1)</script>\n::error::x\x1b[31m%0A]]></a>**b** @team ![i](http://evil/i.png) $x$'
 
 
-def test_all_formats_are_found() -> None:
-    assert {"csv", "html", "json", "jsonl", "markdown", "parquet", "stdout"} <= set(formats())
-    assert all(module.SUMMARY and module.FILE for module in formats().values())
-
-
-def test_a_format_is_one_file_and_a_broken_one_fails_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "borrowed.py").write_text(
-        'NAME, SUFFIX, FILE, SUMMARY = "borrowed", ".x", "a.x", "s"\ndef render(view):\n    return "hello"\n'
-    )
-    monkeypatch.setattr(asct.export, "__path__", [*asct.export.__path__, str(tmp_path)])
-    assert "borrowed" in formats()
-    (tmp_path / "halfway.py").write_text('NAME = "halfway"\n')
-    with pytest.raises(TypeError, match="is not a format"):
-        formats()
+def test_every_module_is_a_format_and_is_found_without_importing_it() -> None:
+    found = report_formats()
+    assert set(found) == {"csv", "github", "html", "json", "jsonl", "junit", "markdown", "parquet", "stdout"}
+    assert {item.module for item in found.values()} == {
+        info.name for info in pkgutil.iter_modules(asct.export.__path__)
+    }
+    for name, item in found.items():
+        module = get(name)
+        assert (name, item.file, item.summary) == (module.NAME, module.FILE, module.SUMMARY)
 
 
 def test_an_unknown_format_is_refused_with_the_nearest(view: Viewer) -> None:

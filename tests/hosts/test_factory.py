@@ -12,8 +12,9 @@ import pytest
 from asct.errors import ConnectError, HostError, UsageError
 from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.dryrun import DryRun
-from asct.hosts.factory import make_host, open_host, transports
+from asct.hosts.factory import make_host, open_host
 from asct.plan.model import HostSpec
+from asct.transports import transports
 
 
 def test_transports_are_found() -> None:

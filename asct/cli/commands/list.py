@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from asct.cli.console import Console
     from asct.registry import BenchmarkInfo
 
-_WHAT = ("benchmarks", "settings", "metrics", "kernels", "formats", "transports")
+_COLUMNS: Final = {
+    "benchmarks": ("name", "alias", "default", "needs", "keywords", "summary"),
+    "settings": ("name", "type", "default", "aliases", "help"),
+    "metrics": ("name", "unit", "better", "at", "help"),
+    "kernels": ("name", "summary"),
+    "formats": ("name", "file", "summary"),
+    "transports": ("name", "summary"),
+}
 
 
 @dataclass(frozen=True)
@@ -25,14 +32,16 @@ class Listing:
     """A table: `name` is part of its schema and file name, columns are keys of the rows."""
 
     name: str
-    columns: tuple[str, ...]
     rows: list[dict[str, Any]]
-    shown: tuple[str, ...]
-    """Columns of the text form; the others are in JSON and CSV only."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns in the order of the CSV file."""
+        return _COLUMNS[self.name]
 
 
 @click.command("list", short_help="List benchmarks, settings, metrics, kernels, report formats or transports.")
-@click.argument("what", type=click.Choice(_WHAT), default="benchmarks")
+@click.argument("what", type=click.Choice(tuple(_COLUMNS)), default="benchmarks")
 @click.argument("benchmark", required=False, shell_complete=completing(benchmark_names))
 @FORMAT
 @click.option(
@@ -47,7 +56,7 @@ def command(
 
     `asct list settings BENCHMARK` and `asct list metrics BENCHMARK` list those of one benchmark.
     """
-    listing = _listing(what, benchmark)
+    listing = Listing(what, _rows(what, benchmark))
     if output_dir is not None:
         _write(options.console, listing, output_dir, form, force)
     elif options.json or form == "json":
@@ -65,7 +74,7 @@ def _document(listing: Listing) -> dict[str, Any]:
 
 
 def _write(console: Console, listing: Listing, folder: str, form: str, force: bool) -> None:
-    """Write the listing as CSV or JSON into `folder` and name the file."""
+    """Write the listing as CSV or JSON to `folder` and print the path."""
     import json
 
     from asct.cli.files import csv_text, output_folder, write_text
@@ -80,68 +89,57 @@ def _write(console: Console, listing: Listing, folder: str, form: str, force: bo
     console.result(str(path))
 
 
-def _listing(what: str, benchmark: str | None) -> Listing:
+def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:
     if what in ("settings", "metrics"):
         if benchmark is None:
             raise click.UsageError(f"`asct list {what}` needs the name of a benchmark; `asct list` shows them")
-        found = _find(benchmark)
-        return _settings(found) if what == "settings" else _metrics(found)
+        return _attributes(what, getattr(_find(benchmark), what))
     if benchmark is not None:
         raise click.UsageError(f"`asct list {what}` takes no further argument; remove `{benchmark}`")
-    return {"benchmarks": _benchmarks, "kernels": _kernels, "formats": _formats, "transports": _transports}[what]()
+    if what == "benchmarks":
+        from asct.registry import installed
+
+        return _attributes(what, [item for item in installed().infos if not item.hidden])
+    if what == "kernels":
+        from asct.resources import folder
+
+        files = sorted(folder("kernels").glob("*/README.md"))
+        return [
+            {"name": file.parent.name, "summary": _first_paragraph(file.read_text(encoding="utf-8"))} for file in files
+        ]
+    if what == "formats":
+        from asct.plan.formats import report_formats
+
+        return [{"name": name, "file": one.file, "summary": one.summary} for name, one in report_formats().items()]
+    from asct.transports import transports
+
+    return [{"name": name, "summary": summary} for name, summary in transports()]
+
+
+def _attributes(what: str, items: Sequence[Any]) -> list[dict[str, Any]]:
+    """The attributes of each item that have a column."""
+    return [
+        {key: _text(getattr(item, "aliases" if key == "alias" else key)) for key in _COLUMNS[what]} for item in items
+    ]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(value) if isinstance(value, list) else str(value)
 
 
 def _find(name: str) -> BenchmarkInfo:
-    """By name or alias. Raises a usage error that suggests the nearest name."""
-    from asct.diagnostics.suggest import nearest
+    """Find a benchmark by name or alias. Raises UsageError with the nearest name if there is none."""
+    from asct.diagnostics.suggest import did_you_mean
     from asct.registry import installed
 
     found = installed().info(name)
     if found is None:
-        close = nearest(name, [known for item in installed().infos for known in (item.name, *item.aliases)])
-        hint = f"did you mean `{close}`?" if close else "`asct list` shows all benchmarks"
+        known = [known for item in installed().infos for known in (item.name, *item.aliases)]
+        hint = did_you_mean(name, known, "`asct list` shows all benchmarks")
         raise click.UsageError(f"no benchmark named `{name}`; {hint}")
     return found
-
-
-def _benchmarks() -> Listing:
-    from asct.registry import installed
-
-    rows = [
-        {
-            "name": item.name,
-            "alias": " ".join(item.aliases),
-            "default": "yes" if item.default else "no",
-            "needs": " ".join(item.needs),
-            "keywords": " ".join(item.keywords),
-            "summary": item.summary,
-        }
-        for item in installed().infos
-        if not item.hidden
-    ]
-    columns = ("name", "alias", "default", "needs", "keywords", "summary")
-    return Listing("benchmarks", columns, rows, columns[:-1])
-
-
-def _settings(benchmark: BenchmarkInfo) -> Listing:
-    columns = ("name", "type", "default", "aliases", "help")
-    rows = [{**asdict(item), "aliases": " ".join(item.aliases)} for item in benchmark.settings]
-    return Listing("settings", columns, [{key: row[key] for key in columns} for row in rows], columns)
-
-
-def _metrics(benchmark: BenchmarkInfo) -> Listing:
-    rows = [{**asdict(item), "at": " ".join(item.at)} for item in benchmark.metrics]
-    return Listing("metrics", ("name", "unit", "better", "at", "help"), rows, ("name", "unit", "better", "help"))
-
-
-def _kernels() -> Listing:
-    from asct.resources import folder
-
-    rows = [
-        {"name": path.parent.name, "summary": _first_paragraph(path.read_text(encoding="utf-8"))}
-        for path in sorted(folder("kernels").glob("*/README.md"))
-    ]
-    return Listing("kernels", ("name", "summary"), rows, ("name", "summary"))
 
 
 def _first_paragraph(markdown: str) -> str:
@@ -151,63 +149,42 @@ def _first_paragraph(markdown: str) -> str:
     return " ".join(text.split())
 
 
-def _formats() -> Listing:
-    from asct.export import formats
-
-    rows = [
-        {"name": name, "file": module.FILE, "summary": module.SUMMARY} for name, module in sorted(formats().items())
-    ]
-    return Listing("formats", ("name", "file", "summary"), rows, ("name", "file", "summary"))
-
-
-def _transports() -> Listing:
-    from asct.hosts.factory import transports
-
-    rows = [{"name": name, "summary": summary} for name, summary in transports()]
-    return Listing("transports", ("name", "summary"), rows, ("name", "summary"))
-
-
 def _print(options: GlobalOptions, listing: Listing) -> None:
     console = options.console
-    if listing.name == "benchmarks":
-        if options.verbosity:
-            _print_blocks(console, listing)
-        else:
-            _print_benchmarks(console, listing)
-    elif listing.name == "settings":
+    if listing.name == "settings" or (listing.name == "benchmarks" and options.verbosity):
         _print_blocks(console, listing)
-    else:
-        _print_folded(console, listing, [key for key in listing.shown if any(row[key] for row in listing.rows)])
+    elif listing.name == "benchmarks":
+        _print_benchmarks(console, listing)
+    else:  # the coordinates of a metric follow its help
+        shown = [key for key in listing.columns if key != "at" and any(row[key] for row in listing.rows)]
+        _print_folded(console, listing, shown)
 
 
 def _print_benchmarks(console: Console, listing: Listing) -> None:
-    """One line each for programs; on a terminal too narrow for that, fewer columns and folded keywords."""
-    table = [[str(row[key]) for key in listing.shown] for row in listing.rows]
+    """One line per benchmark; on a terminal too narrow for that, fewer columns and folded keywords."""
+    shown = listing.columns[:-1]
+    table = [[row[key] for key in shown] for row in listing.rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     if sum(widths) + 2 * len(widths) > console.width and sys.stdout.isatty():
         _print_folded(console, listing, ("name", "alias", "keywords"))
     else:
-        console.table(listing.shown, table)
+        console.table(shown, table)
     console.line("`asct list -v` adds summaries, `asct explain NAME` describes a benchmark")
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
     """A table whose last column is folded at the width of the terminal."""
     *fixed, last = shown
-    widths = [max([len(key), *(len(str(row[key])) for row in listing.rows)]) for key in fixed]
+    widths = [max([len(key), *(len(row[key]) for row in listing.rows)]) for key in fixed]
     room = max(20, console.width - sum(widths) - 2 * len(widths))
     rows: list[list[str]] = []
     for row in listing.rows:
-        first, *further = textwrap.wrap(_last_text(row, last), room, break_on_hyphens=False) or [""]
-        rows.append([*(str(row[key]) for key in fixed), first])
-        rows += [[*("" for _ in fixed), text] for text in further]
+        at = row.get("at", "").replace(" ", ", ")
+        text = f"{row[last]}, at {at}" if at else row[last]
+        first, *further = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        rows.append([*(row[key] for key in fixed), first])
+        rows += [[*("" for _ in fixed), part] for part in further]
     console.table(shown, rows)
-
-
-def _last_text(row: dict[str, Any], key: str) -> str:
-    """The last column; for a metric followed by the coordinates of its values."""
-    at = str(row.get("at", ""))
-    return f"{row[key]}, at {at.replace(' ', ', ')}" if at else str(row[key])
 
 
 def _print_blocks(console: Console, listing: Listing) -> None:

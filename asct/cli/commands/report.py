@@ -22,31 +22,29 @@ from asct.cli.options import GlobalOptions, results_option, shared_options
 @shared_options
 def command(
     options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], output_dir: str | None, results: str
-) -> int:
+) -> None:
     """Render the reports of runs again (default: html and markdown of the latest run).
 
     RUN is a directory, a run id or the start of one, a label, `latest`, or PLAN/latest.
     """
-    from asct.cli.reports import print_tables, write_reports
+    from asct.cli.reports import print_tables, view_of
+    from asct.export import write_all
     from asct.store.find import open_run
 
+    roots = [open_run(Path(results), name).layout.root for name in runs or ("latest",)]
     if names == ("stdout",) and output_dir is None and not options.json:
-        for name in runs or ("latest",):
-            print_tables(options.console, open_run(Path(results), name).layout.root)
-        return 0
+        for root in roots:
+            print_tables(options.console, root)
+        return
     written: dict[str, dict[str, list[str]]] = {}
-    for name in runs or ("latest",):
-        stored = open_run(Path(results), name)
-        root = stored.layout.root
-        target = Path(output_dir) if output_dir else root
+    for root in roots:
+        target = Path(output_dir or root)
         if output_dir and len(runs) > 1:
-            target = target / root.name
-        reports = write_reports(root, names or ("html", "markdown"), target)
+            target /= root.name
+        reports = write_all(view_of(root), names or ("html", "markdown"), target)
         written[str(root)] = {form: [str(path) for path in paths] for form, paths in reports.items()}
     if options.json:
         options.console.document({"schema": "asct.reports/1", "reports": written})
     else:
-        for reports_of_run in written.values():
-            for path in (path for paths in reports_of_run.values() for path in paths):
-                options.console.result(path)
-    return 0
+        for path in (path for reports in written.values() for paths in reports.values() for path in paths):
+            options.console.result(path)

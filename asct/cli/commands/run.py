@@ -66,10 +66,11 @@ def command(
 
 def _print_results(options: GlobalOptions, folder: Path, form: str) -> None:
     """The tables on stdout, or the CSV and JSON files that users of ASCT know."""
-    from asct.cli.reports import print_tables, write_reports
+    from asct.cli.reports import print_tables, view_of
+    from asct.export import write_all
 
     if form != "stdout":
-        for paths in write_reports(folder, ("csv", "json"), folder).values():
+        for paths in write_all(view_of(folder), ("csv", "json"), folder).values():
             for path in paths:
                 options.console.line(str(path))
     elif not options.json:
