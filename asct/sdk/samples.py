@@ -14,7 +14,8 @@ from typing import Any
 
 from asct.sdk.record import Stats
 from asct.sdk.step import Kernel, Output
-from asct.statistics.summary import summarise
+from asct.statistics.quantiles import median_interval
+from asct.statistics.robust import mad, median
 
 ABI = 1
 _STDERR_LINES = 5
@@ -66,15 +67,15 @@ def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tup
 
 
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
-    """Stats of at least one value, in its unit; no interval below 6 or when the values are not independent."""
-    summary = summarise(values, independent=independent)
+    """Return the Stats of at least one value, in its unit; without an interval below 6 values or if the values are not
+    independent."""
     return Stats(
-        n=summary.n,
-        median=summary.median,
-        mad=summary.mad,
-        ci95=summary.ci95,
-        min=summary.min,
-        max=summary.max,
+        n=len(values),
+        median=median(values),
+        mad=mad(values),
+        ci95=median_interval(values) if independent else None,
+        min=float(min(values)),
+        max=float(max(values)),
     )
 
 

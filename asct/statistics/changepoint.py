@@ -1,12 +1,12 @@
-"""Changes of the level of a series: the cliff of a drive whose cache is full, the end of burst credits, a throttle.
+"""Detects changes of level in a series: the write cliff of a drive, the end of burst credits, throttling.
 
-The series is cut into segments of one level each, so that the squared distances from the levels and a penalty for each
-cut are least: optimal partitioning, searched with the pruning of PELT (Killick, Fearnhead and Eckley, "Optimal
-detection of changepoints with a linear computational cost", Journal of the American Statistical Association 107, 2012).
-The noise is estimated from the differences of neighbours, which a few changes of level hardly touch, and the penalty
-grows with the logarithm of the length as in Yao, "Estimating the number of change-points via Schwarz' criterion",
-Statistics & Probability Letters 6, 1988. A single stalled second is no change: one or two odd values are smoothed away
-by a running median, which leaves the edges of levels where they are.
+The series is cut into segments of one level each such that the squared distances from the levels plus a penalty for
+each cut are smallest: optimal partitioning with the pruning of PELT (Killick, Fearnhead and Eckley, "Optimal detection
+of changepoints with a linear computational cost", Journal of the American Statistical Association 107, 2012). The noise
+is estimated from the differences between neighbours, which a few changes of level hardly affect. The penalty grows with
+the logarithm of the length as in Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
+Probability Letters 6, 1988. A running median first removes one or two odd values, so that a single stalled second is
+not a change; it does not move the edges of levels.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from typing import Final
 from asct.statistics.robust import NORMAL_CONSISTENCY, median, running_median
 
 LEAST_CHANGE: Final = 0.05
-"""A change of level below this share of the larger one is of no interest, however certain."""
+"""Changes below this share of the larger level are ignored, even if they are certain."""
 SHORTEST: Final = 3
-"""Values of the shortest segment."""
+"""Number of values in the shortest segment."""
 _PENALTY: Final = 5.0
-"""Times log(n) for each cut. The criterion asks for 2 with independent noise, which smoothed seconds do not have."""
+"""Penalty of a cut, times log(n). The criterion uses 2 for independent noise, but the noise of smoothed values is
+correlated."""
 _LEAST_NOISE: Final = 0.002
-"""Of the largest value: counts are whole numbers, and a throttle is steadier than any statistic of it."""
+"""Lower limit of the noise, as a share of the largest value: counts are integers, and throttled rates hardly vary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """At `index` the level goes from `before` to `after`, each the median of its segment, in the unit of the values."""
+    """A change of level at `index`: the medians of the segments before and after it, in the unit of the values."""
 
     index: int
     before: float
@@ -39,17 +40,17 @@ class Change:
 
 
 def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change]:
-    """Changes of level in order; none in a series shorter than two segments. Raises ValueError unless all are finite.
+    """Return the changes of level in order; empty if the series is shorter than two segments.
 
-    `least` is the smallest change of interest as a share of the larger of both levels (of their amounts).
+    `least` is the smallest change to report, as a share of the larger of both levels (of their absolute values).
+    Raises ValueError if a value is not finite.
     """
     if not all(math.isfinite(value) for value in values):
-        raise ValueError("a series in which changes are sought has finite values")
+        raise ValueError("changes can only be detected in a series of finite values")
     if len(values) < 2 * SHORTEST or len(set(values)) == 1:
         return []
     cuts = _relevant(values, _partition(running_median(values), _noise(values)), least)
-    edges = [0, *cuts, len(values)]
-    levels = [median(values[start:end]) for start, end in pairwise(edges)]
+    levels = _levels(values, cuts)
     return [Change(cut, before, after) for cut, (before, after) in zip(cuts, pairwise(levels), strict=True)]
 
 
@@ -61,7 +62,7 @@ def _noise(values: Sequence[float]) -> float:
 
 
 def _partition(values: Sequence[float], noise: float) -> list[int]:
-    """The cuts of least cost, for a noise above 0."""
+    """The cuts with the lowest cost; `noise` is positive."""
     scaled = [(value - values[0]) / noise for value in values]
     sums = [0.0, *accumulate(scaled)]
     squares = [0.0, *accumulate(value * value for value in scaled)]
@@ -88,17 +89,21 @@ def _partition(values: Sequence[float], noise: float) -> list[int]:
 
 
 def _relevant(values: Sequence[float], cuts: Sequence[int], least: float) -> list[int]:
-    """The cuts whose levels differ by `least` or more; the smallest change is taken back first, which joins levels."""
+    """The cuts between levels that differ by `least` or more. The smallest change is removed first, which joins its
+    levels."""
     kept = list(cuts)
     while kept:
-        edges = [0, *kept, len(values)]
-        levels = [median(values[start:end]) for start, end in pairwise(edges)]
-        sizes = [_share(before, after) for before, after in pairwise(levels)]
+        sizes = [_share(before, after) for before, after in pairwise(_levels(values, kept))]
         smallest = min(sizes)
         if smallest >= least:
             break
         del kept[sizes.index(smallest)]
     return kept
+
+
+def _levels(values: Sequence[float], cuts: Sequence[int]) -> list[float]:
+    """The median of each segment."""
+    return [median(values[start:end]) for start, end in pairwise([0, *cuts, len(values)])]
 
 
 def _share(before: float, after: float) -> float:

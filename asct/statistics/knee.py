@@ -1,14 +1,14 @@
-"""Analyzes a curve of response time over throughput: where the knee lies, and what holds between its points.
+"""Analyzes curves of rising load: the knee, values between the points, and the plateau at the top.
 
-A point is (throughput, response), in any units; the points of a curve stand in the order of rising load, not of rising
-throughput: past saturation more load may bring less.
+A point is (throughput, response time), in any units. Points are in order of rising load, not of rising throughput,
+because more load may bring less throughput after saturation.
 
 The knee is the point of greatest *power*, throughput / response (Kleinrock, "Power and deterministic rules of thumb for
 probabilistic problems in computer communications", ICC 1979; Jain and Ramakrishnan, "Congestion avoidance in computer
-networks with a connectionless network layer", 1988). There the ray from the origin touches the curve: below it more
-load buys more throughput than it costs in time, above it less. Unlike the point of greatest curvature or of greatest
-distance from the chord (Satopaa et al., "Finding a Kneedle in a haystack", 2011), it does not move with the last point
-measured, and it asks for no threshold.
+networks with a connectionless network layer", 1988). There the ray from the origin touches the curve: below the knee
+more load gains more throughput than it costs in time, above it less. Unlike the point of greatest curvature or of
+greatest distance from the chord (Satopaa et al., "Finding a Kneedle in a haystack", 2011), it does not depend on the
+last point measured and needs no threshold.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from typing import Final
 Point = tuple[float, float]
 
 PASSED: Final = 0.9
-"""The knee was passed if power falls to this share of its maximum under more load; less may be scatter."""
+"""The curve passes the knee if power falls to this share of its maximum under more load; a smaller fall may be
+noise."""
 MIN_POINTS: Final = 4
+LEVEL: Final = 0.02
+"""Values form a plateau if the largest is at most this share above the smallest."""
 
 
 def knee_index(points: Sequence[Point]) -> int | None:
-    """The index of the point of greatest power; None if the curve does not go past it, or has fewer than 4 points.
+    """Return the index of the point of greatest power; None if the curve does not pass it or has fewer than 4 points.
 
-    Raises ValueError unless all responses are positive.
+    Raises ValueError unless all response times are positive.
     """
     if any(response <= 0 for _, response in points):
-        raise ValueError("response times of a curve are positive")
+        raise ValueError("the response times of a curve must be positive")
     power = [throughput / response for throughput, response in points]
     if len(power) < MIN_POINTS:
         return None
@@ -39,25 +42,48 @@ def knee_index(points: Sequence[Point]) -> int | None:
 
 
 def response_at(points: Sequence[Point], throughput: float) -> float | None:
-    """The response where the curve first reaches `throughput`, on the straight line between the points beside it.
+    """Return the response time at which the curve first reaches `throughput`, interpolated linearly between points.
 
-    None if it begins beyond it or never reaches it.
+    None if the curve starts above it or never reaches it.
     """
     return next(_crossings(points, throughput), None)
 
 
 def throughput_at(points: Sequence[Point], response: float) -> float | None:
-    """The throughput from which on the response stays above `response`; interpolated, or None, as in `response_at`.
+    """Return the throughput above which the response time stays above `response`; None as in `response_at`.
 
-    It is the last time that the response rises so far: a single slow point under little load does not count.
+    This is the last crossing, so that a single slow point at low load does not count.
     """
     *_, last = (None, *_crossings([(y, x) for x, y in points], response))
     return last
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """The second value at each place where the first one rises to `wanted`."""
+    """The second coordinate at each crossing where the first one rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0
             yield before + share * (after - before)
+
+
+def top_plateau(values: Sequence[float], tolerance: float = LEVEL) -> range:
+    """Return the longest run of neighbours that differ by at most `tolerance`, if no value exceeds the run by more.
+
+    The range is empty if no value is positive.
+    """
+    highest = max(values, default=0.0)
+    best = range(0)
+    if highest <= 0.0:
+        return best
+    for start in range(len(values)):
+        end = start
+        while end < len(values) and min(values[start : end + 1]) > 0 and spread(values[start : end + 1]) <= tolerance:
+            end += 1
+        if end - start > len(best) and max(values[start:end]) * (1.0 + tolerance) >= highest:
+            best = range(start, end)
+    return best
+
+
+def spread(values: Sequence[float]) -> float:
+    """Return how far the largest of positive values exceeds the smallest, as a share."""
+    return max(values) / min(values) - 1.0

@@ -1,34 +1,37 @@
 """Levels of a memory hierarchy on a curve of latency over the size of the working set.
 
-A level is a plateau, by these rules (slopes in log latency per doubling of the size):
+A level is a plateau, by these rules (slopes are in log latency per doubling of the size):
 
-* a *rise* is where the local Theil-Sen slope exceeds `RISE` (42 % per doubling); rises part the curve into stretches;
+* where the local Theil-Sen slope exceeds `RISE` (42 % per doubling), the curve rises; rises divide it into stretches;
 * a stretch is a plateau if it spans at least `MIN_SPAN` octaves with an overall slope below `MAX_SLOPE` (28 % per
   doubling);
-* two plateaus whose facing ends differ by less than `MIN_STEP` (1.4 times) are one level: a TLB step, not a memory;
-* bounds are the outermost sizes measured whose latency is within the tolerance of the end of the plateau (10 %, or four
-  standard deviations of its noise up to 15 %), to the resolution of the data: no rounding;
+* two plateaus whose facing ends differ by less than `MIN_STEP` (1.4 times) are one level: such a step comes from a TLB;
+* bounds are the outermost measured sizes whose latency is within the tolerance of the end of the plateau (10 %, or four
+  standard deviations of its noise up to 15 %), without rounding;
 * the last level has no upper end: a further rise by less than `TAIL` (2 times) up to the last size belongs to it;
 * latency is the median of the densest half of the plateau's sizes (the shorth), thinned to quarter octaves so that
-  refined sizes do not count more: a level that drifts towards its end is told by its level part;
+  refined sizes do not count more: the level part determines the latency of a level that drifts towards its end;
 * the optimum size is halfway between the bounds, at most one octave below the upper one.
 
-Cache sizes that the host reports only name what was found; they never make or remove a level. See Saavedra and Smith,
-"Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers 44(10),
-1995.
+Cache sizes that the host reports only give the levels their names; they never add or remove a level. See Saavedra and
+Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers
+44(10), 1995.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from asct.statistics.curve import LatencyCurve, Suspicion, latency_curve_of, local_slopes, noise, suspects, thinned
 from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
-from asct.statistics.robust import median, median_slope, shorth_median
+from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, running_median, shorth_median
 
+OUTLIER = math.log(1.15)
+"""A size that differs by more from the running median of five is an outlier."""
+DISTURBED = math.log(1.2)
+"""A size that is slower by more than the next three larger ones was disturbed: more data is never faster."""
 RISE = 0.35
 MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
@@ -38,15 +41,19 @@ EDGE = math.log(1.10)
 MIN_SIZES = 8
 MAX_LEVELS = 5
 MAX_NOISE = 0.12
+_THINNED = 0.25
+"""Spacing of a thinned curve in octaves."""
+_SLOPE_WINDOW = 0.51
+"""Octaves on both sides of a point that its local slope covers."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLevel:
     """One level: sizes in bytes, latency in the unit of the curve.
 
-    `sizes` and `latencies` are the points that `latency` is taken from. `below` and `above` are the measured sizes
-    next to the bounds on their outside; None where the data end. `scatter` is the standard deviation from size to size,
-    as a share of the latency; a slow drift does not enter it.
+    `sizes` and `latencies` are the points from which `latency` is computed. `below` and `above` are the measured sizes
+    just outside the bounds; None at the ends of the data. `scatter` is the standard deviation from size to size, as a
+    share of the latency, without slow drift.
     """
 
     name: str
@@ -71,18 +78,19 @@ class MemoryLevel:
         return None if self.above is None else self.above / self.upper - 1.0
 
 
+Suspicion = Literal["outlier", "disturbed"]
 Cause = Literal[
     "", "flat-curve", "steady-rise", "one-plateau", "too-many-plateaus", "few-sizes", "disturbed", "scattered"
 ]
-"""Why there are no levels, as a word; empty when there are."""
+"""Why no levels were found, as a word; empty if some were."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The levels found, smallest first, or none with the `cause` and the `reason` in words.
+    """The levels found, smallest first; or none, with the `cause` and the `reason` in words.
 
-    `notes` maps a word (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to what it says here.
-    `suspects` are the sizes that were left out.
+    `notes` maps a word (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to its text for this curve.
+    `suspects` are the sizes that were excluded.
     """
 
     levels: tuple[MemoryLevel, ...]
@@ -93,11 +101,26 @@ class LevelSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Indices of the thinned curve from `first` to `last`, both included."""
+class _Curve:
+    """Points in ascending order of size: x is log2 of the size (octaves), y the natural logarithm of the latency, so a
+    slope of 0.1 is 10 % per doubling."""
 
-    first: int
-    last: int
+    sizes: tuple[int, ...]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def without(self, sizes: Collection[int]) -> _Curve:
+        """The points of all other sizes."""
+        return self.take([index for index, size in enumerate(self.sizes) if size not in sizes])
+
+    def take(self, indices: Sequence[int]) -> _Curve:
+        """The points at these indices."""
+        return _Curve(
+            tuple(self.sizes[i] for i in indices), tuple(self.x[i] for i in indices), tuple(self.y[i] for i in indices)
+        )
 
 
 def find_levels(
@@ -107,48 +130,119 @@ def find_levels(
     uncertain: Collection[int] = (),
     granule: int = 64,
 ) -> LevelSearch:
-    """Levels of the curve {size in bytes: latency}.
+    """Find the levels of the curve {size in bytes: latency}.
 
-    `uncertain` are sizes too small to trust (a few lines): they may lie inside a level but never make one. `granule` is
-    what optimum sizes are a multiple of. Raises ValueError for sizes or latencies that are not positive.
+    `uncertain` are sizes too small to trust (a few lines): they may lie inside a level but never form one. Optimum
+    sizes are multiples of `granule`. Raises ValueError for sizes or latencies that are not positive.
     """
-    curve = latency_curve_of(latencies)
+    curve = _curve_of(latencies)
     trusted = curve.without(uncertain)
-    bad = suspects(trusted)
+    bad = _suspects(trusted)
     clean = trusted.without(bad)
     unfit = _unfit(clean, len(trusted))
     if unfit is not None:
         return LevelSearch((), *unfit, suspects=bad)
-    thin = clean.take(thinned(clean))
+    thin = clean.take(_thinned(clean))
     plateaus, shoulders = _plateaus(thin)
     none = _why_none(thin, plateaus)
     if none is not None:
         return LevelSearch((), *none, suspects=bad)
     plateaus, open_end = _with_tail(thin, plateaus)
-    bounds = [_bounds(curve.without(bad), thin, plateau) for plateau in plateaus]
-    names = name_levels([bound[1] for bound in bounds], curve.sizes[-1], open_end, hints)
-    levels = tuple(_level(name, bound, latencies, thin, granule) for name, bound in zip(names, bounds, strict=True))
+    unnamed = [_level(curve.without(bad), thin, plateau, latencies, granule) for plateau in plateaus]
+    uppers = [level.upper for level in unnamed]
+    names = name_levels(uppers, curve.sizes[-1], open_end, hints)
     notes = _notes(thin, plateaus, shoulders, open_end)
-    missing = unmatched_hints([level.upper for level in levels], names, hints)
+    missing = unmatched_hints(uppers, names, hints)
     if missing:
         notes["cache-without-plateau"] = missing
     if not open_end and names[-1] != "DRAM":
         notes["ends-in-cache"] = f"the largest size, {curve.sizes[-1]} B, still fits into a cache that the host reports"
+    levels = tuple(replace(level, name=name) for name, level in zip(names, unnamed, strict=True))
     return LevelSearch(levels, notes=notes, suspects=bad)
 
 
-def _unfit(curve: LatencyCurve, trusted: int) -> tuple[Cause, str] | None:
+def _curve_of(latencies: Mapping[int, float]) -> _Curve:
+    sizes = tuple(sorted(latencies))
+    if any(size <= 0 for size in sizes) or any(not 0 < latencies[size] < math.inf for size in sizes):
+        raise ValueError("sizes and latencies of a curve must be positive")
+    return _Curve(sizes, tuple(math.log2(s) for s in sizes), tuple(math.log(latencies[s]) for s in sizes))
+
+
+def _suspects(curve: _Curve) -> dict[int, Suspicion]:
+    """Sizes that do not fit the curve: `outlier` (unlike its neighbours), `disturbed` (slower than larger sizes).
+
+    A running median of five does not change a rising curve, whatever its steps, so it reveals only one or two bad
+    sizes side by side. A longer disturbance makes a size slower than larger ones, which memory never is.
+    """
+    smooth = running_median(curve.y)
+    spread = max(OUTLIER, 4.0 * _noise(curve))
+    found: dict[int, Suspicion] = {
+        size: "outlier"
+        for size, value, level in zip(curve.sizes, curve.y, smooth, strict=True)
+        if abs(value - level) > spread
+    }
+    floor = math.inf
+    later: list[float] = []
+    for size, value in reversed([pair for pair in zip(curve.sizes, curve.y, strict=True) if pair[0] not in found]):
+        if value > floor + max(DISTURBED, spread):
+            found[size] = "disturbed"
+            continue
+        later.append(value)
+        if len(later) >= 3:
+            floor = min(floor, median(later[-3:]))
+    return found
+
+
+def _noise(curve: _Curve) -> float:
+    """Standard deviation of log latency from point to point, from the second differences; 0.0 below four points.
+
+    It is robust: neither a slow drift nor the few steps of a staircase affect it. A second difference of independent
+    values of variance v has the variance 1.5 v.
+    """
+    bends = [abs(curve.y[i] - (curve.y[i - 1] + curve.y[i + 1]) / 2.0) for i in range(1, len(curve) - 1)]
+    return NORMAL_CONSISTENCY * median(bends) / math.sqrt(1.5) if len(bends) > 1 else 0.0
+
+
+def _thinned(curve: _Curve) -> list[int]:
+    """Indices of at most one point per interval of `_THINNED` octaves: the one nearest to its middle.
+
+    Refined sizes are close together at the edges of levels; without thinning they would outweigh the plateaus.
+    """
+    best: dict[int, tuple[float, int]] = {}
+    for index, x in enumerate(curve.x):
+        cell = round(x / _THINNED)
+        distance = abs(x - cell * _THINNED)
+        if cell not in best or distance < best[cell][0]:
+            best[cell] = (distance, index)
+    return [best[cell][1] for cell in sorted(best)]
+
+
+def _local_slopes(curve: _Curve) -> list[float]:
+    """The Theil-Sen slope around each point, over all points within `_SLOPE_WINDOW` and at least both neighbours."""
+    slopes = []
+    last = len(curve) - 1
+    for index, x in enumerate(curve.x):
+        low, high = max(index - 1, 0), min(index + 1, last)
+        while low > 0 and x - curve.x[low - 1] <= _SLOPE_WINDOW:
+            low -= 1
+        while high < last and curve.x[high + 1] - x <= _SLOPE_WINDOW:
+            high += 1
+        slopes.append(median_slope(curve.x[low : high + 1], curve.y[low : high + 1]))
+    return slopes
+
+
+def _unfit(curve: _Curve, trusted: int) -> tuple[Cause, str] | None:
     if len(curve) < MIN_SIZES:
         return "few-sizes", f"{len(curve)} usable sizes are too few to find levels; {MIN_SIZES} are needed"
     if len(curve) < 0.75 * trusted:
         return "disturbed", f"{trusted - len(curve)} of {trusted} sizes were disturbed"
-    spread = noise(curve)
+    spread = _noise(curve)
     if spread > MAX_NOISE:
         return "scattered", f"latencies vary by {spread:.0%} between sizes"
     return None
 
 
-def _why_none(thin: LatencyCurve, plateaus: Sequence[_Stretch]) -> tuple[Cause, str] | None:
+def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | None:
     """Why the plateaus form no levels; None if they do."""
     if len(plateaus) > MAX_LEVELS:
         return "too-many-plateaus", f"{len(plateaus)} plateaus, more than a memory hierarchy has"
@@ -158,100 +252,101 @@ def _why_none(thin: LatencyCurve, plateaus: Sequence[_Stretch]) -> tuple[Cause, 
     if ratio < math.exp(MIN_STEP):
         return "flat-curve", f"the curve is flat: the largest latency is {ratio:.2f} times the smallest"
     if not plateaus:
-        return "steady-rise", "the latency grows steadily: no stretch of sizes has a steady latency"
-    low, high = thin.sizes[plateaus[0].first], thin.sizes[plateaus[0].last]
+        return "steady-rise", "the latency grows steadily: it is constant over no range of sizes"
+    low, high = thin.sizes[plateaus[0][0]], thin.sizes[plateaus[0][-1]]
     return "one-plateau", f"only one plateau, from {low} to {high} B; the rest of the curve is a slope"
 
 
-def _stretches(slopes: Sequence[float]) -> list[_Stretch]:
-    found: list[_Stretch] = []
+def _plateaus(thin: _Curve) -> tuple[list[range], list[range]]:
+    """The plateaus, and the stretches between them that are none, as indices of the thinned curve."""
+    grown = [_grown(thin, stretch) for stretch in _stretches(_local_slopes(thin))]
+    plateaus: list[range] = []
+    for stretch in grown:
+        if not _is_plateau(thin, stretch):
+            continue
+        if plateaus and _step(thin, plateaus[-1], stretch) < MIN_STEP:
+            plateaus[-1] = range(plateaus[-1].start, stretch.stop)
+        else:
+            plateaus.append(stretch)
+    return plateaus, [stretch for stretch in grown if not _is_plateau(thin, stretch)]
+
+
+def _stretches(slopes: Sequence[float]) -> list[range]:
+    found: list[range] = []
     start: int | None = None
     for index, slope in enumerate([*slopes, math.inf]):
         if slope <= RISE and start is None:
             start = index
         elif slope > RISE and start is not None:
-            found.append(_Stretch(start, index - 1))
+            found.append(range(start, index))
             start = None
     return found
 
 
-def _step(thin: LatencyCurve, left: _Stretch, right: _Stretch) -> float:
-    """Rise of log latency from the upper end of one stretch to the lower end of the next."""
-    before = thin.y[max(left.first, left.last - 2) : left.last + 1]
-    after = thin.y[right.first : min(right.last, right.first + 2) + 1]
-    return median(after) - median(before)
+def _ends(thin: _Curve, stretch: range) -> tuple[float, float]:
+    """The log latency at both ends of a stretch: medians of its first and of its last three sizes."""
+    values = thin.y[stretch.start : stretch.stop]
+    return median(values[:3]), median(values[-3:])
 
 
-def _joined(thin: LatencyCurve, stretches: Sequence[_Stretch], below: float) -> list[_Stretch]:
-    joined: list[_Stretch] = []
-    for stretch in stretches:
-        if joined and _step(thin, joined[-1], stretch) < below:
-            joined[-1] = _Stretch(joined[-1].first, stretch.last)
-        else:
-            joined.append(stretch)
-    return joined
+def _step(thin: _Curve, left: range, right: range) -> float:
+    """The rise of log latency from the upper end of one stretch to the lower end of the next."""
+    return _ends(thin, right)[0] - _ends(thin, left)[1]
 
 
-def _plateaus(thin: LatencyCurve) -> tuple[list[_Stretch], list[_Stretch]]:
-    """Plateaus, and the stretches between them that are none."""
-    grown = [_grown(thin, stretch) for stretch in _stretches(local_slopes(thin))]
-    plateaus = [stretch for stretch in grown if _is_plateau(thin, stretch)]
-    shoulders = [stretch for stretch in grown if not _is_plateau(thin, stretch)]
-    return _joined(thin, plateaus, MIN_STEP), shoulders
-
-
-def _is_plateau(thin: LatencyCurve, stretch: _Stretch) -> bool:
-    x, y = thin.x[stretch.first : stretch.last + 1], thin.y[stretch.first : stretch.last + 1]
+def _is_plateau(thin: _Curve, stretch: range) -> bool:
+    x, y = thin.x[stretch.start : stretch.stop], thin.y[stretch.start : stretch.stop]
     return len(x) >= 3 and x[-1] - x[0] >= MIN_SPAN and abs(median_slope(x, y)) < MAX_SLOPE
 
 
-def _tolerance(thin: LatencyCurve, stretch: _Stretch) -> float:
-    sigma = noise(thin.take(range(stretch.first, stretch.last + 1)))
-    return min(max(4.0 * sigma, EDGE), 1.5 * EDGE)
+def _tolerance(thin: _Curve, stretch: range) -> float:
+    return min(max(4.0 * _noise(thin.take(stretch)), EDGE), 1.5 * EDGE)
 
 
-def _grown(thin: LatencyCurve, stretch: _Stretch) -> _Stretch:
-    """The stretch with the neighbours at its level: seen through the window, points beside a step look like a rise."""
+def _grown(thin: _Curve, stretch: range) -> range:
+    """The stretch extended by the neighbours at its level: the window of the slope makes points beside a step look like
+    a rise."""
     tolerance = _tolerance(thin, stretch)
-    first, last = stretch.first, stretch.last
-    low = median(thin.y[first : min(last, first + 2) + 1])
-    high = median(thin.y[max(first, last - 2) : last + 1])
+    first, last = stretch[0], stretch[-1]
+    low, high = _ends(thin, stretch)
     while first > 0 and abs(thin.y[first - 1] - low) <= tolerance:
         first -= 1
     while last < len(thin) - 1 and abs(thin.y[last + 1] - high) <= tolerance:
         last += 1
-    return _Stretch(first, last)
+    return range(first, last + 1)
 
 
-def _with_tail(thin: LatencyCurve, plateaus: Sequence[_Stretch]) -> tuple[list[_Stretch], bool]:
-    """The plateaus with the last one drawn to the end of the data, and whether the curve leaves it instead."""
+def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bool]:
+    """The plateaus, the last one extended to the end of the data; and whether the curve rises beyond it instead."""
     final = plateaus[-1]
-    end = _Stretch(max(final.last, len(thin) - 3), len(thin) - 1)
+    end = range(max(final[-1], len(thin) - 3), len(thin))
     if _step(thin, final, end) < TAIL:
-        return [*plateaus[:-1], _Stretch(final.first, len(thin) - 1)], False
+        return [*plateaus[:-1], range(final.start, len(thin))], False
     return list(plateaus), True
 
 
-_Bound = tuple[int, int, int | None, int | None]
-
-
-def _bounds(usable: LatencyCurve, thin: LatencyCurve, plateau: _Stretch) -> _Bound:
-    """Outermost sizes at the level, walking outwards from the ends of the plateau over every usable size."""
+def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int, float], granule: int) -> MemoryLevel:
+    """A level without a name. Its bounds are the outermost sizes at the level, searched outwards from the ends of the
+    plateau over every usable size."""
     tolerance = _tolerance(thin, plateau)
-    low_end = thin.y[plateau.first : min(plateau.last, plateau.first + 2) + 1]
-    high_end = thin.y[max(plateau.first, plateau.last - 2) : plateau.last + 1]
-    first = usable.sizes.index(thin.sizes[plateau.first])
-    last = usable.sizes.index(thin.sizes[plateau.last])
-    down = _walk(usable, first, -1, median(low_end), tolerance)
-    up = len(usable) - 1 if plateau.last == len(thin) - 1 else _walk(usable, last, 1, median(high_end), tolerance)
+    low, high = _ends(thin, plateau)
+    down = _walk(usable, usable.sizes.index(thin.sizes[plateau[0]]), -1, low, tolerance)
+    up = len(usable) - 1
+    if plateau.stop < len(thin):
+        up = _walk(usable, usable.sizes.index(thin.sizes[plateau[-1]]), 1, high, tolerance)
     lower, upper = usable.sizes[down], usable.sizes[up]
     below = None if down == 0 else usable.sizes[down - 1]
     above = None if up == len(usable) - 1 else usable.sizes[up + 1]
-    return lower, upper, below, above
+    chosen = [i for i, size in enumerate(thin.sizes) if lower <= size <= upper]
+    optimum = max((lower + upper) // 2 // granule * granule, granule)
+    sizes = tuple(thin.sizes[i] for i in chosen)
+    values = tuple(latencies[size] for size in sizes)
+    scatter = _noise(thin.take(chosen))
+    return MemoryLevel("", lower, upper, optimum, shorth_median(values), sizes, values, scatter, below, above)
 
 
-def _walk(usable: LatencyCurve, start: int, direction: int, level: float, tolerance: float) -> int:
-    """The last index in `direction` within the tolerance; one size off it is passed over if the next is back."""
+def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: float) -> int:
+    """The last index in `direction` within the tolerance; a single size outside it is skipped."""
     inside = [abs(y - level) <= tolerance for y in usable.y]
     at = start
     while 0 <= at + direction < len(inside):
@@ -264,24 +359,11 @@ def _walk(usable: LatencyCurve, start: int, direction: int, level: float, tolera
     return at
 
 
-def _level(name: str, bound: _Bound, latencies: Mapping[int, float], thin: LatencyCurve, granule: int) -> MemoryLevel:
-    lower, upper, below, above = bound
-    chosen = [i for i, size in enumerate(thin.sizes) if lower <= size <= upper]
-    middle = (lower + upper) // 2
-    optimum = max(middle // granule * granule, granule)
-    sizes = tuple(thin.sizes[i] for i in chosen)
-    values = tuple(latencies[size] for size in sizes)
-    scatter = noise(thin.take(chosen))
-    return MemoryLevel(name, lower, upper, optimum, shorth_median(values), sizes, values, scatter, below, above)
-
-
-def _notes(
-    thin: LatencyCurve, plateaus: Sequence[_Stretch], shoulders: Sequence[_Stretch], open_end: bool
-) -> dict[str, str]:
+def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], open_end: bool) -> dict[str, str]:
     """Notes on shoulders that do not overlap a plateau, and on a curve that still rises at its end."""
     notes = {}
-    apart = [s for s in shoulders if not any(p.first <= s.last and s.first <= p.last for p in plateaus)]
-    middles = [thin.sizes[(s.first + s.last) // 2] for s in apart if s.last > s.first]
+    apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
+    middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]
     if middles:
         notes["shoulder"] = (
             f"around {', '.join(map(str, middles))} B the latency rises more slowly without a plateau: not a level"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.statistics.plateau import LEVEL, spread, top_plateau
+from asct.statistics.knee import LEVEL, spread, top_plateau
 
 
 def test_the_level_top_of_a_curve() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import quantiles
 from typing import Final
 
 from asct.benchmarks.storage_hdd.measure import EDGE_SHARE, QUANTITIES
@@ -11,7 +12,6 @@ from asct.instruments.fio.devices import device_table
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import by_point, flags_of, middle, swept_cells, swept_columns
-from asct.statistics.quantiles import quantile
 
 CELL_KEYS: Final = ("rw", "block_size", "rwmixread")
 
@@ -79,7 +79,6 @@ _CELL: Final = (
     Column("block_size", "BlockSize", format="size"),
     Column("rwmixread", "RWMixRead", format="integer"),
 )
-_SPREAD: Final = {"lowest": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "highest": 1.0}
 _TITLES: Final = {
     "lowest": "Lowest zone", "lower": "Lower quartile", "median": "Median", "upper": "Upper quartile",
     "highest": "Highest zone",
@@ -119,7 +118,7 @@ def _spread_table(slug: str, title: str, random: bool, points: Sequence[_Point],
             rows.append(
                 {
                     **settings, **cell.cells,
-                    **{key: quantile(zones, share) for key, share in _SPREAD.items()},
+                    **dict(zip(_TITLES, (min(zones), *quantiles(zones, method="inclusive"), max(zones)), strict=True)),
                     **{part: middle(index.get((metric, cell, part), ())) for part in ("outer", "inner")},
                     "ratio": middle(index.get(("outer_to_inner", cell, None), ())),
                     "latency": middle(index.get(("latency", cell, "all"), ())),

@@ -15,8 +15,7 @@ from asct.instruments.fio.metrics import BOUND_METRIC
 from asct.instruments.fio.rows import AXIS_TITLES, LOADS, SIZES, PointRow, grouped, main_axis, place, shown, varying
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Scalar
-from asct.statistics.knee import knee_index
-from asct.statistics.plateau import LEVEL, spread, top_plateau
+from asct.statistics.knee import LEVEL, knee_index, spread, top_plateau
 from asct.statistics.robust import median
 
 BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
