@@ -14,7 +14,7 @@ from asct.facts import mounts, nvme
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.nvme import NvmeController
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.storage import BLOCK
+from asct.facts.sources import BLOCK
 from asct.facts.unknown import UnknownFacts, chosen, folders, whole
 from asct.sdk.facts import BlockDevice
 

@@ -18,9 +18,7 @@ from asct.facts import archive
 from asct.facts.filetree import FileTree, FolderTree, Path_, SubTree, paths, resolve, texts
 from asct.facts.kernel import masked
 from asct.facts.snapshot import KEPT, CommandOutput, Snapshot, kept
-from asct.facts.sources import FILES, FOLDERS
-from asct.facts.sources.cpu import DUMPED
-from asct.facts.sources.model import FolderSet
+from asct.facts.sources import DUMPED, FILES, FOLDERS, FolderSet
 from asct.facts.unknown import real
 
 _PLACES = ("/sys/class/nvme/nvme*", "/sys/class/hwmon/hwmon*", "/sys/block/*", "/sys/class/net/*")

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.kernel import CLOCKS, KERNEL_OPTIONS, SECURITY, VULNERABILITIES
+from asct.facts.sources import CLOCKS, KERNEL_OPTIONS, SECURITY, VULNERABILITIES
 from asct.facts.unknown import UnknownFacts, chosen, cpu_mask, present
 
 MASK = "***"

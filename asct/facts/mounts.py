@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.storage import SECRET_OPTION
+from asct.facts.sources import SECRET_OPTION
 from asct.facts.unknown import LATE, UnknownFacts, whole
 from asct.sdk.facts import Mount
 

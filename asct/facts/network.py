@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.network import NET
+from asct.facts.sources import NET
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, folders, whole
 from asct.sdk.facts import Interface, Network
 

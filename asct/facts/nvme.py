@@ -10,7 +10,7 @@ from typing import Any
 
 from asct.facts.devices import DeviceLocation
 from asct.facts.snapshot import KILLED, Snapshot
-from asct.facts.sources.storage import NVME
+from asct.facts.sources import NVME
 from asct.facts.unknown import LATE, NEEDS_ROOT, folders, whole
 from asct.instruments.nvme import UNIT_BYTES
 from asct.sdk.facts import NvmeHealth

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.perf import EVENTS
+from asct.facts.sources import EVENTS
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, cpu_mask, folders, present, whole
 from asct.sdk.facts import Perf
 

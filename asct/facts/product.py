@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.system import DMI
+from asct.facts.sources import DMI
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, whole
 from asct.sdk.facts import Firmware, Product
 

@@ -15,10 +15,7 @@ from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
 from asct.facts.exchange import script
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources import CPU, MM, NODE
-from asct.facts.sources.network import NET
-from asct.facts.sources.perf import EVENTS, HWMON, ZONES
-from asct.facts.sources.storage import BLOCK, NVME
+from asct.facts.sources import BLOCK, CPU, EVENTS, HWMON, MM, NET, NODE, NVME, ZONES
 from asct.facts.unknown import UnknownFacts, real, whole
 from asct.hosts import errors
 from asct.hosts.base import Host

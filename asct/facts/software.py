@@ -19,10 +19,10 @@ _ASKED_MORE = {"fio-engines": "fio.features", "perf-features": "perf.features"}
 def tools(found: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
     """Programs that were found; a version that is not printed is null."""
     known: dict[str, ToolFact] = {}
-    for command, field in (*((f"tool-{name}", f"{name}.version") for name, _ in TOOLS), *_ASKED_MORE.items()):
+    for command, field in (*((f"tool-{name}", f"{name}.version") for name in TOOLS), *_ASKED_MORE.items()):
         if found.late(command):
             gaps.note(f"tools.{field}", f"{field.partition('.')[0]} {LATE}")
-    for name, _ in TOOLS:
+    for name in TOOLS:
         answer = found.commands.get(f"tool-{name}")
         path, _, text = (answer.text if answer else "").partition("\n")
         if path.startswith("/"):

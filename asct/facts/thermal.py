@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from asct.facts.devices import places
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.perf import HWMON, ZONES
+from asct.facts.sources import HWMON, ZONES
 from asct.facts.unknown import UnknownFacts, folders
 from asct.sdk.facts import Thermal
 

@@ -52,8 +52,8 @@ def test_this_machine(kind: str, request: pytest.FixtureRequest, tmp_path: Path)
 
 def test_plain_host_without_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of sysstat, fio or a compiler on the PATH is no error."""
-    monkeypatch.setattr("asct.facts.exchange.TOOLS", ())
-    monkeypatch.setattr("asct.facts.exchange.PROBES", (("fio-engines", "false"),))
+    monkeypatch.setattr("asct.facts.exchange.TOOLS", {})
+    monkeypatch.setattr("asct.facts.exchange.PROBES", {"fio-engines": "false"})
     host = open_host(HostSpec("h", "local", workdir=str(tmp_path / "w")))
     try:
         facts = collect(host, tmp_path / "raw")

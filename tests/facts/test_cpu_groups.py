@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from asct.facts import groups
+from asct.facts.exchange import COMMANDS
 from asct.facts.files_snapshot import load
 from asct.facts.memory import memory
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources import COMMANDS
 from asct.facts.unknown import UnknownFacts
 from tests.facts.made import written
 from tests.facts.shells import SHELLS
@@ -48,7 +48,7 @@ def test_the_groups_of_the_account_are_read(
     cgroup: str, files: dict[str, str], expected: str, shell: str, tmp_path: Path
 ) -> None:
     """The command of `sources`, over folders of made-up groups."""
-    text = dict(COMMANDS)["cpu-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
+    text = COMMANDS["cpu-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
     (tmp_path / "cgroup").write_text(cgroup)
     for name, value in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -16,8 +16,7 @@ from asct.errors import UsageError
 from asct.facts import archive, files_snapshot, filetree
 from asct.facts.files_snapshot import load
 from asct.facts.reading import facts_of
-from asct.facts.sources import CPU
-from asct.facts.sources.model import FolderSet
+from asct.facts.sources import CPU, FolderSet
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 SUFFIXES = {"tar": "w", "tar.gz": "w:gz", "tar.bz2": "w:bz2", "tar.xz": "w:xz"}

@@ -15,8 +15,7 @@ from asct.facts.exchange import script
 from asct.facts.mounts import veiled
 from asct.facts.reading import facts_of, reasons
 from asct.facts.snapshot import Snapshot, from_output
-from asct.facts.sources import CPU
-from asct.facts.sources.model import FolderSet
+from asct.facts.sources import CPU, FolderSet
 from tests.facts.shells import SHELLS
 
 TOKEN = "asct-0123456789abcdef"

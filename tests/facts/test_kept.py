@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts.exchange import script
+from asct.facts.exchange import COMMANDS, script
 from asct.facts.snapshot import Snapshot, from_output
 from asct.facts.software import tools
-from asct.facts.sources import COMMANDS
 from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
 
@@ -73,7 +72,7 @@ def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
 
 
 def lasting(found: Snapshot) -> dict[str, str]:
-    return {name: said.text for name, said in found.commands.items() if name not in dict(COMMANDS)}
+    return {name: said.text for name, said in found.commands.items() if name not in COMMANDS}
 
 
 def test_programs_are_asked_once(machine: Machine) -> None:

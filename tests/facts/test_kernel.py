@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asct.facts.exchange import COMMANDS
 from asct.facts.kernel import kernel, masked
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources import COMMANDS
-from asct.facts.sources.kernel import CLOCKS, SECURITY, VULNERABILITIES
+from asct.facts.sources import CLOCKS, SECURITY, VULNERABILITIES
 from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
 
@@ -47,7 +47,7 @@ def test_secrets_of_the_command_line_are_masked(line: str, expected: str) -> Non
 def on_the_host(shell: str, folder: Path, line: str) -> str:
     file = folder / "cmdline"
     file.write_text(f"{line}\n")
-    text = dict(COMMANDS)["command-line"].replace("/proc/cmdline", str(file))
+    text = COMMANDS["command-line"].replace("/proc/cmdline", str(file))
     done = subprocess.run([*shell.split(), "-c", text], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.strip()
@@ -142,7 +142,7 @@ def test_the_daemon_that_moves_interrupts(said: str, container: str | None, expe
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_daemon_is_found_by_its_traces(shell: str, tmp_path: Path) -> None:
-    text = dict(COMMANDS)["irqbalance"]
+    text = COMMANDS["irqbalance"]
     for place in ("/sys/fs/cgroup", "/run/", "/var/run/"):
         text = text.replace(place, f"{tmp_path}{place}")
 

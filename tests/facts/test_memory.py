@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from asct.facts import memory, nodes
+from asct.facts.exchange import COMMANDS
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources import COMMANDS, MM, NODE
+from asct.facts.sources import MM, NODE
 from asct.facts.unknown import UnknownFacts, cpu_mask
 from asct.sdk.facts import HugePages, NodePerformance
 
@@ -39,7 +40,7 @@ def test_available_memory_is_what_control_groups_allow(groups: str, available: i
 
 
 def test_the_limits_of_a_group_and_those_above_it_are_read(tmp_path: Path) -> None:
-    text = dict(COMMANDS)["memory-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
+    text = COMMANDS["memory-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
     (tmp_path / "cgroup").write_text("4:memory:/a/b\n3:cpu:/a\n0::/c\n")
     for group, limit in (("memory/a/b", "100"), ("memory/a", "200"), ("memory", "300")):
         (tmp_path / group).mkdir(parents=True, exist_ok=True)

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from asct.facts.reading import facts_of
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources.kernel import CLOCKS, SECURITY, VULNERABILITIES
-from asct.facts.sources.memory import MM, NODE
-from asct.facts.sources.perf import EVENTS, HWMON, ZONES
-from asct.facts.sources.system import DMI
+from asct.facts.sources import CLOCKS, DMI, EVENTS, HWMON, MM, NODE, SECURITY, VULNERABILITIES, ZONES
 from tests.facts import test_kernel, test_memory, test_network, test_perf, test_storage, test_system
 from tests.facts.test_parsers import WHEN
 from tests.facts.test_smbios import array, raw

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.facts.cpu import processors
+from asct.facts.exchange import COMMANDS, LASTING, PROBES, TRIAL
 from asct.facts.files_snapshot import load
 from asct.facts.reading import facts_of
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources import COMMANDS, LASTING, PROBES, TOOLS, TRIAL
+from asct.facts.sources import TOOLS
 from asct.facts.unknown import UnknownFacts
 from asct.sdk.facts import HostFacts
 from tests.facts.made import snapshot
@@ -25,7 +26,7 @@ from tests.facts.shapes import SHAPES
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 DATA = Path(__file__).parent / "data"
 DUMPS = sorted(path.name for path in DATA.glob("*.tar.*"))
-SAID = [name for name, _ in (*COMMANDS, *LASTING, *PROBES, TRIAL)] + [f"tool-{name}" for name, _ in TOOLS]
+SAID = [*COMMANDS, *LASTING, *PROBES, *TRIAL, *(f"tool-{name}" for name in TOOLS)]
 
 ODD = (
     "", " ", "\n\n", "\0", "-1", "-", "+1", "0", "4294967295", "18446744073709551616", "9" * 400, "0x",

@@ -7,7 +7,7 @@ import pytest
 from asct.facts.perf import counters, perf
 from asct.facts.reading import interconnects
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources.perf import EVENTS, HWMON, ZONES
+from asct.facts.sources import EVENTS, HWMON, ZONES
 from asct.facts.thermal import thermal
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import Interconnect, Thermal

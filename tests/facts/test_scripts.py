@@ -14,14 +14,13 @@ import pytest
 
 from asct.facts import exchange, files_snapshot
 from asct.facts.devices import DeviceLocation, places
-from asct.facts.exchange import bounds
+from asct.facts.exchange import COMMANDS, LASTING, bounds
 from asct.facts.files_snapshot import load
 from asct.facts.filetree import FolderTree
 from asct.facts.kernel import kernel
 from asct.facts.nvme import controllers
 from asct.facts.product import device_tree
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources import COMMANDS, LASTING
 from asct.facts.unknown import UnknownFacts
 from tests.facts.shells import SHELLS
 
@@ -67,7 +66,7 @@ def machine(tmp_path: Path) -> Path:
 
 def ask(name: str, shell: str, top: Path, *, paths: str = "") -> str:
     """What a command prints where `top` is the root of all."""
-    text = f"{bounds()}\n{dict((*COMMANDS, *LASTING))[name]}"
+    text = f"{bounds()}\n{(COMMANDS | LASTING)[name]}"
     for folder in ("/sys/", "/proc/", "/dev/nvme", "/boot/", "/lib/modules", "/run/"):
         text = text.replace(folder, f"{top}{folder}")
     environment = {**os.environ, "PATH": f"{paths}:{os.environ['PATH']}" if paths else os.environ["PATH"]}
@@ -216,7 +215,7 @@ def test_only_default_routes_leave_the_host(awk: str, tmp_path: Path) -> None:
     rows += [f"d{number}\t00000000\t0\t3\t0\t0\t{number}\t00000000" for number in range(100)]
     (net / "route").write_text("\n".join(rows) + "\n")
     (net / "ipv6_route").write_text(f"{'0' * 32} 00 x\n{'f' * 32} 80 x\n")
-    text = dict(COMMANDS)["routes"].replace("/proc/", f"{tmp_path}/proc/").replace("awk -v", f"{awk} -v")
+    text = COMMANDS["routes"].replace("/proc/", f"{tmp_path}/proc/").replace("awk -v", f"{awk} -v")
     done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert lines.pop() == " left network.gateways 61"
@@ -234,7 +233,7 @@ def test_only_default_routes_leave_the_host(awk: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_networks_of_their_own(shell: str) -> None:
     assert ask("network-namespace", shell, Path("/.")).strip() in ("first", "own", "unreadable")
-    text = dict(COMMANDS)["network-namespace"]
+    text = COMMANDS["network-namespace"]
     done = subprocess.run(
         ["unshare", "--net", *shell.split(), "-c", text.replace("/proc/1/", f"/proc/{os.getpid()}/")],
         capture_output=True, text=True, check=False,

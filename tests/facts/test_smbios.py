@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.facts.channels import channels_of, peak_of
+from asct.facts.exchange import LASTING
 from asct.facts.memory import BANDWIDTH, described
 from asct.facts.reading import facts_of
 from asct.facts.smbios import UNREADABLE, MemoryDevice, device
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources import LASTING
-from asct.facts.sources.memory import DMI
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import MemoryModule
 from tests.facts.shells import SHELLS
@@ -243,10 +242,10 @@ def whole_table(*structures: bytes) -> bytes:
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("awk", ["mawk", "busybox awk"])
 def test_the_script_prints_memory_and_nothing_else(tmp_path: Path, shell: str, awk: str) -> None:
-    """The command of `sources`, over a made-up table."""
+    """The command `memory-devices`, over a made-up table."""
     structures = [array(), *(raw(f"DIMM_{letter}1") for letter in "AB")]
     table = tmp_path / "DMI"
-    text = dict(LASTING)["memory-devices"].replace(DMI, str(table)).replace("| awk", f"| {awk}")
+    text = LASTING["memory-devices"].replace("/sys/firmware/dmi/tables/DMI", str(table)).replace("| awk", f"| {awk}")
 
     def run() -> str:
         return subprocess.run([*shell.split(), "-c", text], capture_output=True, text=True, check=True).stdout

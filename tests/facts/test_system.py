@@ -7,7 +7,7 @@ import pytest
 from asct.facts import reading, system
 from asct.facts.product import HIDDEN
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources.system import DMI
+from asct.facts.sources import DMI
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import Firmware, Product, System
 

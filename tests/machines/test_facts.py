@@ -20,8 +20,8 @@ TOKEN = "token"
 @pytest.fixture
 def without_fio(monkeypatch: pytest.MonkeyPatch) -> None:
     """An emulated fio takes a minute to list its options."""
-    monkeypatch.setattr(exchange, "PROBES", ())
-    monkeypatch.setattr(exchange, "TRIAL", ("io_uring", "false"))
+    monkeypatch.setattr(exchange, "PROBES", {})
+    monkeypatch.setattr(exchange, "TRIAL", {"io_uring": "false"})
 
 
 def look(guest: Guest) -> HostFacts:

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from asct.facts.cmn.model import CpuPort, Mesh
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.cpu import CPU
+from asct.facts.sources import CPU
 from asct.sdk.facts.base import Fact
 from asct.values.cpulist import MAX_CPU
 

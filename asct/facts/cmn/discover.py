@@ -14,15 +14,15 @@ from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import CmnReport, Mesh
 from asct.facts.cmn.sysfs import Pmu, Region, pmus, regions
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.cmn import MAPS, PMUS
+from asct.facts.sources import EVENTS, MESH_MAPS
 
 REGISTERS: Final = "cmn-registers-"
 """The command of a snapshot that has the registers of a mesh, as the kernel cmn prints them: this and its number."""
 _NONE: Final = (
-    f"there are no arm_cmn PMUs ({PMUS}/arm_cmn*), no arm_cmn maps ({MAPS}/map*), and no address ranges of"
+    f"there are no arm_cmn PMUs ({EVENTS}/arm_cmn*), no arm_cmn maps ({MESH_MAPS}/map*), and no address ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
-_MAP: Final = rf"{MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
+_MAP: Final = rf"{MESH_MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
 """One file per mesh, or a separate folder (`map_1`, `arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "not read: requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"

@@ -16,7 +16,7 @@ from typing import Final
 from asct.facts.cmn.layouts import products
 from asct.facts.cmn.model import MeshKind
 from asct.facts.snapshot import Snapshot
-from asct.facts.sources.cmn import PMUS
+from asct.facts.sources import EVENTS
 from asct.facts.unknown import whole
 
 _HIDS: Final[Mapping[str, MeshKind]] = {
@@ -79,13 +79,13 @@ class Region:
 
 def pmus(found: Snapshot) -> list[Pmu]:
     """The PMUs of the driver by their number."""
-    names = {match[1]: int(match[2] or 0) for match, _ in found.matching(rf"{PMUS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
+    names = {match[1]: int(match[2] or 0) for match, _ in found.matching(rf"{EVENTS}/(arm_cmn(?:_(\d{{1,3}}))?)/.+")}
     parents = _parents(found)
     return [_pmu(found, name, names[name], parents.get(name)) for name in sorted(names, key=names.__getitem__)]
 
 
 def _pmu(found: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
-    at = f"{PMUS}/{name}"
+    at = f"{EVENTS}/{name}"
     text = (found.text(f"{at}/identifier") or "").strip()
     identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", text)
     product = products().get(int(identifier[1], 16)) if identifier else None

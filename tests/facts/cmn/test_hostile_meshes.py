@@ -16,8 +16,8 @@ from asct.facts.cmn.detect import counted
 from asct.facts.cmn.kernel_output import KernelOutput, PrintedNode
 from asct.facts.cmn.model import CpuPort
 from asct.facts.cmn.sysfs import regions
+from asct.facts.exchange import COMMANDS
 from asct.facts.snapshot import CommandOutput, Snapshot
-from asct.facts.sources.cmn import COMMANDS
 from tests.facts.shells import SHELLS
 
 MAP = "     X 0   1\n0  |XP #0 |XP #1 |\n  0  |RN-F_A|HN-F|\n"
@@ -96,7 +96,7 @@ def test_only_a_file_of_the_account_is_believed(kind: str, shell: str, tmp_path:
     if kind == "of another account" and os.geteuid() != 0:
         pytest.skip("gives a file away: needs root")
     name = Path("/proc/sys/kernel/hostname").read_text().strip()
-    text = f"cache=$1; {dict(COMMANDS)['cmn-cpus']}"
+    text = f"cache=$1; {COMMANDS['cmn-cpus']}"
     write(tmp_path / f"cmn-cpus-{name}.json", kind)
     words = [*shell.split(), "-c", text, "sh", str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)

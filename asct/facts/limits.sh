@@ -1,0 +1,11 @@
+# Functions that limit commands: `most FIELD LINES` limits the lines of a command, `limited PROGRAM...` the time of a
+# program, `tell PROGRAM...` its time and its output. A program that timed out has the status of a killed one, even if it
+# was ended in the middle of its output; without `timeout` (some BusyBox builds lack it) the shell waits for it.
+
+most() { [ -z "$packed" ] || printf '%s most %s %s\n' "$token" "$1" "$2"; }
+if command -v timeout >/dev/null; then limited() { timeout -s KILL @seconds@ "$@"; }
+else limited() { "$@"; }; fi
+tell() {
+    { said=$({ { limited "$@" 2>&1 3>&- 4>&-; printf %s "$?" >&3; } | head -c @bytes@ >&4; } 3>&1); } 4>&1
+    return "${said:-1}"
+}
