@@ -15,7 +15,8 @@ from asct.errors import NotMeasured
 from asct.hosts.base import Host, Task
 from asct.instruments.guard_output import GuardTarget, TargetCheck
 from asct.plan.model import Destroys
-from asct.sdk.guard import KERNEL, Target, inspection
+from asct.sdk.guard import Target, inspection
+from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Step
 
 _LIMIT_S: Final = 300.0
@@ -29,7 +30,7 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
 
     Raises NotMeasured if the inspection failed, HostError.
     """
-    status, out, error = _run(host, guard, Step("scan", Kernel(KERNEL), ("--scan", "1")), folder)
+    status, out, error = _run(host, guard, Step("scan", Kernel(GUARD), ("--scan", "1")), folder)
     try:
         said = parse_report(out)
     except ValueError as problem:
@@ -51,7 +52,7 @@ def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) ->
 
 
 def _run(host: Host, guard: str, step: Step, folder: Path) -> tuple[int | None, str, str]:
-    process = process_of(step, guard, f"{host.work}/{KERNEL}")
+    process = process_of(step, guard, f"{host.work}/{GUARD}")
     done = host.run(Task(process, folder, step.files, timeout_s=_LIMIT_S))
     found = texts(folder, done.fetched)
     return done.status, found.get("stdout", ""), found.get("stderr", "")

@@ -27,7 +27,7 @@ from asct.plan.model import Destroys, HostSpec
 from asct.planner.model import Job
 from asct.sdk.disturbance import Unseen, subjects
 from asct.sdk.facts import HostFacts
-from asct.sdk.guard import KERNEL
+from asct.sdk.needs import GUARD
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _with_disks(
 ) -> HostReport:
     """The report and what the kernel guard sees; without a guard what else was found is still worth telling."""
     try:
-        guard = ports.provide(host, KERNEL, facts, folder / "build").path
+        guard = ports.provide(host, GUARD, facts, folder / "build").path
         return replace(report, disks=scan(host, guard, folder), consents=consents(host, guard, folder, given_up))
     except NotMeasured as error:
         return replace(report, status="unfit", problems=(*report.problems, *error.diagnostics))

@@ -12,7 +12,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.guard import refusal
 from asct.errors import HostLost
 from asct.planner.model import Job
-from asct.sdk.guard import KERNEL as GUARD
+from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Output
 
 _TAIL_LINES = 5

@@ -34,7 +34,8 @@ from asct.facts.describe import describe
 from asct.hosts.base import Host, SessionSpec, Task
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
-from asct.sdk.guard import KERNEL, Target, inspection
+from asct.sdk.guard import Target, inspection
+from asct.sdk.needs import GUARD
 
 _REOPENINGS = 3
 """How often in a row a lost host is reconnected."""
@@ -212,13 +213,13 @@ class HostSession:
 
     def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[PreflightProblem]:
         """Run the kernel guard on devices that are to be written, and keep its output."""
-        missing = self._kernel(KERNEL)
+        missing = self._kernel(GUARD)
         if missing:
             return [PreflightProblem(item) for item in missing]
         writer, step = self._run.writer, inspection(targets)
         into = guard.inspection_folder(occasion)
         sudo = self.programs.through_sudo(step)
-        process = process_of(step, self.programs.path(step.program), f"{self.host.work}/{KERNEL}", sudo=sudo)
+        process = process_of(step, self.programs.path(step.program), f"{self.host.work}/{GUARD}", sudo=sudo)
         try:
             done = self.host.run(Task(process, into, step.files, timeout_s=_INSPECTION_S))
             outputs = texts(into, done.fetched)

@@ -17,8 +17,7 @@ from asct.hosts.base import Host
 from asct.instruments.memory.topology import usable_cpus
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
-from asct.sdk.guard import is_device_path
-from asct.sdk.needs import Needs, Privilege
+from asct.sdk.needs import Needs, Privilege, is_device_path
 from asct.values.cpulist import format_cpulist
 
 RESERVE_BYTES = 512 << 20

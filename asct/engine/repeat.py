@@ -28,8 +28,7 @@ from asct.errors import HostError, HostLost
 from asct.hosts.base import Task
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
-from asct.sdk.guard import KERNEL
-from asct.sdk.needs import SHORTEST_LIMIT_S
+from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
 from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
 from asct.sdk.step import Kernel, Step
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
@@ -268,7 +267,7 @@ class RepeatRunner:
         events = self._run.events
         if attempt.notes is not None:
             events.broadcast(StepStarted(*coordinates, len(attempt.steps.rows) + 1, step.label or step.name))
-        if step.program != Kernel(KERNEL):
+        if step.program != Kernel(GUARD):
             return None
 
         def emit(rates: Rates) -> None:

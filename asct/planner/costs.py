@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
@@ -15,10 +15,12 @@ from asct.plan.model import PendingValue, Plan
 from asct.planner.context import JobDraft
 from asct.planner.model import Job, Point
 from asct.sdk.benchmark import Benchmark, Catalog
-from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs, Privilege
 from asct.values.duration import format_duration
 from asct.values.size import format_size
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean
@@ -21,7 +21,9 @@ from asct.planner.context import ResolveContext
 from asct.planner.model import Origin
 from asct.planner.settings import InvalidSettings, SettingError, Settings
 from asct.sdk.benchmark import Benchmark
-from asct.sdk.record import Scalar
+
+if TYPE_CHECKING:
+    from asct.sdk.record import Scalar
 
 CONFIG_RANK = 4
 SWEEP_RANK = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
@@ -13,8 +13,11 @@ from asct.plan.model import Destroys, Plan, Safety
 from asct.planner.costs import cost
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
-from asct.sdk.guard import Consent, is_device_path
+from asct.sdk.needs import is_device_path
 from asct.values.error import shown
+
+if TYPE_CHECKING:
+    from asct.sdk.guard import Consent
 
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
@@ -24,6 +27,8 @@ _ABSENT = "-"
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
     """The consents of a plan for a host, by device path."""
+    from asct.sdk.guard import Consent
+
     return {
         item.device: Consent(item.device, item.serial, item.overwrite, item.reason)
         for item in safety.destroys

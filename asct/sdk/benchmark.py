@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
-from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
-from asct.sdk.guard import Consent
-from asct.sdk.metric import Highlight, Metric
-from asct.sdk.needs import Needs
 from asct.sdk.params import Params
-from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.step import Output, Step
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+    from asct.sdk.figure import Figure, Table
+    from asct.sdk.guard import Consent
+    from asct.sdk.metric import Highlight, Metric
+    from asct.sdk.needs import Needs
+    from asct.sdk.record import Measurement, Record, Scalar
+    from asct.sdk.step import Output, Step
 
 P = TypeVar("P", bound=Params)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from asct.sdk.record import Scalar
+if TYPE_CHECKING:
+    from asct.sdk.record import Scalar
 
 Scale = Literal["linear", "log2", "log10", "category"]
 Align = Literal["left", "right"]

@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from asct.sdk.needs import GUARD, is_device_path
 from asct.sdk.step import Kernel, Step
 
-KERNEL: Final = "guard"
 TARGETS_FILE: Final = "targets"
 FIRST_HANDLE: Final = 100
 """The program inherits the handle of target i as descriptor FIRST_HANDLE + i."""
 
 _NO_SERIAL: Final = "-"
-_IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - a place that a plan may name, asct makes nothing there
 
 Access = Literal["read", "write"]
-
-
-def is_device_path(path: str) -> bool:
-    """Whether a path is below /dev, in any spelling; /dev/shm contains regular files."""
-    plain = PurePosixPath("/", path.lstrip("/"))
-    return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +93,7 @@ def guarded(
     arguments = [*orders, "--", path, *step.arguments]
     return replace(
         step,
-        program=Kernel(KERNEL),
+        program=Kernel(GUARD),
         arguments=tuple(arguments),
         files=target_files(targets) | dict(step.files),
         as_root=_wants_root(targets),
@@ -111,7 +103,7 @@ def guarded(
 def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
     """A step that only checks and describes the targets."""
     orders = tuple(_orders(None, None))
-    return Step(name, Kernel(KERNEL), orders, target_files(targets), as_root=_wants_root(targets))
+    return Step(name, Kernel(GUARD), orders, target_files(targets), as_root=_wants_root(targets))
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
@@ -121,7 +113,7 @@ def _wants_root(targets: Sequence[Target]) -> bool:
 
 def targets_in(step: Step) -> list[Target]:
     """The targets of a step below guard, read from its targets file; empty for any other step."""
-    if step.program != Kernel(KERNEL):
+    if step.program != Kernel(GUARD):
         return []
     return [_target(line) for line in step.files.get(TARGETS_FILE, "").splitlines()]
 

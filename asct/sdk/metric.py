@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from asct.sdk.record import Scalar
+if TYPE_CHECKING:
+    from asct.sdk.record import Scalar
 
 Unit = Literal["s", "B/s", "ops/s", "cycles", "B/cycle", "B", "Hz", "1", "%", "degC"]
 Better = Literal["lower", "higher", "neither"]

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final
-
-from asct.sdk.guard import KERNEL, is_device_path
 
 SHORTEST_LIMIT_S: Final = 900.0
 """The time limit of a short point whose plan gives none."""
+GUARD: Final = "guard"
+"""The kernel that opens devices and files for the programs that use them (asct.sdk.guard)."""
+_IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates nothing there
+
+
+def is_device_path(path: str) -> bool:
+    """Whether a path is below /dev, in any spelling; /dev/shm contains regular files."""
+    plain = PurePosixPath("/", path.lstrip("/"))
+    return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,6 @@ class Needs:
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(
-            Privilege(f"{'writes' if path in written else 'reads'} the device {path}", KERNEL, path in written)
+            Privilege(f"{'writes' if path in written else 'reads'} the device {path}", GUARD, path in written)
             for path in devices
         )

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from asct.benchmarks.latency_sweep import BENCHMARK
-from asct.benchmarks.latency_sweep.measure import FLAGS, NO_LEVELS_HINT, NOTES
+from asct.benchmarks.latency_sweep.measure import NO_LEVELS_HINT, NOTES
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
@@ -279,10 +279,10 @@ def test_swept_points_get_rows_and_lines_of_their_own() -> None:
 
 def test_flags_are_explained() -> None:
     readme = (FOLDER / "latency_sweep" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in FLAGS)
+    assert all(f"`{flag}`" in readme for flag in BENCHMARK.flags)
     for case in ("default", "base-pages", "inside-l1", "sizes"):
         for item in measured(case):
-            assert set(item.flags) <= {*FLAGS, *NOTES, "no-levels", "cycle-base"}
+            assert set(item.flags) <= {*BENCHMARK.flags, *NOTES, "no-levels", "cycle-base"}
 
 
 def test_a_second_run_measures_what_the_bounds_lack() -> None:

@@ -16,9 +16,9 @@ from asct.hosts.base import Host
 from asct.plan.model import Destroys, Safety
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.guard import KERNEL, Target, guarded
+from asct.sdk.guard import Target, guarded
 from asct.sdk.metric import Metric
-from asct.sdk.needs import Needs
+from asct.sdk.needs import GUARD, Needs
 from asct.sdk.params import Params, setting
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step, Tool
@@ -70,7 +70,7 @@ class Guard:
         self.say = say
 
     def provide(self, host: Host, kernel: str, _facts: HostFacts, _folder: Path) -> FakeBuilt:
-        assert kernel == KERNEL
+        assert kernel == GUARD
         path = f"{host.work}/fake-guard"
         names = [name for name in sorted(REQUIRED) if name not in self.say.get("silent", ())]
         script = SCRIPT.format(
@@ -108,7 +108,7 @@ class Writer(Benchmark[WriterParams]):
     metrics = (Metric("value", "1", "neither", "a value"),)
 
     def needs(self, params: WriterParams, facts: HostFacts | None) -> Needs:
-        return Needs(kernels=(KERNEL,), writes_bytes=((params.device, 10),), targets=(params.device,))
+        return Needs(kernels=(GUARD,), writes_bytes=((params.device, 10),), targets=(params.device,))
 
     def steps(self, params: WriterParams, context: Context) -> Sequence[Step]:
         if len(context.done) >= params.rounds:

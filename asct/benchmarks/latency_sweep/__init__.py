@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from asct.benchmarks.latency_sweep.command import (
     edge_arguments,
     estimated_seconds,
     largest,
     memory_bytes,
-    missing_sizes,
     shortest,
     smallest,
     sweep_arguments,
 )
-from asct.benchmarks.latency_sweep.figures import latency_curve
-from asct.benchmarks.latency_sweep.measure import FLAGS, measurements, search_levels, size_latencies
 from asct.benchmarks.latency_sweep.params import LatencySweepParams
-from asct.benchmarks.latency_sweep.tables import level_table
+from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import page_privileges
 from asct.sdk.benchmark import Benchmark, Context, ResultField
-from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
-from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.samples import number, read_kernel
-from asct.sdk.step import Kernel, Output, Step
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+    from asct.sdk.figure import Figure, Table
+    from asct.sdk.record import Measurement, Record, Scalar
+    from asct.sdk.step import Output, Step
 
 LEVELS = ("L1", "L2", "L3", "L4", "LLC", "DRAM")
 _EXAMPLES: dict[str, tuple[int, int, int, float]] = {
@@ -54,7 +53,10 @@ def _results() -> tuple[ResultField, ...]:
 
 
 class LatencySweep(Benchmark[LatencySweepParams]):
-    """A chain of dependent loads over working sets from 128 B to 1 GiB, one process for all of them."""
+    """A chain of dependent loads over working sets from 128 B to 1 GiB, one process for all of them.
+
+    What only a measurement needs is imported in the methods: a plan is checked faster without it.
+    """
 
     name = "latency-sweep"
     title = "Memory latency sweep"
@@ -64,7 +66,20 @@ class LatencySweep(Benchmark[LatencySweepParams]):
     keywords = ("memory", "latency", "sweep", "uses-huge-pages")
     default = True
     params_model = LatencySweepParams
-    flags = FLAGS
+    flags: ClassVar[Mapping[str, str]] = {
+        **NOISE_FLAGS,
+        "noisy": (
+            "the 95 % interval did not reach target_interval within time_cap; for a level: its sizes differ by more "
+            "than 5 %, or most of their intervals are wider than 5 %"
+        ),
+        "few-lines": "8 lines or fewer: a core may forward or predict such loads; excluded from the levels",
+        "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
+        "disturbed": "slower than larger working sets, so something else was running; excluded from the levels",
+        "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
+        "few-sizes": "the level has fewer than 6 sizes, too few for an interval",
+        "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
+        **PAGE_FLAGS,
+    }
     results = _results()
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", {"size": None, "level": LEVELS}),
@@ -118,19 +133,24 @@ class LatencySweep(Benchmark[LatencySweepParams]):
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """One process for all sizes, which refines the steps of the curve; a second, short one for bounds that are
         still coarse."""
+        from asct.benchmarks.latency_sweep.measure import sizes_to_add
+        from asct.sdk.samples import read_kernel
+        from asct.sdk.step import Kernel, Step
+
         root = from_pools(params.pages)
         if not context.done:
             return (Step("chase", Kernel("chase"), sweep_arguments(params, context.facts), as_root=root),)
         if params.sizes or len(context.done) > 1 or context.done[0].status != 0:
             return ()
-        run = read_kernel(context.done[0])
-        points, granule = size_latencies([run]), int(number(run.meta, "stride"))
-        missing = missing_sizes(search_levels(points, granule, context.facts).levels, points, granule)
+        missing = sizes_to_add(read_kernel(context.done[0]), context.facts)
         arguments = edge_arguments(params, context.facts, missing)
         return (Step("edges", Kernel("chase"), arguments, as_root=root),) if missing else ()
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The curve, the levels, core clock, page size, and the caches that the host reports."""
+        from asct.benchmarks.latency_sweep.measure import measurements
+        from asct.sdk.samples import read_kernel
+
         if not outputs:
             raise ValueError("the kernel chase was not run")
         return measurements(params, [read_kernel(output) for output in outputs], facts)
@@ -147,10 +167,14 @@ class LatencySweep(Benchmark[LatencySweepParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """The levels; without any, an empty table with the reason and a hint."""
+        from asct.benchmarks.latency_sweep.tables import level_table
+
         return (level_table(records),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """The curve."""
+        from asct.benchmarks.latency_sweep.figures import latency_curve
+
         curve = latency_curve(records)
         return () if curve is None else (curve,)
 

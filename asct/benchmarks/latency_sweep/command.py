@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from asct.benchmarks.latency_sweep.params import LatencySweepParams
 from asct.instruments.memory.sizes import fitted
 from asct.instruments.memory.topology import MemoryNode, measuring_cpu, memory_nodes, node_of_cpu
-from asct.sdk.facts import HostFacts
 from asct.statistics.geometric import between_sizes, geometric_sizes
-from asct.statistics.levels import MemoryLevel
+
+if TYPE_CHECKING:
+    from asct.benchmarks.latency_sweep.params import LatencySweepParams
+    from asct.sdk.facts import HostFacts
+    from asct.statistics.levels import MemoryLevel
 
 LARGEST: Final = 1 << 30
 """Far beyond the last-level cache of most machines, and mapped in a second or two."""

@@ -5,42 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered
-from asct.benchmarks.latency_sweep.params import LatencySweepParams
+from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered, missing_sizes
 from asct.instruments.memory.chase import chase_latency
 from asct.instruments.memory.kernel_flags import (
-    NOISE_FLAGS,
-    PAGE_FLAGS,
     many_dropped,
     noise_flags,
     page_flags,
     settled_flags,
 )
 from asct.instruments.memory.settings import CYCLE_BASE
-from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_names import CacheHint
 from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
 from asct.statistics.robust import median, shorth_median
 
-FLAGS: Final = {
-    **NOISE_FLAGS,
-    "noisy": (
-        "the 95 % interval did not reach target_interval within time_cap; for a level: its sizes differ by more "
-        "than 5 %, or most of their intervals are wider than 5 %"
-    ),
-    "few-lines": "8 lines or fewer: a core may forward or predict such loads; excluded from the levels",
-    "outlier": "differs by more than 15 % from the neighbouring sizes; excluded from the levels",
-    "disturbed": "slower than larger working sets, so something else was running; excluded from the levels",
-    "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
-    "few-sizes": "the level has fewer than 6 sizes, too few for an interval",
-    "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
-    **PAGE_FLAGS,
-}
-"""Flags of values."""
+if TYPE_CHECKING:
+    from asct.benchmarks.latency_sweep.params import LatencySweepParams
+    from asct.sdk.facts import HostFacts
 
 NO_LEVELS: Final = "no-levels"
 
@@ -103,6 +87,12 @@ def measurements(params: LatencySweepParams, runs: Sequence[KernelRun], facts: H
     found.append(_clock(points.values()))
     found.append(Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)))
     return found + _caches(facts)
+
+
+def sizes_to_add(run: KernelRun, facts: HostFacts) -> tuple[int, ...]:
+    """Sizes to measure beside the bounds that the sweep left coarse."""
+    points, granule = size_latencies([run]), int(number(run.meta, "stride"))
+    return missing_sizes(search_levels(points, granule, facts).levels, points, granule)
 
 
 def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:

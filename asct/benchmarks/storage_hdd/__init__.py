@@ -16,14 +16,15 @@ from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.metrics import DEVICE_METRICS, FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME
 from asct.instruments.fio.point import read_point
-from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, limit_s, scratch_bytes, targets_of
+from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, limit_s, targets_of
+from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.guard_output import GuardTarget, read_guard_output
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.guard import KERNEL, inspection
+from asct.sdk.guard import inspection
 from asct.sdk.metric import Better, Highlight, Metric, Unit
-from asct.sdk.needs import Needs, Scratch
+from asct.sdk.needs import GUARD, Needs, Scratch
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
@@ -104,7 +105,7 @@ class StorageHdd(Benchmark[HddParams]):
         written = round(params.zones * share * (params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S)
         whole = params.whole()
         return Needs(
-            kernels=(KERNEL,),
+            kernels=(GUARD,),
             tools=(("fio", OLDEST_FIO),),
             optional_tools=("mpstat",),
             memory_bytes=_FIO_BYTES + whole.requested_depth * max(cell.block_size for cell in cells),

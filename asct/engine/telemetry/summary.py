@@ -13,7 +13,7 @@ from asct.hosts.base import HostReadings
 from asct.hosts.readings import SHORT_TASK_S
 from asct.instruments.guard_output import GuardTarget, device_of
 from asct.instruments.nvme import health_of
-from asct.sdk.guard import KERNEL
+from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Output
 from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 
@@ -104,7 +104,7 @@ def _pair(step: StepReading) -> _Pair:
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
     """The targets that guard reported before and after; there may be hundreds of thousands of lines between them."""
-    if output.step.program != Kernel(KERNEL):
+    if output.step.program != Kernel(GUARD):
         return
     text, at = output.stdout, -1
     while (at := text.find(_DEVICE, at + 1)) >= 0:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import BeforeValidator
 
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.metrics import BOUND_METRIC, FLAGS, METRICS
 from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
-from asct.instruments.fio.process import layout_steps, point_steps, scratch_bytes
-from asct.instruments.fio.sections import node_matters, sections_of, writes
+from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_of, writes
 from asct.sdk.benchmark import Benchmark, Context
-from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Figure, Table
-from asct.sdk.guard import KERNEL
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.needs import Needs, Scratch
+from asct.sdk.needs import GUARD, Needs, Scratch
 from asct.sdk.params import Duration, Size, listed, setting
-from asct.sdk.record import Measurement, Record
-from asct.sdk.step import Output, Step
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+    from asct.sdk.figure import Figure, Table
+    from asct.sdk.record import Measurement, Record
+    from asct.sdk.step import Output, Step
 
 OLDEST_FIO: Final = "3.30"
 ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
@@ -55,7 +55,7 @@ class FioBenchmark(Benchmark[P]):
         targets = params.file_names
         buffers = sum(section.requested_depth * section.block_size for _, section in sections_of(params))
         return Needs(
-            kernels=(KERNEL,),
+            kernels=(GUARD,),
             tools=(("fio", OLDEST_FIO),),
             optional_tools=("mpstat",),
             memory_bytes=_FIO_BYTES + buffers,
@@ -71,6 +71,8 @@ class FioBenchmark(Benchmark[P]):
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
         """Lay out the temporary file."""
+        from asct.instruments.fio.process import layout_steps  # not needed to check a plan, which starts faster without
+
         return layout_steps(points, context)
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
@@ -78,11 +80,13 @@ class FioBenchmark(Benchmark[P]):
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         """One fio process."""
+        from asct.instruments.fio.process import point_steps
+
         return point_steps(params, context)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """See `measure`."""
-        from asct.instruments.fio.measure import measure  # not needed to check a plan, which starts faster without
+        from asct.instruments.fio.measure import measure
 
         return measure(params, outputs, facts)
 
@@ -159,6 +163,8 @@ class SweepBenchmark(FioBenchmark[S]):
 
     def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """The values of the point, and the bound: tables are built from records only."""
+        from asct.sdk.record import Measurement
+
         found = super().parse(params, outputs, facts)
         bound = params.latency_bound
         return found if bound is None else (*found, Measurement(BOUND_METRIC, bound))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from asct.sdk.record import Scalar
+if TYPE_CHECKING:
+    from asct.sdk.record import Scalar
 
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_]*")
 _SECTION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -9,10 +9,12 @@ from typing import Final
 from asct.instruments.fio.jobfile import job_file, unknown_options, written
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams, option_of, passed_options
 from asct.instruments.fio.sections import (
+    LAYOUT_BLOCK,
     chosen_engine,
     job_bytes,
     job_count,
     node_matters,
+    scratch_bytes,
     sections_of,
     span_of,
     used_cpus,
@@ -102,7 +104,6 @@ PROGRAM_FILE: Final = "program.stdout"
 """The output of fio outside its result: guard stores it separately from its own lines."""
 INSPECTION: Final = "inspect"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
-_LAYOUT_BLOCK: Final = 2**20
 _REPORTS: Final = 12
 _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
@@ -126,7 +127,7 @@ def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step
         return ()
     size = max(sizes)
     options = {
-        "rw": "write", "bs": str(_LAYOUT_BLOCK), "size": str(size), "ioengine": "psync", "direct": "0",
+        "rw": "write", "bs": str(LAYOUT_BLOCK), "size": str(size), "ioengine": "psync", "direct": "0",
         "fallocate": "none", "refill_buffers": "1", "randrepeat": "1", "randseed": str(points[0].seed),
         "end_fsync": "1",
     }  # fmt: skip
@@ -141,11 +142,6 @@ def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step
             timeout_s=60.0 + size / _SLOWEST_LAYOUT_BYTES_PER_S,
         ),
     )
-
-
-def scratch_bytes(params: FioParams) -> int:
-    """Size of the temporary file for one point: whole MiB, so that the layout writes it to the last byte."""
-    return -(-(params.offset + (params.span_bytes or 0)) // _LAYOUT_BLOCK) * _LAYOUT_BLOCK
 
 
 def scratch_path(context: Context) -> str:

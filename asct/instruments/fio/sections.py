@@ -11,20 +11,24 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
 from asct.instruments.fio.jobfile import option_problem
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams
-from asct.sdk.facts import HostFacts
-from asct.sdk.record import Scalar
 from asct.values.cpulist import parse_cpulist
+
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts
+    from asct.sdk.record import Scalar
 
 ONE: Final = "point"
 _SECTION: Final = re.compile(r"\[([A-Za-z0-9][A-Za-z0-9._-]*)\]")
 _SIZE: Final = re.compile(r"([0-9]{1,15})([kKmMgGtTpP])([iI]?[bB]?)")
 _MOST_SECTIONS: Final = 64
+LAYOUT_BLOCK: Final = 2**20
+"""The block size in bytes with which the temporary file is written."""
 _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "duration", "file_names", "filesize", "io_size", "job_file", "memory_node", "options",
     "overwrite", "ramp_time", "seed",
@@ -185,6 +189,11 @@ def span_of(params: FioParams) -> TargetRange:
     files = max(1, len(params.file_names))
     increment = slice_bytes(params, total)
     return TargetRange(str(increment * files), str(increment))
+
+
+def scratch_bytes(params: FioParams) -> int:
+    """Size of the temporary file for one point: whole MiB, so that the layout writes it to the last byte."""
+    return -(-(params.offset + (params.span_bytes or 0)) // LAYOUT_BLOCK) * LAYOUT_BLOCK
 
 
 def slice_bytes(params: FioParams, total: int) -> int:

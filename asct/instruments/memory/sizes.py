@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from asct.instruments.memory.settings import PageKind
 from asct.instruments.memory.topology import UNBOUND, MemoryNode, all_nodes, usable_cpus
 from asct.sdk.benchmark import Context, Dependency
-from asct.sdk.facts import Cache, HostFacts
 from asct.sdk.needs import Privilege
+
+if TYPE_CHECKING:
+    from asct.instruments.memory.settings import PageKind
+    from asct.sdk.facts import Cache, HostFacts
 
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
 """Sets `data_size` if it is auto."""

@@ -4,8 +4,10 @@ CPUs."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from asct.sdk.facts import HostFacts, NumaNode
+if TYPE_CHECKING:
+    from asct.sdk.facts import HostFacts, NumaNode
 
 UNBOUND = -1
 """Node number of memory that is not bound to a node."""

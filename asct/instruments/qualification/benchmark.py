@@ -12,7 +12,8 @@ from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME
-from asct.instruments.fio.process import INSPECTION, layout_steps, scratch_bytes
+from asct.instruments.fio.process import INSPECTION, layout_steps
+from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.qualification.fast import FAST, MOVED, Passes
 from asct.instruments.qualification.figures import phase_figures
 from asct.instruments.qualification.journal import StepJournal
@@ -24,9 +25,8 @@ from asct.instruments.qualification.tables import phase_tables
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.guard import KERNEL
 from asct.sdk.metric import Metric
-from asct.sdk.needs import Needs, Scratch
+from asct.sdk.needs import GUARD, Needs, Scratch
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
@@ -138,7 +138,7 @@ class Qualification(Benchmark[Q]):
         written = written_bytes(params, phases)
         purged = params.file_names if params.purge != "none" else ()
         return Needs(
-            kernels=(KERNEL,),
+            kernels=(GUARD,),
             tools=(("fio", OLDEST_FIO), *(((tool, ""),) if tool else ())),
             optional_tools=("nvme", "blkdiscard") if params.purge == "auto" and params.file_names else (),
             memory_bytes=_FIO_BYTES + params.numjobs * params.iodepth * max(params.sizes),
