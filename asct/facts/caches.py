@@ -15,8 +15,7 @@ from asct.facts.cpusets import Set
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
 from asct.facts.unknown import UnknownFacts, whole
-from asct.sdk.facts import Cache, CacheLevel
-from asct.sdk.facts.cpu import CacheType
+from asct.sdk.facts import Cache, CacheLevel, CacheType
 
 _FILE = re.compile(r"cache/index([0-9]{1,3})/level")
 _SIZE = re.compile(r"([0-9]{1,12})([KMG]?)(?:i?B)?")

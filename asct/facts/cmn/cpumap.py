@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from asct.facts.cmn.model import CpuPort, Mesh
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
-from asct.sdk.facts.base import Fact
+from asct.sdk.facts import Fact
 from asct.values.cpulist import MAX_CPU
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from asct.sdk.facts.base import Fact
+from asct.sdk.facts import Fact
 
 MeshKind = Literal["CMN-600", "CMN-600AE", "CMN-650", "CMN-700", "CI-700", "CMN S3"]
 MeshSource = Literal["registers", "debugfs", "pmu", "acpi"]

@@ -1,0 +1,503 @@
+"""The facts of a host (asct.facts/1). Nothing is guessed: an unknown field is null, and `unknown` gives the reason."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CacheType = Literal["Data", "Instruction", "Unified"]
+
+
+class Fact(BaseModel):
+    """A part of asct.facts/1: read-only, without additional fields or NaN."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+
+
+class Cache(Fact):
+    """A cache of CPU 0 (or the first online CPU). Sizes are in bytes."""
+
+    level: int
+    type: CacheType
+    size_bytes: int
+    line_bytes: int | None = None
+    ways: int | None = None
+    shared_cpus: list[int] = Field(default_factory=list)
+
+
+class CacheLevel(Fact):
+    """All identical caches of a machine. `instances` lists the online CPUs that share each cache; it is empty if the
+    kernel does not report them. Sizes are in bytes, null if the kernel does not report them."""
+
+    level: int
+    type: CacheType
+    size_bytes: int | None = None
+    line_bytes: int | None = None
+    ways: int | None = None
+    sets: int | None = None
+    instances: list[list[int]] = Field(default_factory=list)
+
+
+class LogicalCpu(Fact):
+    """The place of an online CPU in the topology. `core`, `cluster`, `die` and `socket` count from 0 over the whole
+    machine, in the order of their first CPU; `kind` is the index into Cpu.kinds."""
+
+    cpu: int
+    core: int | None = None
+    cluster: int | None = None
+    die: int | None = None
+    socket: int | None = None
+    node: int | None = None
+    kind: int | None = None
+
+
+class CoreKind(Fact):
+    """Cores of one design: one entry on most machines, several on big.LITTLE and hybrid ones.
+
+    `identity` contains the numbers that determine the name: implementer, variant, part, revision (Arm, MIDR_EL1);
+    family, model, stepping (x86). `capacity` is the kernel's cpu_capacity, 1024 for the fastest core.
+    """
+
+    microarchitecture: str | None = None
+    model: str | None = None
+    vendor: str | None = None
+    identity: dict[str, int] = Field(default_factory=dict)
+    cpus: list[int] = Field(default_factory=list)
+    cores: int | None = None
+    threads_per_core: int | None = None
+    min_hz: float | None = None
+    max_hz: float | None = None
+    capacity: int | None = None
+
+
+class FrequencyPolicy(Fact):
+    """CPUs that change their clock together (Documentation/admin-guide/pm/cpufreq.rst). Clocks are in Hz.
+
+    `lowest_hz` and `highest_hz` are the limits of the hardware, `min_hz` and `max_hz` the configured limits.
+    `current_hz` is the clock when the facts were read; on x86 the median of the CPUs, from /proc/cpuinfo.
+    """
+
+    cpus: list[int]
+    driver: str | None = None
+    governor: str | None = None
+    lowest_hz: float | None = None
+    highest_hz: float | None = None
+    base_hz: float | None = None
+    min_hz: float | None = None
+    max_hz: float | None = None
+    current_hz: float | None = None
+    energy_preference: str | None = None
+
+
+class IdleState(Fact):
+    """A state that idle CPUs can enter. `latency_us` is the time to leave it; `disabled_cpus` cannot enter it."""
+
+    name: str
+    description: str | None = None
+    latency_us: int | None = None
+    residency_us: int | None = None
+    disabled_cpus: list[int] = Field(default_factory=list)
+
+
+class Cpu(Fact):
+    """The processors. `cpus` is `CPU(s)` of lscpu; `allowed` is the affinity mask of the account that asct runs under;
+    `microcode` is the revision that the kernel prints (x86 only). `frequency_hz` is the highest clock of the first CPU.
+    `vendor` and `model` describe the first CPU; if `kinds` differ, `microarchitecture` and `instruction_set` list each
+    once.
+
+    `instruction_set` is the version in the manual of the core (`ARMv8.2-A`), the lowest version that has all its
+    features (`ARMv8.4-A or later`), a level of the psABI (`x86-64-v3`), or the RISC-V string. `sve_bits` is the SVE
+    vector length of a new process: the kernel's default, which can be less than the hardware supports.
+
+    `quota` is the limit of the control groups in CPUs (2.5), null if there is none. `boost` tells whether clocks above
+    the nominal one are allowed. `isolated` and `nohz_full` are the kernel's lists; `smt` is the content of
+    /sys/devices/system/cpu/smt/control, and `smt_active` tells whether cores run several threads now.
+    """
+
+    cpus: int | None = None
+    online: list[int] = Field(default_factory=list)
+    offline: list[int] = Field(default_factory=list)
+    allowed: list[int] = Field(default_factory=list)
+    model: str | None = None
+    vendor: str | None = None
+    microarchitecture: str | None = None
+    instruction_set: str | None = None
+    sockets: int | None = None
+    dies: int | None = None
+    clusters: int | None = None
+    cores: int | None = None
+    threads_per_core: int | None = None
+    kinds: list[CoreKind] = Field(default_factory=list)
+    logical: list[LogicalCpu] = Field(default_factory=list)
+    flags: list[str] = Field(default_factory=list)
+    sve_bits: int | None = None
+    governor: str | None = None
+    microcode: str | None = None
+    frequency_hz: float | None = None
+    policies: list[FrequencyPolicy] = Field(default_factory=list)
+    boost: bool | None = None
+    idle_driver: str | None = None
+    idle_governor: str | None = None
+    idle_states: list[IdleState] = Field(default_factory=list)
+    smt: str | None = None
+    smt_active: bool | None = None
+    isolated: list[int] = Field(default_factory=list)
+    nohz_full: list[int] = Field(default_factory=list)
+    quota: float | None = None
+
+
+class HugePages(Fact):
+    """A pool of huge pages of the machine or of a node."""
+
+    page_bytes: int
+    total: int
+    free: int
+
+
+class NodePerformance(Fact):
+    """The firmware's data on a node's memory, as seen by its nearest initiators (ACPI HMAT, Linux access0).
+
+    In bytes per second and seconds.
+    """
+
+    read_bandwidth: float | None = None
+    write_bandwidth: float | None = None
+    read_latency: float | None = None
+    write_latency: float | None = None
+
+
+class NumaNode(Fact):
+    """A NUMA node; a memory-only node has no CPUs.
+
+    `available_bytes` is the memory that can be allocated there: free memory and the reclaimable part of the file cache.
+    """
+
+    id: int
+    cpus: list[int]
+    memory_bytes: int | None = None
+    free_bytes: int | None = None
+    available_bytes: int | None = None
+    distances: list[int] = Field(default_factory=list)
+    huge_pages: list[HugePages] = Field(default_factory=list)
+    firmware: NodePerformance | None = None
+
+
+class MemoryModule(Fact):
+    """A slot for a memory module as the firmware describes it (SMBIOS type 17); `size_bytes` is 0 if it is empty.
+
+    `rate` is the configured speed in transfers per second, `rated` the highest speed of the module.
+    """
+
+    slot: str
+    bank: str | None = None
+    size_bytes: int | None = None
+    type: str | None = None
+    form_factor: str | None = None
+    data_bits: int | None = None
+    total_bits: int | None = None
+    ranks: int | None = None
+    rate: float | None = None
+    rated: float | None = None
+    manufacturer: str | None = None
+    part_number: str | None = None
+    channel: str | None = None
+
+
+class Memory(Fact):
+    """The memory of the machine, in bytes (/proc/meminfo). `thp` is the selected mode of transparent huge pages.
+
+    `theoretical_bandwidth` is the peak of all channels in bytes per second, computed from the modules that the firmware
+    describes. `channels` is the number of populated channels, null if the names of the slots do not tell.
+    """
+
+    total_bytes: int | None = None
+    available_bytes: int | None = None
+    page_bytes: int | None = None
+    huge_pages: list[HugePages] = Field(default_factory=list)
+    default_huge_page_bytes: int | None = None
+    thp: str | None = None
+    thp_defrag: str | None = None
+    numa_balancing: bool | None = None
+    numa_balancing_mode: int | None = None
+    """The value of kernel.numa_balancing: 1 is ordinary balancing, 2 migration between memory tiers."""
+    zone_reclaim: int | None = None
+    swap_total_bytes: int | None = None
+    swap_free_bytes: int | None = None
+    swappiness: int | None = None
+    dirty_bytes: int | None = None
+    limit_bytes: int | None = None
+    """The lowest memory limit among the control groups of the account."""
+    modules: list[MemoryModule] = Field(default_factory=list)
+    channels: int | None = None
+    ecc: str | None = None
+    theoretical_bandwidth: float | None = None
+
+
+class Interface(Fact):
+    """A network interface. `kind` is ethernet, loopback, bridge, bond, vlan, veth, tun, wireless, infiniband or other.
+    `speed` is in bits per second. Addresses include their prefix length (`192.0.2.10/24`)."""
+
+    name: str
+    kind: str
+    state: str | None = None
+    mtu: int | None = None
+    mac: str | None = None
+    speed: float | None = None
+    duplex: str | None = None
+    driver: str | None = None
+    node: int | None = None
+    pci_address: str | None = None
+    rx_queues: int | None = None
+    tx_queues: int | None = None
+    ipv4: list[str] = Field(default_factory=list)
+    ipv6: list[str] = Field(default_factory=list)
+    members: list[str] = Field(default_factory=list)
+    """The interfaces in a bridge or bond."""
+
+
+class Network(Fact):
+    """The network. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` tells whether the
+    network namespace is the initial one (`host`) or another one (`own`)."""
+
+    ipv4: str | None = None
+    ipv6: str | None = None
+    gateways: list[str] = Field(default_factory=list)
+    namespace: str | None = None
+    interfaces: list[Interface] = Field(default_factory=list)
+
+
+class NvmeHealth(Fact):
+    """Data from the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the kernel's sensors.
+
+    In percent, degrees Celsius, bytes and hours. Null if reading requires root or nvme-cli.
+    """
+
+    celsius: float | None = None
+    critical_warning: int | None = None
+    available_spare: int | None = None
+    percentage_used: int | None = None
+    read_bytes: int | None = None
+    written_bytes: int | None = None
+    power_on_hours: int | None = None
+    unsafe_shutdowns: int | None = None
+    media_errors: int | None = None
+
+
+class BlockDevice(Fact):
+    """A whole device or a partition. `kind` is disk, partition, loop, md, dm, rom, zram or virtual.
+
+    `node` is the NUMA node of the device, null if the kernel reports none. `holders` are the devices that use it (dm-0,
+    md0).
+    """
+
+    name: str
+    kind: str
+    parent: str | None = None
+    size_bytes: int | None = None
+    transport: str | None = None
+    """nvme, sata, sas, usb, virtio, mmc, ..."""
+    model: str | None = None
+    serial: str | None = None
+    firmware: str | None = None
+    rotational: bool | None = None
+    removable: bool | None = None
+    read_only: bool | None = None
+    logical_bytes: int | None = None
+    physical_bytes: int | None = None
+    optimal_io_bytes: int | None = None
+    scheduler: str | None = None
+    queue_requests: int | None = None
+    hardware_queues: int | None = None
+    read_ahead_bytes: int | None = None
+    write_cache: str | None = None
+    discard: bool | None = None
+    node: int | None = None
+    pci_address: str | None = None
+    link: str | None = None
+    """Speed and width of its PCIe link as the kernel reports them: `16.0 GT/s PCIe x4`."""
+    link_max: str | None = None
+    driver: str | None = None
+    holders: list[str] = Field(default_factory=list)
+    mounted_at: list[str] = Field(default_factory=list)
+    backing_file: str | None = None
+    mapper_name: str | None = None
+    """Its name in /dev/mapper (dm only)."""
+    raid_level: str | None = None
+    """raid1, linear, ... (md only)."""
+    nvme: NvmeHealth | None = None
+
+
+class Mount(Fact):
+    """A mounted file system of a device or the network; virtual file systems (proc, sysfs) are omitted."""
+
+    source: str
+    target: str
+    type: str
+    options: list[str] = Field(default_factory=list)
+    size_bytes: int | None = None
+    free_bytes: int | None = None
+
+
+class Product(Fact):
+    """The product names from the firmware (SMBIOS types 1 and 2). The serial number and UUID require root."""
+
+    manufacturer: str | None = None
+    name: str | None = None
+    version: str | None = None
+    family: str | None = None
+    serial: str | None = None
+    uuid: str | None = None
+    board: str | None = None
+
+
+class Firmware(Fact):
+    """The firmware. `description` is the hardware description that the kernel uses, `boot` the way it was started."""
+
+    vendor: str | None = None
+    version: str | None = None
+    release_date: str | None = None
+    bmc_version: str | None = None
+    boot: Literal["uefi", "bios", "other"] | None = None
+    description: Literal["acpi", "device-tree"] | None = None
+
+
+class System(Fact):
+    """The kernel, the distribution and the account. `virtualization` is the hypervisor that the kernel runs on,
+    `container` the container that asct runs in, both as systemd-detect-virt names them (`none`: there is none).
+
+    `cloud` is the provider (`aws`, `azure`, `gcp`, ...), `instance_type` its name for this type of machine.
+    `kernel_options` contains the options of the kernel's configuration that affect measurements (`CONFIG_HZ`: `250`).
+    """
+
+    hostname: str | None = None
+    arch: str | None = None
+    kernel: str | None = None
+    kernel_version: str | None = None
+    kernel_options: dict[str, str] = Field(default_factory=dict)
+    command_line: str | None = None
+    os: str | None = None
+    libc: str | None = None
+    uid: int | None = None
+    uptime_s: float | None = None
+    virtualization: str | None = None
+    container: str | None = None
+    cloud: str | None = None
+    instance_type: str | None = None
+    product: Product = Field(default_factory=Product)
+    firmware: Firmware = Field(default_factory=Firmware)
+    clock_source: str | None = None
+    clock_sources: list[str] = Field(default_factory=list)
+    security_modules: list[str] = Field(default_factory=list)
+    lockdown: str | None = None
+    mitigations: dict[str, str] = Field(default_factory=dict)
+    """Vulnerabilities of the CPU and the kernel's mitigation of each."""
+    resctrl: bool | None = None
+    irq_default_affinity: list[int] = Field(default_factory=list)
+    irqbalance: bool | None = None
+    """Whether the daemon irqbalance, which moves interrupts between CPUs, is running."""
+
+
+class Load(Fact):
+    """Load averages and pressure when the facts were read."""
+
+    load1: float | None = None
+    load5: float | None = None
+    load15: float | None = None
+    cpu_pressure_avg10: float | None = None
+    memory_pressure_avg10: float | None = None
+    io_pressure_avg10: float | None = None
+    running: int | None = None
+    """Number of runnable tasks at that moment."""
+
+
+class Thermal(Fact):
+    """A temperature sensor: its name in the kernel, its temperature and its critical temperature in degrees Celsius."""
+
+    name: str
+    celsius: float | None = None
+    critical_celsius: float | None = None
+
+
+class Perf(Fact):
+    """The hardware and software for observation. `pmus` are the kernel's event sources, `counters` the general counters
+    of a CPU, `interconnects` the PMUs of a mesh (arm_cmn_0), `trace` the instruction tracers (cs_etm, intel_pt)."""
+
+    paranoid: int | None = None
+    kptr_restrict: int | None = None
+    user_access: bool | None = None
+    pmus: list[str] = Field(default_factory=list)
+    counters: int | None = None
+    sampling: list[str] = Field(default_factory=list)
+    """Instruction samplers: arm_spe_0, ibs_op."""
+    trace: list[str] = Field(default_factory=list)
+    interconnects: list[str] = Field(default_factory=list)
+    kcore: bool | None = None
+    devmem: bool | None = None
+    bpf: bool | None = None
+    btf: bool | None = None
+
+
+class Interconnect(Fact):
+    """A mesh between cores and memory: its name (`CMN-700`), the number of meshes, and the source."""
+
+    name: str
+    count: int
+    source: str
+
+
+class ToolFact(Fact):
+    """A program on the host: its path and the version that it prints. `features` were probed (fio engines), `options`
+    are the options of fio, those of an engine as `engine.option`; both are empty if the program was not queried."""
+
+    path: str
+    version: str | None = None
+    banner: str | None = None
+    """The first line of its version text if it exited with 0; for a compiler, part of the keys of cached builds."""
+    features: list[str] = Field(default_factory=list)
+    options: list[str] = Field(default_factory=list)
+
+
+class HostFacts(Fact):
+    """The facts of one host."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
+
+    schema_: Literal["asct.facts/1"] = Field("asct.facts/1", alias="schema")
+    host: str
+    collected_at: str
+    dated_by_file: bool = False
+    """Whether `collected_at` is the modification time of a file, because a snapshot does not contain its own time."""
+    system: System = Field(default_factory=System)
+    cpu: Cpu = Field(default_factory=Cpu)
+    caches: list[Cache] = Field(default_factory=list)
+    cache_levels: list[CacheLevel] = Field(default_factory=list)
+    """Every cache of the machine; `caches` are those of its first CPU."""
+    nodes: list[NumaNode] = Field(default_factory=list)
+    memory: Memory = Field(default_factory=Memory)
+    interconnects: list[Interconnect] = Field(default_factory=list)
+    block_devices: list[BlockDevice] = Field(default_factory=list)
+    mounts: list[Mount] = Field(default_factory=list)
+    network: Network = Field(default_factory=Network)
+    perf: Perf = Field(default_factory=Perf)
+    thermal: list[Thermal] = Field(default_factory=list)
+    load: Load = Field(default_factory=Load)
+    tools: dict[str, ToolFact] = Field(default_factory=dict)
+    io_uring: bool | None = None
+    """Whether this account can create an io_uring (kernel.io_uring_disabled and other limits)."""
+    io_uring_disabled: int | None = None
+    """The value of kernel.io_uring_disabled; null if the kernel has no such limit (before Linux 6.6)."""
+    work_free_bytes: int | None = None
+    """Free space of the file system of the work folder."""
+    work_filesystem: str | None = None
+    limits: dict[str, int | None] = Field(default_factory=dict)
+    """Resource limits of the account (`memlock` in bytes, `nofile`, `nproc`); null is unlimited."""
+    unknown: dict[str, str] = Field(default_factory=dict)
+    not_applicable: dict[str, str] = Field(default_factory=dict)
+    """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
+    notes: list[str] = Field(default_factory=list)
+    """What is missing from the snapshot that the facts were read from; empty for a complete snapshot or a host."""
+
+    def data_caches(self) -> list[Cache]:
+        """Data and unified caches, smallest level first."""
+        return sorted((c for c in self.caches if c.type != "Instruction"), key=lambda c: c.level)
