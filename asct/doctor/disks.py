@@ -47,7 +47,7 @@ def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) ->
         target = Target(item.device, "write", item.serial or "", item.overwrite)
         status, out, error = _run(host, guard, inspection([target]), folder)
         outcome = inspection_result(host.name, [target], status, out, error)
-        found.append(ConsentedDevice(item.device, target.serial, outcome.refusals))
+        found.append(ConsentedDevice(item.device, target.serial, tuple(outcome.refusals)))
     return tuple(found)
 
 

@@ -60,7 +60,7 @@ def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[J
         demand = JobNeeds.of(needs)
         demands.append(demand)
         found = find_tools(host, [name for name in demand.tools if name not in facts.tools])
-        lacking.update(dict.fromkeys(item.diagnostic for item in check(demand, facts, found, host.name)))
+        lacking.update(dict.fromkeys(check(demand, facts, found, host.name)))
     return PlanDemands(measured_scope(host, demands), frozenset(words), tuple(lacking))
 
 

@@ -6,7 +6,7 @@ import json
 import shlex
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.guard import refusal
@@ -30,11 +30,6 @@ class StepRun:
     timed_out_s: float | None = None
     """The time limit that it reached; None if it ended by itself."""
 
-    @property
-    def program(self) -> str:
-        """The name of the program."""
-        return self.output.step.program.name
-
 
 def failure_of(ran: StepRun) -> Diagnostic | None:
     """The diagnostic of a step that failed; None for one that succeeded."""
@@ -45,12 +40,12 @@ def failure_of(ran: StepRun) -> Diagnostic | None:
         return _killed(ran, -status)
     if status in (126, 127):
         hint = "set a `workdir` for the host that is not mounted noexec, or install the program"
-        return _diagnostic("E609", ran, f"{_title(ran)} could not be started (exit status {status}){_cause(ran)}", hint)
+        return _failure("E609", ran, f"could not be started (exit status {status}){_cause(ran)}", hint)
     if isinstance(ran.output.step.program, Kernel):
         return _kernel(ran, status)
     if status != 0:
         hint = "see its last lines below; run it again with the command below"
-        return _diagnostic("E601", ran, f"{_title(ran)} failed with exit status {status}{_cause(ran)}", hint)
+        return _failure("E601", ran, f"failed with exit status {status}{_cause(ran)}", hint)
     return None
 
 
@@ -61,43 +56,38 @@ def _killed(ran: StepRun, number: int) -> Diagnostic:
         "SIGILL": "the program uses an instruction that this CPU does not have: remove its build cache and run again",
     }
     hint = hints.get(name, "run it again with the command below, in a debugger if it fails again")
-    return _diagnostic("E602", ran, f"{_title(ran)} was killed by {name}", hint)
+    return _failure("E602", ran, f"was killed by {name}", hint)
+
+
+_KERNEL_STATUSES = {
+    2: (
+        "E604",
+        "rejected its arguments",
+        "change the setting that the message names; `asct list settings` lists the ranges",
+    ),
+    3: ("E605", "cannot measure this on host {host}", "change the host as the message says, or the setting"),
+    4: (
+        "E606",
+        "failed its self-check",
+        "the value was discarded; if it fails again, suspect the memory or the virtual machine",
+    ),
+}
 
 
 def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
-    title = _title(ran)
-    if ran.output.step.program == Kernel(GUARD) and (refused := _refused(ran)) is not None:
-        return refused
-    if status == 2:
-        hint = "change the setting that the message names; `asct list settings` lists the ranges"
-        return _diagnostic("E604", ran, f"{title} rejected its arguments{_cause(ran)}", hint)
-    if status == 3:
-        hint = "change the host as the message says, or the setting"
-        return _diagnostic("E605", ran, f"{title} cannot measure this on host {ran.host}{_cause(ran)}", hint)
-    if status == 4:
-        hint = "the value was discarded; if it fails again, suspect the memory or the virtual machine"
-        return _diagnostic("E606", ran, f"{title} failed its self-check{_cause(ran)}", hint)
-    if status != 0:
-        return _diagnostic(
-            "E601", ran, f"{title} failed with exit status {status}{_cause(ran)}", "see its last lines below"
-        )
-    return _incomplete(ran)
-
-
-def _refused(ran: StepRun) -> Diagnostic | None:
-    """The failed check because of which guard did not start the program; None if there was another reason."""
-    found = refusal(ran.host, ran.output.stdout)
-    return _diagnostic(found.code, ran, found.message, found.hint) if found is not None else None
-
-
-def _incomplete(ran: StepRun) -> Diagnostic | None:
+    if ran.output.step.program == Kernel(GUARD) and (refused := refusal(ran.host, ran.output.stdout)) is not None:
+        return replace(refused, notes=_notes(ran))
+    if status:
+        other = "E601", f"failed with exit status {status}", "see its last lines below"
+        code, what, hint = _KERNEL_STATUSES.get(status, other)
+        return _failure(code, ran, what.format(host=ran.host) + _cause(ran), hint)
     end = _end_line(ran.output.stdout)
     if end is None:
         hint = "its output may be incomplete and is not used; measure it again with `asct resume`"
-        return _diagnostic("E607", ran, f"{_title(ran)} ended without its last line", hint)
+        return _failure("E607", ran, "ended without its last line", hint)
     if end.get("ok") is not True:
         why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
-        return _diagnostic("E606", ran, f"{_title(ran)} reports a failure{why}", "see its last lines below")
+        return _failure("E606", ran, f"reports a failure{why}", "see its last lines below")
     return None
 
 
@@ -107,7 +97,7 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
     hint = "raise `timeout` in the plan, or shorten the measurement"
     if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
         hint = "it should take far less: check the log of the Linux kernel (`dmesg`) and other activity on the host"
-    return _diagnostic("E603", ran, f"{_title(ran)} reached its time limit of {seconds} s and was stopped", hint)
+    return _failure("E603", ran, f"reached its time limit of {seconds} s and was stopped", hint)
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
@@ -130,25 +120,27 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _title(ran: StepRun) -> str:
-    step = ran.output.step.name
-    return ran.program if step == ran.program else f"{ran.program} ({step})"
-
-
 def _cause(ran: StepRun) -> str:
     """The last line of its output, as the cause."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
 
-def _diagnostic(code: str, ran: StepRun, message: str, hint: str) -> Diagnostic:
+def _failure(code: str, ran: StepRun, what: str, hint: str) -> Diagnostic:
+    """The diagnostic of a program that failed; `what` follows its name."""
+    program, step = ran.output.step.program.name, ran.output.step.name
+    title = program if step == program else f"{program} ({step})"
+    return Diagnostic(code, f"{title} {what}", hint=hint, notes=_notes(ran))
+
+
+def _notes(ran: StepRun) -> tuple[tuple[str, None], ...]:
     lines = tail(ran.output)
     notes = [f"  {line}" for line in lines]
     if lines:
         notes.insert(0, "its last lines:")
     notes.append(f"complete output: {ran.raw}/")
     notes.append(f"to run it again on {ran.host}: {command_line(ran.argv, ran.output.step.env)}")
-    return Diagnostic(code, message, hint=hint, notes=tuple((note, None) for note in notes))
+    return tuple((note, None) for note in notes)
 
 
 def tail(output: Output) -> list[str]:
@@ -187,12 +179,9 @@ def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: s
     """The benchmark cannot read an output."""
     lines = tail(outputs[-1]) if outputs else []
     shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # a file that was not fetched comes first
-    message = f"{job.benchmark}: cannot read values from the output: {_reason(error)}"
+    reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    message = f"{job.benchmark}: cannot read values from the output: {reason}"
     return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=shown)
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import now
-from asct.engine.guard import REFUSED_STATUS, VOLUME, Inspection, inspection_result
+from asct.engine.guard import REFUSED_STATUS, VOLUME, GuardReport, inspection_result
 from asct.engine.preflight import JobNeeds
 from asct.instruments.nvme import health_of
 from asct.plan.model import Safety
@@ -106,7 +106,7 @@ class JobGuard:
 
     # ---- inspections ----
 
-    def note(self, occasion: Occasion, found: Inspection, raw: str = "") -> None:
+    def note(self, occasion: Occasion, found: GuardReport, raw: str = "") -> None:
         """Add an inspection to the audit, whatever its result; `raw` is the folder of its output."""
         for device in found.devices:
             target, size = self._targets.get(device.path), device.scalar("bytes")

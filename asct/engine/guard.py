@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeGuard
+from typing import Final, NamedTuple, TypeGuard
 
 from asct.diagnostics.model import Diagnostic
 from asct.instruments.guard_output import GuardTarget, TargetCheck, check_of, device_of
@@ -22,42 +22,34 @@ REQUIRED: Final = frozenset(
 """Checks that must be reported before a device is written, even if a version of guard omits one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
-    """The result of an inspection: devices and checks as reported, and every reason not to write."""
-
-    devices: tuple[GuardTarget, ...] = ()
-    checks: tuple[TargetCheck, ...] = ()
-    refusals: tuple[Diagnostic, ...] = ()
-
-
 @dataclass(slots=True)
 class GuardReport:
-    """The parsed output of guard. `error` is the error in its `end` line."""
+    """The parsed output of guard, and every reason not to write. `error` is the error in its `end` line."""
 
     devices: list[GuardTarget] = field(default_factory=list)
     checks: list[TargetCheck] = field(default_factory=list)
     error: str | None = None
     ended: bool = False
+    refusals: list[Diagnostic] = field(default_factory=list)
 
 
 def inspection_result(
     host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = ""
-) -> Inspection:
+) -> GuardReport:
     """Evaluate the output of guard for `targets`. Anything but a complete output in which each written target passed
     every check is a refusal; all refusals are returned, not only the first."""
     try:
         report = parse_report(stdout)
     except ValueError as error:
-        return Inspection(refusals=(unchecked(host, f"{error}{_last(stderr)}"),))
-    refusals = [
-        refused_check(host, check) for check in report.checks if check.ok is not True and _written(check, targets)
-    ]
-    if not refusals and status == REFUSED_STATUS and (found := _refusal(host, report)) is not None:
-        refusals.append(found)
-    if not refusals:
-        refusals += [unchecked(host, why) for why in _gaps(report, targets, status, stderr)]
-    return Inspection(tuple(report.devices), tuple(report.checks), tuple(refusals))
+        return GuardReport(refusals=[unchecked(host, f"{error}{_last(stderr)}")])
+    written = dict.fromkeys(target.path for target in targets if target.access == "write")
+    failed = [check for check in report.checks if check.ok is not True and check.path in written]
+    report.refusals = [refused_check(host, check) for check in failed]
+    if not failed and status == REFUSED_STATUS and (found := _refusal(host, report)) is not None:
+        report.refusals = [found]
+    if not report.refusals:
+        report.refusals = [unchecked(host, why) for why in _gaps(report, written, status, stderr)]
+    return report
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
@@ -77,11 +69,7 @@ def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
     return refused_check(host, failed[0] if failed else TargetCheck("the target", found["name"], False, found["why"]))
 
 
-def _written(check: TargetCheck, targets: Sequence[Target]) -> bool:
-    return any(target.path == check.path and target.access == "write" for target in targets)
-
-
-def _gaps(report: GuardReport, targets: Sequence[Target], status: int | None, stderr: str) -> list[str]:
+def _gaps(report: GuardReport, written: Collection[str], status: int | None, stderr: str) -> list[str]:
     """What is missing in an output without a failed check."""
     if status is None:
         return ["the checks reached their time limit"]
@@ -90,10 +78,10 @@ def _gaps(report: GuardReport, targets: Sequence[Target], status: int | None, st
     if status != 0 or report.error is not None:
         return [f"the checks failed with exit status {status}: {report.error or 'no reason given'}{_last(stderr)}"]
     gaps = []
-    for target in targets:
-        seen = {check.name for check in report.checks if check.path == target.path}
-        if target.access == "write" and (missing := sorted(REQUIRED - seen)):
-            gaps.append(f"no result for {', '.join(missing)} of {target.path}")
+    for path in written:
+        seen = {check.name for check in report.checks if check.path == path}
+        if missing := sorted(REQUIRED - seen):
+            gaps.append(f"no result for {', '.join(missing)} of {path}")
     return gaps
 
 
@@ -123,51 +111,45 @@ def _last(stderr: str) -> str:
     return f"; last line of stderr: {lines[-1]}" if lines else ""
 
 
-@dataclass(frozen=True, slots=True)
-class FailedCheckText:
+class FailedCheckText(NamedTuple):
     """The error code and the hint of a failed check."""
 
     code: str
     hint: str
 
 
-_UNMOUNT: Final = "unmount it if this is the drive to be overwritten"
-CHECKS: Final[dict[str, FailedCheckText]] = {
-    "identity": FailedCheckText(
-        "E440",
-        "`asct doctor` lists the devices of the host by the names a plan may use; a file must exist, or omit "
-        "`file_names` and asct creates one",
-    ),
-    "kind": FailedCheckText("E440", "name a whole disk, a partition or a regular file"),
-    "serial": FailedCheckText(
-        "E440", "compare the serial number in `safety.destroys` with the one that `asct doctor` lists"
-    ),
-    "size": FailedCheckText("E440", "check that the drive responds and that its medium is inserted"),
-    "read-only": FailedCheckText(
-        "E441", "remove the write protection (`blockdev --setrw`, a switch), or use another drive"
-    ),
-    "removable": FailedCheckText("E441", "use a built-in drive, or measure a file on this one"),
-    "mounted": FailedCheckText("E442", _UNMOUNT),
-    "system": FailedCheckText("E442", "use another drive: this one contains the system, asct or the work folder"),
-    "swap": FailedCheckText("E442", "disable the swap (`swapoff`) if this is the drive to be overwritten"),
-    "holders": FailedCheckText(
-        "E442", "remove the devices built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)"
-    ),
-    "raid": FailedCheckText("E442", "stop the array (`mdadm --stop`) and remove this drive from it"),
-    "open-elsewhere": FailedCheckText("E442", "end the program that has it open"),
-    "exclusive": FailedCheckText("E442", "end the program that uses it, or run under an account that may open it"),
-    "multipath": FailedCheckText(
-        "E442", "leave one path to its content: remove it from the multipath map, or detach the second loop device"
-    ),
-    "reserved": FailedCheckText("E442", "release the reservation on the host that holds it"),
-    "signature": FailedCheckText(
-        "E443", "if its content may be lost, set `overwrite: true` for it in `safety.destroys`, or run `wipefs -a`"
-    ),
-    "data": FailedCheckText("E443", "if its content may be lost, set `overwrite: true` for it in `safety.destroys`"),
-    "namespaces": FailedCheckText(
-        "E441", "a purge would also erase its other namespaces: delete these first, or omit the purge"
-    ),
+_HINTS: Final = {
+    "E440": {
+        "identity": "`asct doctor` lists the devices of the host by the names that a plan may use; create the file, or "
+        "omit `file_names` to use a temporary one",
+        "kind": "name a whole disk, a partition or a regular file",
+        "serial": "compare the serial number in `safety.destroys` with the one that `asct doctor` lists",
+        "size": "check that the drive responds and that its medium is inserted",
+    },
+    "E441": {
+        "read-only": "remove the write protection (`blockdev --setrw`, a switch), or use another drive",
+        "removable": "use a built-in drive, or measure a file on this one",
+        "namespaces": "a purge would also erase its other namespaces: delete these first, or omit the purge",
+    },
+    "E442": {
+        "mounted": "unmount it if this is the drive to be overwritten",
+        "system": "use another drive: this one contains the system, asct or the work folder",
+        "swap": "disable the swap (`swapoff`) if this is the drive to be overwritten",
+        "holders": "remove the devices built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)",
+        "raid": "stop the array (`mdadm --stop`) and remove this drive from it",
+        "open-elsewhere": "end the program that has it open",
+        "exclusive": "end the program that uses it, or run under an account that may open it",
+        "multipath": "leave one path to its content: remove it from the multipath map, or detach the second loop "
+        "device",
+        "reserved": "release the reservation on the host that holds it",
+    },
+    "E443": {
+        "signature": "if its content may be lost, set `overwrite: true` for it in `safety.destroys`, or run "
+        "`wipefs -a`",
+        "data": "if its content may be lost, set `overwrite: true` for it in `safety.destroys`",
+    },
 }
+CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.items() for name, hint in hints.items()}
 """By the names of the checks in the output of guard."""
 
 UNREADABLE: Final = FailedCheckText(
@@ -255,9 +237,7 @@ def _between(before: _Sample, after: _Sample) -> Rates | None:
     }  # two targets on one drive have the same counters
     if seconds <= 0 or not pairs:
         return None
-    reads, read_bytes, writes, written = (sum(_rise(pair, place) for pair in pairs) for place in range(_COUNTERS))
-    return reads / seconds, read_bytes / seconds, writes / seconds, written / seconds
-
-
-def _rise(pair: tuple[Sequence[int], Sequence[int]], place: int) -> int:
-    return max(0, pair[1][place] - pair[0][place])
+    reads, read_bytes, writes, written = (
+        sum(max(0, new[place] - old[place]) for old, new in pairs) / seconds for place in range(_COUNTERS)
+    )
+    return reads, read_bytes, writes, written

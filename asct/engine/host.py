@@ -14,10 +14,9 @@ from pathlib import Path
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import HostReady, KernelBuilt
 from asct.engine.gate import DriveGuard, JobGuard, Occasion
-from asct.engine.guard import Inspection, inspection_result
+from asct.engine.guard import GuardReport, inspection_result, is_refusal
 from asct.engine.preflight import (
     JobNeeds,
-    PreflightProblem,
     check,
     check_targets,
     device_names,
@@ -182,40 +181,35 @@ class HostSession:
 
     # ---- checks for a job ----
 
-    def assess(self, needs: JobNeeds, guard: JobGuard) -> list[PreflightProblem]:
+    def assess(self, needs: JobNeeds, guard: JobGuard) -> list[Diagnostic]:
         """Everything that keeps a job with these needs from running here; builds its kernels. Raises HostLost."""
         programs = self.programs
         unknown = programs.unknown({**needs.tools, **needs.optional_tools})
         programs.found.update(find_tools(self.host, unknown))
         problems = check(needs, programs.facts, programs.found, self.name)
         for name in needs.kernels:
-            problems += [PreflightProblem(item) for item in self._kernel(name)]
-        refused = self._elevate(needs)
+            problems += self._kernel(name)
+        found = self._rights.ask(self.host, self.programs, needs.rights)
+        self._run.events.notices(self.name, [item for item in found if item.severity == "warning"])
+        refused = [item for item in found if item.severity == "error"]
         problems += refused or self.assess_targets(needs, guard, "preflight")
         return list(dict.fromkeys(problems))  # a job and its inspection may lack the same kernel
 
-    def _elevate(self, needs: JobNeeds) -> list[PreflightProblem]:
-        """What sudo refuses although the job needs it; what is only measured without it is a warning."""
-        found = self._rights.ask(self.host, self.programs, needs.rights)
-        self._run.events.notices(self.name, [item for item in found if item.severity == "warning"])
-        return [PreflightProblem(item) for item in found if item.severity == "error"]
-
-    def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[PreflightProblem]:
+    def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[Diagnostic]:
         """Check the files and devices that the plan names as they are now; repeated right before a job writes them."""
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host) if missing_devices(kinds) else ()
         problems = check_targets(needs, kinds, self.made, guard.consents, self.name, known)
-        if refused := tuple(item.diagnostic for item in problems if item.refused):
-            guard.note(occasion, Inspection(refusals=refused))
+        if refused := [item for item in problems if is_refusal(item)]:
+            guard.note(occasion, GuardReport(refusals=refused))
         devices = [path for path in needs.written if kinds.get(path) == "device" and path in guard.consents]
         return problems + self._inspect(guard, guard.targets(devices), occasion) if devices else problems
 
-    def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[PreflightProblem]:
+    def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[Diagnostic]:
         """Run the kernel guard on devices that are to be written, and keep its output."""
-        missing = self._kernel(GUARD)
-        if missing:
-            return [PreflightProblem(item) for item in missing]
+        if missing := self._kernel(GUARD):
+            return list(missing)
         writer, step = self._run.writer, inspection(targets)
         into = guard.inspection_folder(occasion)
         sudo = self.programs.through_sudo(step)
@@ -227,7 +221,7 @@ class HostSession:
             raise writer.fail(into, error) from error
         found = inspection_result(self.name, targets, done.status, outputs.get("stdout", ""), outputs.get("stderr", ""))
         guard.note(occasion, found, writer.layout.relative(into))
-        return [PreflightProblem(item, refused=True) for item in found.refusals]
+        return found.refusals
 
     def will_write(self, needs: JobNeeds) -> None:
         """Note which named files the job about to start creates: later jobs of this run may write them."""

@@ -16,9 +16,8 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.guard import is_refusal
 from asct.engine.host import HostSession
-from asct.engine.points import BoundPoint, bind_points, needed_values, total_seconds, waits_for_results
-from asct.engine.preflight import JobNeeds, PreflightProblem
-from asct.engine.records import ExportLedger
+from asct.engine.points import BoundPoint, bind_points, needed_values, shared_results, waits_for_results
+from asct.engine.preflight import JobNeeds
 from asct.engine.repeat import Attempt, RepeatRunner
 from asct.engine.resume import EarlierResults, MeasuredRepeat
 from asct.engine.reuse import Reuse
@@ -51,7 +50,8 @@ class JobRunner:
         self._guard = session.guard.job(job)
         self._points: Sequence[BoundPoint] | None = None
         self._needed: Mapping[str, Scalar] = {}
-        self._ledger = ExportLedger()
+        self._results: dict[str, list[Mapping[str, Scalar]]] = {}
+        """For other jobs: of each repeat, by point."""
         self._repeats: RepeatRunner | None = None
         self._generation = -1
         self._queue: deque[Attempt] = deque()
@@ -95,22 +95,22 @@ class JobRunner:
         try:
             self._points, needs = bind_points(job, self.benchmark, self._needed, self._session.facts)
         except NotMeasured as error:
-            self._give_up([PreflightProblem(item) for item in error.diagnostics])
+            self._give_up(error.diagnostics)
             return
         unfit = {point.unfit.message: point.unfit for point in self._points if point.unfit is not None}
         if not needs:
-            self._give_up([PreflightProblem(item) for item in unfit.values()])
+            self._give_up([*unfit.values()])
             return
         self._run.events.notices(job.host, unfit.values())
         self.needs = JobNeeds.of(needs)
         self._give_up(self._session.assess(self.needs, self._guard))
 
-    def _give_up(self, problems: Sequence[PreflightProblem]) -> None:
+    def _give_up(self, problems: Sequence[Diagnostic]) -> None:
         """Note why the job cannot run; does nothing without problems."""
-        self._run.events.notices(self.job.host, [problem.diagnostic for problem in problems])
+        self._run.events.notices(self.job.host, problems)
         if problems:
-            self.entry.note = problems[0].diagnostic.message
-            self.entry.refused = any(problem.refused for problem in problems)
+            self.entry.note = problems[0].message
+            self.entry.refused = any(map(is_refusal, problems))
 
     def request(self) -> JobRequest | None:
         """The request of the job to a scheduler; None if it will not run."""
@@ -149,7 +149,10 @@ class JobRunner:
         if session.is_open:
             session.host.end_job(job.id, ok=measured)
         if measured:
-            self.exports = {**self._earlier.exports.get((job.host, job.id), {}), **self._ledger.values()}
+            self.exports = {
+                **self._earlier.exports.get((job.host, job.id), {}),
+                **shared_results(self._results.values()),
+            }
         self._run.events.emit(JobEnded(job.host, job.id, self.document().counts))
 
     def _admitted(self, exports: Mapping[str, Mapping[str, Scalar] | None]) -> Sequence[BoundPoint] | None:
@@ -159,7 +162,7 @@ class JobRunner:
         try:
             self._needed = needed_values(self.job, exports)
         except NotMeasured as error:
-            self._give_up([PreflightProblem(item) for item in error.diagnostics])
+            self._give_up(error.diagnostics)
             return None
         if self._points is None:
             self._bind()
@@ -203,7 +206,7 @@ class JobRunner:
             for one in reuse.reuse([point for point in points if point.id not in begun]):
                 done.add((one.point_id, one.repeat))
                 self._count_earlier(one.measured)
-                self._ledger.add(one.point_id, one.exported)
+                self._results.setdefault(one.point_id, []).append(one.exported)
         return done
 
     def _count_earlier(self, found: MeasuredRepeat) -> None:
@@ -266,8 +269,9 @@ class JobRunner:
             )
             failure = self._repeats.prepare(self._points or (), self._generation)
             if failure is not None and not self._run.stop.at_once:
-                problem = PreflightProblem(_unprepared(self.job, failure), refused=is_refusal(failure))
-                self._give_up([problem])
+                message = f"{self.job.id} on {self.job.host}: preparation failed: {failure.message}"
+                self._give_up([Diagnostic("E613", message, hint=failure.hint, notes=failure.notes)])
+                self.entry.refused = is_refusal(failure)
             if failure is not None or self._run.stop.requested:
                 return None
             if not self.needs.written:  # targets that are written are checked before each step
@@ -313,7 +317,7 @@ class JobRunner:
             _count(self.entry.counts, attempt.status)
             self._count_host_state(attempt.telemetry.verdict if attempt.telemetry else None)
             if attempt.status in _MEASURED:
-                self._ledger.add(point.id, attempt.exported)
+                self._results.setdefault(point.id, []).append(attempt.exported)
             else:
                 self._run.stop.measurement_failed()
         self._run.events.emit(
@@ -337,18 +341,13 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
     return f"{len(found)} values" if found else ""
 
 
-def _unprepared(job: Job, cause: Diagnostic) -> Diagnostic:
-    message = f"{job.id} on {job.host}: preparation failed: {cause.message}"
-    return Diagnostic("E613", message, hint=cause.hint, notes=cause.notes)
-
-
 def estimate(services: Services, job: Job) -> float:
     """Seconds for all repeats of a job as far as they are known without the host; 0 when nothing is known."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):
         return 0.0
     params = [benchmark.params_model.model_validate(dict(point.settings)) for point in job.points]
-    return total_seconds([benchmark.needs(item, None) for item in params], job.repeats + job.warmup)
+    return sum(benchmark.needs(item, None).seconds for item in params) * (job.repeats + job.warmup)
 
 
 ScheduledRepeat = tuple[int, int]

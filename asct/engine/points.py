@@ -1,16 +1,16 @@
-"""Turns the points of a job into points that can be measured on its host. Pure."""
+"""Binds the points of a job to its host, and combines results that other jobs read. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median, median_low, mode
 from typing import Any
 
 from pydantic import ValidationError
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.preflight import unfit
-from asct.engine.records import Swept, swept_values
 from asct.errors import NotMeasured
 from asct.planner.bind import bind, is_bound
 from asct.planner.model import Job
@@ -23,13 +23,13 @@ from asct.sdk.record import Scalar
 
 @dataclass(frozen=True, slots=True)
 class BoundPoint:
-    """A point that can be measured on its host: results of other jobs are filled in, `params` are the settings as the
-    benchmark's own validated object."""
+    """A point on its host: results of other jobs are filled in, and `params` are its validated settings."""
 
     id: str
     params: Params
     settings: Mapping[str, Any]
-    swept: Swept
+    swept: dict[str, Scalar | list[Scalar] | None]
+    """The swept settings as JSON scalars or lists of them (sizes in bytes)."""
     estimated_s: float = 0.0
     limit_s: float = SHORTEST_LIMIT_S
     """Time limit of one attempt."""
@@ -72,11 +72,19 @@ def bind_points(
         if unfitness is None:
             needs.append(need)
         limit = need.limit_s if job.timeout_s is None else job.timeout_s
-        swept = swept_values(point, settings)
+        swept = {name: _plain(settings.get(name, value)) for name, value in point.swept.items()}
         points.append(BoundPoint(point.id, params, settings, swept, seconds, limit, unfitness))
     if findings:
         raise NotMeasured(*findings.values())
     return points, needs
+
+
+def _plain(value: Any) -> Scalar | list[Scalar] | None:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [item if isinstance(item, str | int | float | bool) else str(item) for item in value]
+    return str(value)
 
 
 def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) -> Params:
@@ -121,6 +129,20 @@ def _needed_failed(job: Job, job_id: str) -> Diagnostic:
     return Diagnostic("E611", message, hint=f"check why {job_id} failed, or set the values that it would have measured")
 
 
-def total_seconds(needs: Sequence[Needs], repeats: int) -> float:
-    """The estimated duration of all repeats."""
-    return sum(need.seconds for need in needs) * repeats
+def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str, Scalar]:
+    """Combine the results of a job that other jobs read: for each path the middle value of a point's repeats. A path
+    whose value differs between points is omitted."""
+    found: dict[str, set[Scalar]] = {}
+    for repeats in points:
+        for path in dict.fromkeys(path for values in repeats for path in values):
+            found.setdefault(path, set()).add(middle([values[path] for values in repeats if path in values]))
+    return {path: values.pop() for path, values in found.items() if len(values) == 1}
+
+
+def middle(values: Sequence[Scalar]) -> Scalar:
+    """Return the median of numbers (of integers the lower median, which was measured), otherwise the most frequent
+    value."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) < len(values):
+        return mode(values)
+    return median_low(numbers) if all(isinstance(value, int) for value in numbers) else median(numbers)

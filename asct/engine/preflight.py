@@ -24,14 +24,6 @@ RESERVE_BYTES = 512 << 20
 """Free space that must remain on the host besides a scratch file."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreflightProblem:
-    """Why a job cannot run; `refused` if that protects data (exit code 4)."""
-
-    diagnostic: Diagnostic
-    refused: bool = False
-
-
 @dataclass(slots=True)
 class JobNeeds:
     """The combined needs of all points of a job."""
@@ -86,12 +78,12 @@ def version_key(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
-def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[PreflightProblem]:
-    """Everything in `demand` that the host is missing according to its facts. `found` has the paths of tools that are
-    not in the facts."""
+def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Diagnostic]:
+    """Return what the host lacks for `demand` according to its facts; `found` has the paths of tools that are not in
+    the facts."""
     findings = [_tool(name, version, facts, found, host) for name, version in demand.tools.items()]
     findings.append(_scratch(demand, facts, host))
-    return [PreflightProblem(item) for item in findings if item is not None]
+    return [item for item in findings if item is not None]
 
 
 def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], host: str) -> Diagnostic | None:
@@ -185,7 +177,7 @@ def check_targets(
     consented: Collection[str],
     host: str,
     known: Collection[str] = (),
-) -> list[PreflightProblem]:
+) -> list[Diagnostic]:
     """Why targets of the plan must not be touched, by their kind. `made` are files that this run created on the host,
     `consented` devices that the plan gives up: whether these may be written is found out by the kernel guard. `known`
     are names of devices that the host has, for suggestions."""
@@ -201,37 +193,33 @@ def check_targets(
     return findings
 
 
-def _written(path: str, kind: Kind, careful: bool, host: str) -> PreflightProblem | None:
+def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | None:
     if kind == "file" and careful:
         hint = "set `overwrite: true` in the config of the benchmark if its content may be lost, or omit `file_names`"
         message = f"host {host}: {path} exists and would be overwritten"
-        return PreflightProblem(Diagnostic("E430", message, hint=hint), refused=True)
+        return Diagnostic("E430", message, hint=hint)
     if kind == "device":
         message = f"host {host}: {path} is a block device, and the plan has no consent for this name"
         hint = "use its /dev/disk/by-id path in `file_names` and, with its serial number, in `safety.destroys`"
-        return PreflightProblem(Diagnostic("E431", message, hint=hint), refused=True)
+        return Diagnostic("E431", message, hint=hint)
     if kind in ("folder", "other"):
         what = "a folder" if kind == "folder" else "neither a regular file nor a block device"
         message = f"host {host}: refused to write {path}: it is {what}"
         hint = "use a regular file, or omit `file_names` to use a temporary file"
-        return PreflightProblem(Diagnostic("E431", message, hint=hint), refused=True)
+        return Diagnostic("E431", message, hint=hint)
     return None
 
 
-def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[str]) -> PreflightProblem | None:
+def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[str]) -> Diagnostic | None:
     if kind in ("absent", "homeless") and is_device_path(path):
         message = f"host {host}: device {path} does not exist"
-        return PreflightProblem(Diagnostic("E424", message, hint=_missing_device(path, known)))
+        return Diagnostic("E424", message, hint=_missing_device(path, known))
     if kind == "homeless":
         message = f"host {host}: the folder of {path} does not exist"
-        return PreflightProblem(
-            Diagnostic("E425", message, hint="create the folder on the host, or correct `file_names`")
-        )
+        return Diagnostic("E425", message, hint="create the folder on the host, or correct `file_names`")
     if kind == "absent" and not written:
         message = f"host {host}: {path} does not exist"
-        return PreflightProblem(
-            Diagnostic("E424", message, hint="correct `file_names`, or omit it to use a temporary file")
-        )
+        return Diagnostic("E424", message, hint="correct `file_names`, or omit it to use a temporary file")
     return None
 
 

@@ -6,31 +6,40 @@ last: its presence means that the repeat ended.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import DriveRates, StepStarted, now
-from asct.engine.failures import connection_lost, invalid_settings, missing_result, steps_changed, unreadable
+from asct.engine.failures import (
+    StepRun,
+    connection_lost,
+    failure_of,
+    invalid_settings,
+    missing_result,
+    steps_changed,
+    unreadable,
+)
 from asct.engine.gate import JobGuard
 from asct.engine.guard import RateFeed, Rates
 from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint
-from asct.engine.programs import MissingProgram
-from asct.engine.records import ContractBreach, RecordOrigin, records_of
+from asct.engine.programs import MissingProgram, process_of, texts
 from asct.engine.services import RunContext
-from asct.engine.steps import StepNotes, StepOutputs, StepRunner, StepsChangedError
+from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
 from asct.errors import HostError, HostLost
-from asct.hosts.base import Task
+from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
 from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar, doubtful
-from asct.sdk.step import Kernel, Step
+from asct.sdk.step import Kernel, Output, Step
 from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
 from asct.store.reader import RepeatKey
 
@@ -41,11 +50,11 @@ _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
 
 
 class _UnreadableError(Exception):
-    """A benchmark cannot derive its next steps from the outputs of those before."""
+    """A benchmark cannot derive its next steps from earlier outputs; the argument is the error."""
 
-    def __init__(self, reason: Exception) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
+
+class _ContractBreachError(ValueError):
+    """A benchmark returned an undeclared metric, or a value that is not a finite number."""
 
 
 @dataclass(slots=True)
@@ -110,9 +119,12 @@ class RepeatRunner:
         self._guard = guard
         self._context = context
         self._ends = ends
+        self._host = session.host
+        self._programs = session.programs
+        self._writer = run.writer
         self._layout = run.writer.layout
-        self._step = StepRunner(session.host, session.programs, guard, run.writer, context.work)
-        self._origin = RecordOrigin.of(run.id, run.plan.name, job, benchmark)
+        self._metrics = {metric.name: metric for metric in benchmark.metrics}
+        self._numbers = count(1)
 
     def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
         """Run the steps that prepare a job; returns why one failed. `number` counts the preparations of the job."""
@@ -120,11 +132,11 @@ class RepeatRunner:
         if not steps:
             return None
         done = StepOutputs()
-        folder = self._run.writer.repeat_folder(self._layout.prepare(self._job.host, self._job.id), number)
+        folder = self._writer.repeat_folder(self._layout.prepare(self._job.host, self._job.id), number)
         limit = self._job.timeout_s or sum(step.timeout_s or SHORTEST_LIMIT_S for step in steps)
         deadline = time.monotonic() + limit
         try:
-            all(self._step.run(step, folder, done, deadline) for step in steps)
+            all(self._run_step(step, folder, done, deadline) for step in steps)
         except HostError as error:
             return error.diagnostics[0]
         return done.failure
@@ -138,7 +150,7 @@ class RepeatRunner:
         else:
             self._run_from_notes(attempt)
         done = attempt.steps
-        attempt.telemetry = summarize(done.readings) if done.readings else None
+        attempt.telemetry = summarize([*zip(done.outputs, done.readings, strict=True)]) if done.outputs else None
         records = self._evaluate(attempt) if attempt.status == "ok" else []
         # tasks that were announced may have run before they were asked for
         measured_s = sum(output.elapsed_ns for output in done.outputs) / 1e9
@@ -164,9 +176,9 @@ class RepeatRunner:
         folder, identity = self._folder(point, repeat), self._identity(Attempt(point, repeat))
         try:
             return [
-                self._step.task(step, self._layout.step(folder, number, step.name),
+                self._task(step, self._layout.step(folder, number, step.name),
                            min(point.limit_s, step.timeout_s or point.limit_s), StepOutputs(),
-                           self._step.key(identity, number, step))
+                           self._key(identity, number, step))
                 for number, step in enumerate(steps)
             ]  # fmt: skip
         except MissingProgram:
@@ -192,11 +204,11 @@ class RepeatRunner:
             tools = [name for name, _ in self._benchmark.needs(point.params, facts).tools]
             versions = [f"{name} {facts.tools[name].version}" for name in dict.fromkeys(tools) if name in facts.tools]
             identity = [self._run.plan.hash, self._job.key, point.id, str(attempt.repeat), *versions]
-            attempt.notes = StepNotes(self._run.writer, attempt.folder, identity, self._context.work)
+            attempt.notes = StepNotes(self._writer, attempt.folder, identity, self._context.work)
         if attempt.notes is not None and attempt.notes.found:
             attempt.notes.reopen()
         else:
-            self._run.writer.repeat_folder(attempt.folder, attempt.number)
+            self._writer.repeat_folder(attempt.folder, attempt.number)
 
     def _run_from_notes(self, attempt: Attempt) -> None:
         """Run all steps but the noted ones; if these belong to another measurement, start with the first step."""
@@ -205,7 +217,7 @@ class RepeatRunner:
         except StepsChangedError as change:
             finding = steps_changed(self._job.host, self._job.id, attempt.point.id, str(change))
             self._run.events.notice(self._job.host, finding)
-            self._run.writer.repeat_folder(attempt.folder, attempt.number)
+            self._writer.repeat_folder(attempt.folder, attempt.number)
             attempt.steps = StepOutputs()
             if attempt.notes is not None:
                 attempt.notes.discard_earlier()
@@ -221,7 +233,7 @@ class RepeatRunner:
         except HostError as error:
             self._cut_off(attempt, "failed", error.diagnostics[0])
         except _UnreadableError as error:
-            self._fail_unreadable(attempt, error.reason)
+            self._fail_unreadable(attempt, error.args[0])
         except (LookupError, ValueError) as error:
             reason = missing_result if isinstance(error, LookupError) else invalid_settings
             self._cut_off(attempt, "failed", reason(self._job, error))
@@ -233,7 +245,7 @@ class RepeatRunner:
             if notes is not None and notes.replay(step, done):
                 continue
             on_line = self._announce_step(step, attempt)
-            if not self._step.run(step, attempt.folder, done, deadline, on_line, identity):
+            if not self._run_step(step, attempt.folder, done, deadline, on_line, identity):
                 self._cut_off(attempt, "timeout" if done.timed_out else "failed", done.failure)
                 return
             if self._run.stop.at_once:  # an interrupted program may have exited with 0, but too early
@@ -283,6 +295,84 @@ class RepeatRunner:
             status, diagnostic = "interrupted", None
         attempt.fail(status, diagnostic)
 
+    # ---- one step ----
+
+    def _run_step(
+        self,
+        step: Step,
+        folder: Path,
+        done: StepOutputs,
+        deadline: float,
+        on_line: Callable[[str], None] | None = None,
+        identity: Sequence[str] = (),
+    ) -> bool:
+        """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`; False when it failed.
+
+        `deadline` is a time of `time.monotonic`; `on_line` gets the lines of standard output while it runs. Raises
+        HostError.
+        """
+        number = len(done.rows)
+        into = self._layout.step(folder, number, step.name)
+        if number:
+            into = self._writer.repeat_folder(into)
+        limit = max(0.001, deadline - time.monotonic())
+        limit = limit if step.timeout_s is None else min(limit, step.timeout_s)
+        try:
+            task = self._task(step, into, limit, done, self._key(identity, number, step))
+        except MissingProgram as error:
+            message = f"host {self._host.name}: {error} is not installed"
+            done.failure = Diagnostic("E420", message, hint=f"install {error}")
+            return False
+        done.failure = self._guard.begin(step)
+        if done.failure is not None:
+            return False
+        done.commands.append(_command(step, task))
+        finished = self._run_task(task, on_line)
+        output = Output(step, finished.status or 0, texts(into, finished.fetched), finished.elapsed_ns)
+        raw = self._layout.relative(into)
+        done.add(output, finished.status, raw, finished.notes, finished.readings)
+        done.timed_out = finished.status is None
+        ran = StepRun(output, self._host.name, raw, task.main.argv, limit if done.timed_out else None)
+        done.failure = self._guard.settle(output, raw) or failure_of(ran)
+        return done.failure is None
+
+    def _run_task(self, task: Task, on_line: Callable[[str], None] | None) -> TaskResult:
+        try:
+            for name, text in task.files.items():
+                (task.into / name).write_text(text, encoding="utf-8")
+            finished = self._host.run(task, on_line)
+        except OSError as error:  # a failure of the transport is a HostError: this one is of the results tree
+            raise self._writer.fail(task.into, error) from error
+        if finished.notes:  # a file that was not fetched may be the first sign of a full disk here
+            self._writer.probe()
+        return finished
+
+    def _key(self, identity: Sequence[str], number: int, step: Step) -> str:
+        return step_key(identity, number, step, self._context.work)[:24] if identity else ""
+
+    def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
+        """The task of a step. Each runs in its own folder on the host, so that it finds no files of another one."""
+        folder = f"{self._context.work}/{key or next(self._numbers)}"
+        path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
+        return Task(
+            main=process_of(self._guard.limited(step), path, folder, sudo=sudo),
+            into=into,
+            files=step.files,
+            companions=tuple(self._companions(step, folder, done)),
+            collect=step.collect,
+            timeout_s=limit,
+            key=key,
+        )
+
+    def _companions(self, step: Step, folder: str, done: StepOutputs) -> Iterable[Process]:
+        for companion in step.companions:
+            try:
+                path = self._programs.path(companion.program)
+            except MissingProgram as error:
+                done.notes.append(f"{error} is not installed on {self._host.name}: measured without it")
+                continue
+            yield process_of(companion, path, folder)
+
     # ---- values and files ----
 
     def _evaluate(self, attempt: Attempt) -> list[Record]:
@@ -292,9 +382,9 @@ class RepeatRunner:
             found = self._flagged(
                 self._benchmark.parse(point.params, attempt.steps.outputs, self._context.facts), attempt
             )
-            records = records_of(self._origin, point.id, point.swept, attempt.repeat, found, raw)
+            records = [self._record(item, attempt, raw) for item in found]
             exported = self._benchmark.export(found) if found else {}
-        except ContractBreach as error:
+        except _ContractBreachError as error:
             attempt.fail("failed", Diagnostic("E615", str(error), hint="please report this"))
             return []
         except _SHAPE_ERRORS as error:
@@ -307,6 +397,35 @@ class RepeatRunner:
         attempt.measurements, attempt.exported = found, exported
         self._judge(attempt)
         return records
+
+    def _record(self, item: Measurement, attempt: Attempt, raw: str) -> Record:
+        """The record of a measurement; raises _ContractBreachError if the benchmark must not return it."""
+        job, metric = self._job, self._metrics.get(item.metric)
+        if metric is None:
+            raise _ContractBreachError(
+                f"{job.benchmark} returned the metric `{item.metric}`, which it does not declare"
+            )
+        if not math.isfinite(item.value):
+            raise _ContractBreachError(f"{job.benchmark} returned {item.value} for `{item.metric}`")
+        return Record(
+            run=self._run.id,
+            plan=self._run.plan.name,
+            host=job.host,
+            benchmark=job.benchmark,
+            id=job.id,
+            version=job.version,
+            point=attempt.point.swept,
+            coords=item.coords,
+            point_id=attempt.point.id,
+            repeat=attempt.repeat,
+            metric=item.metric,
+            value=item.value,
+            unit=metric.unit,
+            better=metric.better,
+            stats=item.stats,
+            flags=list(item.flags),
+            raw=raw,
+        )
 
     def _fail_unreadable(self, attempt: Attempt, error: Exception) -> None:
         done, raw = attempt.steps, self._layout.relative(attempt.folder)
@@ -358,7 +477,7 @@ class RepeatRunner:
             telemetry=attempt.telemetry.verdict if attempt.telemetry else None,
         )
         if attempt.telemetry is not None:
-            self._run.writer.telemetry(attempt.folder, attempt.telemetry)
+            self._writer.telemetry(attempt.folder, attempt.telemetry)
         command = CommandDocument(
             host=self._job.host,
             benchmark=self._job.benchmark,
@@ -366,4 +485,17 @@ class RepeatRunner:
             swept=dict(point.swept),
             steps=done.commands,
         )
-        self._run.writer.finish_repeat(attempt.folder, command, status, records if attempt.repeat > 0 else ())
+        self._writer.finish_repeat(attempt.folder, command, status, records if attempt.repeat > 0 else ())
+
+
+def _command(step: Step, task: Task) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "argv": list(task.main.argv),
+        "cwd": task.main.cwd,
+        "env": dict(step.env),
+        "files": dict(step.files),
+        "companions": [list(process.argv) for process in task.companions],
+        "collect": list(step.collect),
+        "timeout_s": round(task.timeout_s, 3),
+    }

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.records import ExportLedger, measurements_of
+from asct.engine.points import shared_results
 from asct.engine.services import Services
 from asct.errors import StoreError
 from asct.planner.model import Job, ResolvedPlan
-from asct.sdk.record import Record, Scalar
+from asct.sdk.record import Measurement, Record, Scalar
 from asct.store.earlier import EarlierRuns
 from asct.store.layout import RunLayout
 from asct.store.model import HostVerdict, Status
@@ -137,15 +137,20 @@ def _exports(
     resolved: ResolvedPlan, records: Sequence[Record], done: Mapping[RepeatKey, MeasuredRepeat], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
     """Results of jobs that others need, from the records that are kept."""
+    needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     by_repeat: dict[RepeatKey, list[Record]] = {}
     for record in records:
-        if _key(record) in done:
+        if (record.host, record.id) in needed and _key(record) in done:
             by_repeat.setdefault(_key(record), []).append(record)
-    needed = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
-    ledgers: dict[tuple[str, str], ExportLedger] = {}
-    for (host, job_id, point_id, _), found in by_repeat.items():
-        benchmark = services.catalog.get(found[0].benchmark) if (host, job_id) in needed else None
+    found: dict[tuple[str, str], dict[str, list[Mapping[str, Scalar]]]] = {}
+    for (host, job_id, point_id, _), own in by_repeat.items():
+        benchmark = services.catalog.get(own[0].benchmark)
         if benchmark is not None:
-            exported = benchmark.export(measurements_of(found))
-            ledgers.setdefault((host, job_id), ExportLedger()).add(point_id, exported)
-    return {key: ledger.values() for key, ledger in ledgers.items()}
+            exported = benchmark.export(measurements_of(own))
+            found.setdefault((host, job_id), {}).setdefault(point_id, []).append(exported)
+    return {key: shared_results(points.values()) for key, points in found.items()}
+
+
+def measurements_of(records: Sequence[Record]) -> list[Measurement]:
+    """The measurements of stored records, for results of an earlier part of the run or of an earlier run."""
+    return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

@@ -14,8 +14,7 @@ from typing import Any, Final
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import PointEnded, PointStarted, now
 from asct.engine.points import BoundPoint
-from asct.engine.records import measurements_of
-from asct.engine.resume import MeasuredRepeat
+from asct.engine.resume import MeasuredRepeat, measurements_of
 from asct.engine.reuse_key import can_be_reused, changes
 from asct.engine.services import RunContext
 from asct.errors import StoreError

@@ -1,6 +1,6 @@
-"""Runs the steps of a repeat and keeps what they left: outputs for the benchmark, notes on disk for a long repeat.
+"""What the steps of a repeat left: outputs for the benchmark, and notes on disk for a long repeat.
 
-The steps of a benchmark follow from its settings and the outputs of earlier steps. A repeat that was interrupted asks
+The steps of a benchmark follow from its settings and the outputs of earlier steps. After an interruption it is asked
 for its steps again, one by one; a step that has a note is not run, its output is read back. A step that differs from
 its note (another plan, another program on the host, a newer asct) shows that the notes belong to another measurement.
 """
@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.failures import StepRun, failure_of
-from asct.engine.gate import JobGuard
-from asct.engine.programs import MissingProgram, Programs, process_of, texts
-from asct.engine.telemetry.summary import StepReading
-from asct.hosts.base import Host, HostReadings, Process, Task, TaskResult
+from asct.engine.programs import texts
+from asct.hosts.base import HostReadings
 from asct.sdk.guard import target_files, targets_in
 from asct.sdk.record import Scalar
 from asct.sdk.step import Output, Step
@@ -39,121 +34,20 @@ class StepOutputs:
     rows: list[dict[str, Scalar | None]] = field(default_factory=list)
     commands: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    readings: list[StepReading] = field(default_factory=list)
+    readings: list[HostReadings] = field(default_factory=list)
     failure: Diagnostic | None = None
     timed_out: bool = False
 
-    def add(self, read: StepReading, status: int | None, folder: str, notes: Sequence[str]) -> None:
+    def add(
+        self, output: Output, status: int | None, folder: str, notes: Iterable[str], readings: HostReadings
+    ) -> None:
         """Add a step that ended with `status` (None: time limit); its files are in `folder`, relative to the run."""
-        output = read.output
-        self.readings.append(read)
         self.outputs.append(output)
+        self.readings.append(readings)
         self.rows.append(
             {"name": output.step.name, "status": status, "elapsed_ns": output.elapsed_ns, "folder": folder}
         )
         self.notes += notes
-
-
-class StepRunner:
-    """Runs the steps of one job over one connection to its host, each in its own folder: a step finds no files of
-    another one, and its files stay on the host until they are fetched."""
-
-    def __init__(self, host: Host, programs: Programs, guard: JobGuard, writer: RunWriter, work: str) -> None:
-        """`work` is the job's folder on the host."""
-        self._host = host
-        self._programs = programs
-        self._guard = guard
-        self._writer = writer
-        self._work = work
-        self._numbers = count(1)
-
-    def run(
-        self,
-        step: Step,
-        folder: Path,
-        done: StepOutputs,
-        deadline: float,
-        on_line: Callable[[str], None] | None = None,
-        identity: Sequence[str] = (),
-    ) -> bool:
-        """Run one step, fetch its files into `folder` (of the repeat) and add it to `done`; False when it failed.
-
-        `deadline` is a time of `time.monotonic`; `on_line` gets the lines of standard output while it runs. Raises
-        HostLost and other HostErrors.
-        """
-        number = len(done.rows)
-        into = self._writer.layout.step(folder, number, step.name)
-        if number:
-            into = self._writer.repeat_folder(into)
-        limit = max(0.001, deadline - time.monotonic())
-        limit = limit if step.timeout_s is None else min(limit, step.timeout_s)
-        name = self._host.name
-        try:
-            task = self.task(step, into, limit, done, self.key(identity, number, step))
-        except MissingProgram as error:
-            done.failure = Diagnostic("E420", f"host {name}: {error} is not installed", hint=f"install {error}")
-            return False
-        done.failure = self._guard.begin(step)
-        if done.failure is not None:
-            return False
-        done.commands.append(_command(step, task))
-        finished = self._run_task(task, on_line)
-        output = Output(step, finished.status or 0, texts(into, finished.fetched), finished.elapsed_ns)
-        raw = self._writer.layout.relative(into)
-        done.add(StepReading(output, finished.readings), finished.status, raw, finished.notes)
-        done.timed_out = finished.status is None
-        ran = StepRun(output, name, raw, task.main.argv, limit if finished.status is None else None)
-        done.failure = self._guard.settle(output, raw) or failure_of(ran)
-        return done.failure is None
-
-    def _run_task(self, task: Task, on_line: Callable[[str], None] | None) -> TaskResult:
-        try:
-            for name, text in task.files.items():
-                (task.into / name).write_text(text, encoding="utf-8")
-            finished = self._host.run(task, on_line)
-        except OSError as error:  # a failure of the transport is a HostError: this one is of the results tree
-            raise self._writer.fail(task.into, error) from error
-        if finished.notes:  # a file that was not fetched may be the first sign of a full disk here
-            self._writer.probe()
-        return finished
-
-    def key(self, identity: Sequence[str], number: int, step: Step) -> str:
-        return step_key(identity, number, step, self._work)[:24] if identity else ""
-
-    def task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
-        folder = f"{self._work}/{key or next(self._numbers)}"
-        path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
-        return Task(
-            main=process_of(self._guard.limited(step), path, folder, sudo=sudo),
-            into=into,
-            files=step.files,
-            companions=tuple(self._companions(step, folder, done)),
-            collect=step.collect,
-            timeout_s=limit,
-            key=key,
-        )
-
-    def _companions(self, step: Step, folder: str, done: StepOutputs) -> Iterable[Process]:
-        for companion in step.companions:
-            try:
-                path = self._programs.path(companion.program)
-            except MissingProgram as error:
-                done.notes.append(f"{error} is not installed on {self._host.name}: measured without it")
-                continue
-            yield process_of(companion, path, folder)
-
-
-def _command(step: Step, task: Task) -> dict[str, Any]:
-    return {
-        "name": step.name,
-        "argv": list(task.main.argv),
-        "cwd": task.main.cwd,
-        "env": dict(step.env),
-        "files": dict(step.files),
-        "companions": [list(process.argv) for process in task.companions],
-        "collect": list(step.collect),
-        "timeout_s": round(task.timeout_s, 3),
-    }
 
 
 class StepsChangedError(Exception):
@@ -208,7 +102,7 @@ class StepNotes:
         folder = self._writer.layout.root / note.folder
         output = Output(step, note.status, texts(folder, note.files), note.elapsed_ns, note.resumed)
         done.commands.append(note.command)
-        done.add(StepReading(output, HostReadings(**note.around.model_dump())), note.status, note.folder, note.notes)
+        done.add(output, note.status, note.folder, note.notes, HostReadings(**note.around.model_dump()))
         self._next += 1
         self._noted = len(done.notes)
         return True
@@ -239,7 +133,7 @@ class StepNotes:
                 notes=done.notes[self._noted :],
                 command=done.commands[-1],
                 files=files,
-                around=Readings(**asdict(done.readings[-1].around)),
+                around=Readings(**asdict(done.readings[-1])),
             ),
         )
         self._noted = len(done.notes)

@@ -37,7 +37,7 @@ def codes(status: int | None, text: str, stderr: str = "") -> list[str]:
 def test_every_check_passed() -> None:
     device = {"t": "device", "when": "before", "path": TARGET.path, "bytes": 5}
     found = inspection_result("h", [TARGET], 0, lines({"t": "meta"}, device, *passed(), {"t": "ready"}, END))
-    assert (found.refusals, len(found.checks)) == ((), len(REQUIRED))
+    assert (found.refusals, len(found.checks)) == ([], len(REQUIRED))
     assert [(item.path, item.scalar("bytes")) for item in found.devices] == [(TARGET.path, 5)]
 
 
@@ -98,7 +98,7 @@ def test_a_refusal_without_its_line_still_counts() -> None:
 
 def test_a_target_that_is_read_is_not_judged_here() -> None:
     text = lines(*passed(), check("mounted", False, path="/data/file"), END)
-    assert inspection_result("h", [TARGET, Target("/data/file", "read")], 0, text).refusals == ()
+    assert inspection_result("h", [TARGET, Target("/data/file", "read")], 0, text).refusals == []
 
 
 def test_why_a_step_was_refused() -> None:

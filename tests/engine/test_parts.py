@@ -14,7 +14,7 @@ import pytest
 from asct.engine import events
 from asct.engine.events import EventBus
 from asct.engine.failures import StepRun, command_line, failure_of, signal_name
-from asct.engine.records import ExportLedger, middle
+from asct.engine.points import middle, shared_results
 from asct.engine.run import git_commit
 from asct.engine.stop import StopRequest, signals
 from asct.sdk.step import Kernel, Output, Step, Tool
@@ -31,13 +31,10 @@ def test_the_middle_of_repeats_is_a_value_that_was_measured() -> None:
 
 
 def test_exports_on_which_points_differ_are_left_out() -> None:
-    ledger = ExportLedger()
-    for value in (1, 9, 2):
-        ledger.add("p", {"size": value, "same": 5})
-    assert ledger.values() == {"size": 2, "same": 5}
-    ledger.add("q", {"size": 3, "same": 5, "only": 1.5})
-    assert ledger.values() == {"same": 5, "only": 1.5}
-    assert ExportLedger().values() == {}
+    first = [{"size": value, "same": 5} for value in (1, 9, 2)]
+    assert shared_results([first]) == {"size": 2, "same": 5}
+    assert shared_results([first, [{"size": 3, "same": 5, "only": 1.5}]]) == {"same": 5, "only": 1.5}
+    assert shared_results([]) == {}
 
 
 def git(folder: Path, *arguments: str) -> str:

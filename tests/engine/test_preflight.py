@@ -22,7 +22,7 @@ def facts(**fields: object) -> HostFacts:
 
 def codes(need: Needs, known: HostFacts, found: dict[str, str] | None = None) -> list[str]:
     lacking = unfit(need, known, "job on h")
-    findings = [finding.diagnostic.code for finding in check(JobNeeds.of([need]), known, found or {}, "h")]
+    findings = [finding.code for finding in check(JobNeeds.of([need]), known, found or {}, "h")]
     return [lacking.code, *findings] if lacking else findings
 
 
@@ -54,7 +54,7 @@ def test_tools() -> None:
 
 def test_the_fix_names_the_package() -> None:
     (finding,) = check(JobNeeds.of([Needs(tools=(("mpstat", ""),))]), facts(), {}, "h")
-    assert finding.diagnostic.hint == "run on h: apt-get install sysstat"
+    assert finding.hint == "run on h: apt-get install sysstat"
 
 
 def test_memory_and_scratch_space() -> None:

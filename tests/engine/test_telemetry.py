@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.engine.telemetry.readings import READING, counter_growth, parse_reading
-from asct.engine.telemetry.summary import StepReading, summarize
+from asct.engine.telemetry.summary import summarize
 from asct.hosts.base import HostReadings
 from asct.sdk.guard import Target, guarded
 from asct.sdk.step import Output, Step, Tool
@@ -31,7 +31,7 @@ def told(
 ) -> Telemetry:
     output = Output(step or Step("s", Tool("sh")), 0, {"stdout": stdout}, int(1e9))
     around = HostReadings(before, after, None if cpu_s is None else int(cpu_s * 1e9))
-    return summarize([StepReading(output, around)] * steps)
+    return summarize([(output, around)] * steps)
 
 
 def reasons(telemetry: Telemetry) -> dict[str, str]:
@@ -156,10 +156,7 @@ def test_what_was_not_read_is_unknown_with_a_reason() -> None:
     found = told("", "")
     assert found.verdict.state == "unknown" and set(found.unknown) == {"before", "after"}
     torn = summarize(
-        [
-            StepReading(Output(Step("s", Tool("sh")), 0, {}), one)
-            for one in (HostReadings(reading(), after()), HostReadings())
-        ]
+        [(Output(Step("s", Tool("sh")), 0, {}), one) for one in (HostReadings(reading(), after()), HostReadings())]
     )
     assert torn.verdict.state == "unknown" and "1 of 2" in torn.unknown["steps"]
     little = told("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 2.00", None)
@@ -208,25 +205,25 @@ def test_a_clock_that_went_back_leaves_nothing_to_compare() -> None:
     assert "set back" in found.unknown["after"]
     output = Output(Step("s", Tool("sh")), 0, {}, 10**9)
     both = [HostReadings(reading(), after(), 10**9), HostReadings(reading(), reading(50.0, user=10**4), 10**9)]
-    mixed = summarize([StepReading(output, one) for one in both])
+    mixed = summarize([(output, one) for one in both])
     assert mixed.verdict.state == "unknown" and mixed.growth["ticks_user"] == 50
 
 
 def test_without_the_time_of_one_step_no_rate_is_told() -> None:
     output = Output(Step("s", Tool("sh")), 0, {}, 10**9)
     torn = reading(changes={"/proc/uptime": ""})
-    mixed = summarize([StepReading(output, HostReadings(one, after(user=60), 10**9)) for one in (reading(), torn)])
+    mixed = summarize([(output, HostReadings(one, after(user=60), 10**9)) for one in (reading(), torn)])
     assert mixed.others_cpus is None and not any(name.startswith("pressure") for name in mixed.shares)
 
 
 def test_what_is_too_brief_for_the_clocks_of_a_host_is_unknown_and_spoils_nothing() -> None:
     output = Output(Step("s", Tool("sh")), 0, {}, 9_000_000)
-    brief = StepReading(output, HostReadings(reading(), brief=True))
+    brief = (output, HostReadings(reading(), brief=True))
     found = summarize([brief])
     assert found.verdict.state == "unknown" and "shorter than 50 ms" in found.unknown["after"]
-    mixed = summarize([brief, StepReading(output, HostReadings(reading(), after(steal=40), 10**9)), brief])
+    mixed = summarize([brief, (output, HostReadings(reading(), after(steal=40), 10**9)), brief])
     assert reasons(mixed) == {"steal": "noisy"} and "2 of 3" in mixed.unknown["steps"]
-    assert summarize([brief, StepReading(output, HostReadings(reading(), after(), 10**9))]).verdict.state == "stable"
+    assert summarize([brief, (output, HostReadings(reading(), after(), 10**9))]).verdict.state == "stable"
 
 
 def health(**changes: int) -> str:

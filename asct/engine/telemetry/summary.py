@@ -27,12 +27,8 @@ _LATE_S: Final = 1.0
 _ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 
-@dataclass(frozen=True, slots=True)
-class StepReading:
-    """A finished step and the readings before and after it."""
-
-    output: Output
-    around: HostReadings
+MeasuredStep = tuple[Output, HostReadings]
+"""A finished step, and the readings before and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +56,9 @@ class _Pair:
         return {name: value for name, value in found.items() if not name.startswith("ticks_") or value <= most}
 
 
-def summarize(steps: Sequence[StepReading]) -> Telemetry:
-    """The telemetry of a repeat; its state is `unknown` if readings are missing and the others are quiet."""
-    read = [_pair(step) for step in steps if step.around.before and step.around.after]
+def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
+    """Return the telemetry of a repeat; its state is `unknown` if readings are missing and the others are quiet."""
+    read = [_pair(*step) for step in steps if step[1].before and step[1].after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
     windows = [pair.window_s for pair in pairs if pair.window_s is not None]
     growth: dict[str, int] = {}
@@ -73,7 +69,7 @@ def summarize(steps: Sequence[StepReading]) -> Telemetry:
     own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
     window_s = sum(windows) if len(windows) == len(pairs) else 0.0
     evidence = NoiseEvidence(moments or [Moment(), Moment()], growth, window_s, own)
-    complete = bool(pairs) and len(pairs) == sum(not step.around.brief for step in steps)
+    complete = bool(pairs) and len(pairs) == sum(not readings.brief for _, readings in steps)
     judged = verdict(evidence)
     if not complete and judged.state == "stable":
         judged = HostVerdict(state="unknown")
@@ -81,7 +77,7 @@ def summarize(steps: Sequence[StepReading]) -> Telemetry:
     return Telemetry(
         verdict=judged,
         steps=len(steps),
-        elapsed_s=round(sum(step.output.elapsed_ns for step in steps) / 1e9, 6),
+        elapsed_s=round(sum(output.elapsed_ns for output, _ in steps) / 1e9, 6),
         before=evidence.first,
         after=evidence.last,
         growth=growth,
@@ -92,14 +88,14 @@ def summarize(steps: Sequence[StepReading]) -> Telemetry:
     )
 
 
-def _pair(step: StepReading) -> _Pair:
-    before, after = parse_reading(step.around.before), parse_reading(step.around.after)
-    for device, when in _devices(step.output):
+def _pair(output: Output, readings: HostReadings) -> _Pair:
+    before, after = parse_reading(readings.before), parse_reading(readings.after)
+    for device, when in _devices(output):
         health = _health(device)
         if health is not None:
             moment = before.moment if when == "before" else after.moment
             moment.drives.update(dict.fromkeys(_drives(device)[:1], health))
-    return _Pair(before, after, step.around.cpu_ns)
+    return _Pair(before, after, readings.cpu_ns)
 
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
@@ -155,9 +151,9 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
     return {name: round(value, 6) for name, value in shares.items() if value is not None}
 
 
-def _unknown(steps: Sequence[StepReading], read: int, found: NoiseEvidence) -> dict[str, str]:
+def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
     if not read:
-        why = _BRIEF if steps and all(step.around.brief for step in steps) else _NOT_READ
+        why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}
     first, growth = found.first, found.growth
     every = found.counted("user", "nice", "system", "irq", "softirq", "steal")
@@ -183,9 +179,9 @@ def _unknown(steps: Sequence[StepReading], read: int, found: NoiseEvidence) -> d
     return {name: why for name, why in missing.items() if why}
 
 
-def _no_health(steps: Sequence[StepReading]) -> str:
+def _no_health(steps: Sequence[MeasuredStep]) -> str:
     """Why the health log of no drive was read."""
-    names = {name for step in steps for device, _ in _devices(step.output) for name in _drives(device)}
+    names = {name for output, _ in steps for device, _ in _devices(output) for name in _drives(device)}
     if any(name.startswith("nvme") for name in names):
         return "only root may read the health log of an NVMe drive: `sudo: true` allows guard to read it"
     return "none of the drives is an NVMe drive" if names else "no drive was measured with guard"
