@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from asct.instruments.fio import FioParams
 from asct.instruments.fio.jobfile import job_file, joined_names, refusal
-from asct.instruments.fio.sections import span_of
+from asct.instruments.fio.sections import range_options
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a;b", "a#b", "[a]", "$x", "a\\b", " a", "a ", "", "a\x00", "a\tb", "a\x7f"])
@@ -71,5 +71,5 @@ def test_fio_reads_back_what_was_written(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_sequential_jobs_get_slices(values: dict[str, object], size: str | None, increment: str | None) -> None:
-    span = span_of(FioParams.model_validate(values))
-    assert (span.size, span.offset_increment) == (size, increment)
+    options = range_options(FioParams.model_validate(values))
+    assert (options.get("size"), options.get("offset_increment")) == (size, increment)

@@ -302,7 +302,7 @@ def test_too_few_requests_leave_the_percentile_out() -> None:
             "issued no requests",
             _set("read", json.loads(changed(depth_sample(), lambda document: None))["jobs"][0]["write"]),
         ),
-        ("1 of 2 jobs", lambda document: document["jobs"].pop()),
+        ("1 of 2 fio jobs", lambda document: document["jobs"].pop()),
     ],
 )
 def test_success_without_work_is_refused(text: str, change: Change) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.instruments.fio.counters import CpuInterval, load_within, read_rows
+from asct.instruments.fio.counters import CpuLoad, load_within, read_rows
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import Latency, Quantiles, merged
 from tests.fio.samples import CASES, depth_sample, load
@@ -80,11 +80,11 @@ def test_a_percentile_needs_ten_requests_above_it(n: int, percent: float, given_
 
 
 def test_spread_of_a_histogram() -> None:
-    stats = latency({100: 1, 200: 2, 400: 1}).stats()
+    stats = latency({100: 1, 200: 2, 400: 1}).stats
     assert stats is not None
     assert (stats.n, stats.ci95) == (4, None)
     assert (stats.median, stats.mad, stats.max) == pytest.approx((200e-9, 0.0, 400e-9))
-    assert Latency(3, 1, 2, 1.5, 0.5).stats() is None
+    assert Latency(3, 1, 2, 1.5, 0.5).stats is None
 
 
 def test_notes_before_the_document() -> None:
@@ -169,7 +169,7 @@ def test_an_unfinished_document_of_mpstat_is_refused() -> None:
 )
 def test_rows_within_the_run(start: float, end: float, usr: float, count: int, interval: int) -> None:
     rows = [
-        CpuInterval(second, dict.fromkeys(("usr", "sys", "iowait", "irq", "soft"), float(second)), {"usr": 2.0}, 1.0)
+        CpuLoad(second, dict.fromkeys(("usr", "sys", "iowait", "irq", "soft"), float(second)), {"usr": 2.0}, 1.0)
         for second in range(90, 120)
     ]
     load_ = load_within(rows, start, end, interval)
@@ -179,7 +179,7 @@ def test_rows_within_the_run(start: float, end: float, usr: float, count: int, i
 
 def test_no_row_within_the_run() -> None:
     assert load_within([], 1.0, 2.0) is None
-    assert load_within([CpuInterval(50, {}, {}, 0.0)], 100.0, 101.0) is None
+    assert load_within([CpuLoad(50, {}, {}, 0.0)], 100.0, 101.0) is None
 
 
 SAMPLE = depth_sample()["outputs"][0]["files"]

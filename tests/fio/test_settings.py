@@ -77,8 +77,8 @@ def test_naming_a_target_switches_the_temporary_file_off() -> None:
 @pytest.mark.parametrize(
     ("setting", "text", "settings"),
     [
-        ("create_temp_file", "both be the target", {"file_names": "/data/x", "create_temp_file": True}),
-        ("create_temp_file", "there is no target", {"create_temp_file": False}),
+        ("create_temp_file", "cannot be on if file_names", {"file_names": "/data/x", "create_temp_file": True}),
+        ("create_temp_file", "file_names is not set", {"create_temp_file": False}),
         ("file_names", "twice", {"file_names": ["/a", "/a"]}),
         ("file_names", "absolute", {"file_names": "data"}),
         ("file_names", "absolute", {"file_names": "/data/../etc/x"}),
@@ -99,7 +99,7 @@ def test_naming_a_target_switches_the_temporary_file_off() -> None:
         ("filesize", "limit of 64G", {"filesize": MAX_SCRATCH_BYTES + 1}),
         ("filesize", "smaller than a request", {"filesize": "4K", "block_size": "8K"}),
         ("filesize", "slices", {"filesize": "16K", "rw": "read", "numjobs": 8}),
-        ("numjobs", "slices of whole percentages", {"file_names": "/data/x", "rw": "read", "numjobs": 101}),
+        ("numjobs", "divided in whole percentages", {"file_names": "/data/x", "rw": "read", "numjobs": 101}),
         ("block_size", "multiple of 512", {"block_size": 1000}),
         ("engine", "one request in flight", {"engine": "psync"}),
     ],

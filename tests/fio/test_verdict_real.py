@@ -65,8 +65,8 @@ def settings(loop: Loop, **changes: Any) -> FioParams:
 def test_a_point_that_holds(changes: dict[str, Any], loop: Loop, folder: Path) -> None:
     point = measured(settings(loop, **changes), folder, loop)
     assert set(point.flags) <= DOUBTS
-    assert point.evidence.little
-    assert point.evidence.coverage.ratio == pytest.approx(1.0, abs=0.06)
+    assert not {"littles-law", "little-unchecked"} & set(point.flags)
+    assert point.coverage.ratio == pytest.approx(1.0, abs=0.06)
     assert sum(one.ios for one in point.seconds) == point.sides[""].ios
     assert point.watch.status == 0
     assert point.watch.before[0].scalar("kind") == "block"
@@ -98,7 +98,7 @@ def test_a_queue_before_the_kernel(loop: Loop, folder: Path) -> None:
 
 def test_guard_ends_a_run_whose_rate_has_settled(loop: Loop, folder: Path) -> None:
     point = measured(settings(loop, duration=30.0), folder, loop, stop=StopRule(0.05, min_s=1.0))
-    assert point.stopped == "interval"
+    assert point.watch.stopped == "interval"
     assert set(point.flags) <= DOUBTS
     assert point.sides[""].seconds < 29
     assert len(point.seconds) >= 1
@@ -107,7 +107,7 @@ def test_guard_ends_a_run_whose_rate_has_settled(loop: Loop, folder: Path) -> No
 def test_guard_ends_a_run_at_its_volume(loop: Loop, folder: Path) -> None:
     params = settings(loop, duration=30.0, rw="randwrite")
     point = measured(params, folder, loop, max_write_bytes=4 * 2**20)
-    assert point.stopped == "volume"
+    assert point.watch.stopped == "volume"
     assert 4 * 2**20 <= point.sides["write"].io_bytes < 16 * 2**20
 
 
@@ -127,7 +127,7 @@ def test_a_sparse_file_and_an_unwritten_one(folder: Path) -> None:
         params = FioParams(file_names=str(name), duration=0.5, numjobs=1, iodepth=8)
         point = measured(params, folder / str(number))
         assert {"invalid", "not-from-device"} <= set(point.flags)
-        assert point.evidence.coverage.missing
+        assert point.coverage.missing
 
 
 def test_memory_has_no_drive_to_ask(folder: Path) -> None:
@@ -136,7 +136,7 @@ def test_memory_has_no_drive_to_ask(folder: Path) -> None:
         file.flush()
         point = measured(FioParams(file_names=file.name, duration=0.3, numjobs=1, iodepth=1), folder)
     assert "coverage-no-drive" in point.flags
-    assert point.evidence.coverage.ratio is None
+    assert point.coverage.ratio is None
 
 
 def test_what_guard_does_not_let_through(loop: Loop, folder: Path) -> None:

@@ -167,7 +167,7 @@ def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[st
     yield Measurement("bandwidth", level.bandwidth, flags=marks)
     latency = merged(one.latency for one in last if one.latency is not None)
     if latency is not None:
-        yield Measurement("latency", latency.mean_ns * NS, stats=latency.stats(), flags=marks)
+        yield Measurement("latency", latency.mean_ns * NS, stats=latency.stats, flags=marks)
 
 
 def _last_rounds(rounds: Sequence[SaturationRound], goal: StopCondition) -> Sequence[SaturationRound]:

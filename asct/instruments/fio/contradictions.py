@@ -1,4 +1,4 @@
-"""Checks for contradictory settings, before any host is touched."""
+"""Checks for contradictory settings, before any host is contacted."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from asct.instruments.fio.jobfile import problems, refusal
+from asct.instruments.fio.jobfile import option_problem, refusal
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
 from asct.instruments.fio.sections import sections_of, slice_bytes
 from asct.values.size import format_size
 
 MAX_SCRATCH_BYTES: Final = 64 * 2**30
-"""The largest temporary file asct makes."""
+"""The largest temporary file that asct creates."""
 _SECTOR: Final = 512
 _NOT_FILES: Final = ("/proc", "/sys")
 
 
 def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
-    """Pairs of a setting and a message with a hint."""
-    yield from (("options", problem) for problem in problems(params.options, FioParams.aliases()))
+    """Yield each contradictory setting with a message and a hint."""
+    for name, value in params.options.items():
+        if problem := option_problem(name, value, FioParams.aliases()):
+            yield "options", f"`{name}` {problem}"
     try:
         sections = sections_of(params)
     except ValueError as error:
@@ -51,19 +53,13 @@ def _engine(params: FioParams) -> Iterator[tuple[str, str]]:
 
 def _target(params: FioParams, sections: Sequence[tuple[str, FioParams]]) -> Iterator[tuple[str, str]]:
     if params.create_temp_file and params.file_names:
-        yield (
-            "create_temp_file",
-            "a temporary file and file_names cannot both be the target; remove one of the two settings",
-        )
+        yield "create_temp_file", "cannot be on if file_names is set; remove one of the two settings"
     if params.create_temp_file is False and not params.file_names:
-        yield (
-            "create_temp_file",
-            ("is off and file_names is not set, so there is no target; set file_names to a file or device"),
-        )
+        yield "create_temp_file", "is off and file_names is not set; set file_names to a file or device"
     if params.makes_file and any(section.trims for _, section in sections):
         yield "rw", "discards blocks, which fio supports on block devices only; set file_names to one"
     if len(set(params.file_names)) < len(params.file_names):
-        yield "file_names", "contains a target twice; name each target once"
+        yield "file_names", "contains a target twice; list each target once"
 
 
 def _named(name: str) -> Iterator[tuple[str, str]]:
@@ -81,13 +77,12 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
     total = params.span_bytes
     if params.direct and params.block_size % _SECTOR:
         block = format_size(params.block_size)
-        yield "block_size", f"{block} is not a multiple of 512, as direct requires; round it or set direct to false"
+        yield "block_size", f"{block} is not a multiple of 512, which direct requires; round it or set direct to false"
     if params.makes_file and total is not None and total > MAX_SCRATCH_BYTES:
-        cap = format_size(MAX_SCRATCH_BYTES)
         yield (
             "filesize",
-            f"a temporary file of {format_size(total)} exceeds the limit of {cap}; create a file of that size "
-            "yourself and set file_names to it",
+            f"a temporary file of {format_size(total)} exceeds the limit of {format_size(MAX_SCRATCH_BYTES)}; create "
+            "a file of that size yourself and set file_names to it",
         )
     if total is not None and total < params.block_size:
         sizes = f"{format_size(total)} is smaller than a request of {format_size(params.block_size)}"
@@ -97,20 +92,14 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
 
 
 def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
-    """Sequential jobs need a slice each."""
+    """Check that every sequential job gets a slice of the target."""
     if total is None and params.offset:
-        yield (
-            "offset",
-            (
-                "requires filesize if there are several sequential jobs, because they share that size; "
-                "set filesize as well"
-            ),
-        )
+        yield "offset", "requires filesize if several sequential jobs share the target; set filesize as well"
     elif total is None and params.numjobs > 100:
         yield (
             "numjobs",
-            f"a named target cannot be divided into {params.numjobs} slices of whole percentages for sequential "
-            "jobs; lower numjobs to 100",
+            f"{params.numjobs} sequential jobs cannot share a named target, which is divided in whole percentages; "
+            "lower numjobs to 100",
         )
     elif total is not None and slice_bytes(params, total) == 0:
         yield (

@@ -1,8 +1,7 @@
 """Counters of the host during a run of fio: mpstat rows, CPU time, and bytes of the drives.
 
-mpstat (sysstat 12, JSON) stamps each row with the second in which it ended, so a row of 12:00:07 covers an interval (1
-s, more in long runs) that ends somewhere in 12:00:07. Its rows are percentages of time, of all online CPUs and of those
-that the jobs are bound to.
+mpstat (sysstat 12, JSON) stamps each row with the second in which it ended: a row of 12:00:07 covers an interval (1 s,
+more in long runs) that ends at some time in 12:00:07. The rows are percentages of time.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from statistics import median
 from typing import Any, Final
@@ -22,44 +21,38 @@ from asct.instruments.guard_output import CounterSample, GuardOutput
 
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
-"""Time that is not available to a job. A CPU that the hypervisor gave to others is as unavailable as a busy one."""
+"""Time that is not available to a job. This includes the time that the hypervisor gave to others."""
 
 
 @dataclass(frozen=True, slots=True)
-class CpuInterval:
-    """One interval of mpstat: percent of time by kind, of all online CPUs and of the used ones, and the busiest used
-    CPU."""
+class CpuLoad:
+    """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
+
+    `load` and `used` are percentages by kind of time, of all online CPUs and of the CPUs that the jobs use; `busiest`
+    is the percentage of busy time of the busiest used CPU.
+    """
 
     second: int
     load: Mapping[str, float]
     used: Mapping[str, float]
     busiest: float
+    rows: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class CpuLoad:
-    """The mean over `rows` rows."""
+def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
+    """Parse the output of `mpstat -o JSON -P ALL` with S_TIME_FORMAT=ISO and TZ=UTC0; times are seconds of the epoch.
 
-    load: Mapping[str, float]
-    used: Mapping[str, float]
-    busiest: float
-    rows: int
-
-
-def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuInterval]:
-    """The rows of `mpstat -o JSON -P ALL` written with S_TIME_FORMAT=ISO and TZ=UTC0, as seconds since the epoch.
-
-    `used` are the CPUs in use; empty: all of them. Raises ValueError for anything else (mpstat leaves an unfinished
-    document when it is not ended by SIGINT, or within its first second).
+    `used` are the CPUs in use; empty: all of them. Raises ValueError for other output: mpstat leaves an incomplete
+    document unless SIGINT ends it, or if it ends within its first second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
-        day = datetime.fromisoformat(host["date"]).replace(tzinfo=UTC)
-        rows: list[CpuInterval] = []
+        day = date.fromisoformat(host["date"])
+        rows: list[CpuLoad] = []
         for sample in host["statistics"]:
             if "cpu-load" not in sample:
                 continue
-            moment = day + _time_of_day(sample["timestamp"])
+            moment = datetime.combine(day, time.fromisoformat(sample["timestamp"]), UTC)
             if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
@@ -68,15 +61,10 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuInterval]:
     return rows
 
 
-def _time_of_day(text: str) -> timedelta:
-    moment = datetime.strptime(text, "%H:%M:%S").replace(tzinfo=UTC)
-    return timedelta(hours=moment.hour, minutes=moment.minute, seconds=moment.second)
-
-
-def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuInterval:
+def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuLoad:
     together = next((cpu for cpu in cpus if cpu["cpu"] == "all"), {})
     single = [cpu for cpu in cpus if cpu["cpu"] != "all" and (not used or cpu["cpu"] in used)]
-    return CpuInterval(
+    return CpuLoad(
         second=second,
         load={kind: float(together[kind]) for kind in KINDS},
         used={kind: sum(float(cpu[kind]) for cpu in single) / len(single) for kind in KINDS} if single else {},
@@ -84,11 +72,11 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuI
     )
 
 
-def load_within(rows: Sequence[CpuInterval], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
-    """The mean of the rows inside the window, or of the nearest row if none fits; None without any overlap.
+def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
+    """Return the mean of the rows inside the window, or of the nearest row if none fits; None without any overlap.
 
-    If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise the fraction of the second is
-    assumed to be one half.
+    If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise each row is assumed to end in the
+    middle of its second.
     """
     chosen = [row for row in rows if row.second - interval_s >= start_s and row.second + 1 <= end_s]
     if len(chosen) < ENOUGH_ROWS:
@@ -100,6 +88,7 @@ def load_within(rows: Sequence[CpuInterval], start_s: float, end_s: float, inter
         chosen = [nearest]
     count = len(chosen)
     return CpuLoad(
+        second=chosen[-1].second,
         load={kind: sum(row.load[kind] for row in chosen) / count for kind in KINDS},
         used={kind: sum(row.used[kind] for row in chosen) / count for kind in chosen[0].used},
         busiest=sum(row.busiest for row in chosen) / count,
@@ -107,20 +96,20 @@ def load_within(rows: Sequence[CpuInterval], start_s: float, end_s: float, inter
     )
 
 
-def _overlap(row: CpuInterval, start_s: float, end_s: float, interval_s: int) -> float:
-    """Seconds of the row inside the window, its fraction of a second assumed to be one half."""
+def _overlap(row: CpuLoad, start_s: float, end_s: float, interval_s: int) -> float:
+    """Return the seconds of the row inside the window, if it ends in the middle of its second."""
     return min(row.second + 0.5, end_s) - max(row.second + 0.5 - interval_s, start_s)
 
 
 _STEADY_NS: Final = 100_000_000
-"""The clock of the day may be slewed by this much in a run; more, and it was set."""
+"""The wall clock may be slewed by this much in a run; a larger change means that it was set."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredWindow:
-    """The measured time (without fio's start and the ramp) by the monotonic clock.
+    """The measured time (without fio's start and the ramp) on the monotonic clock.
 
-    `real_offset_ns` added to it gives the clock of the day, None when that was set during the run.
+    Adding `real_offset_ns` gives wall-clock time; it is None if the wall clock was set during the run.
     """
 
     start_ns: float
@@ -134,7 +123,7 @@ class MeasuredWindow:
 
 
 def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
-    """It ends with fio's last report, whose time stamp is wall-clock time, or with fio if that clock was set."""
+    """Return the measured time. It ends with fio's last report, or with fio itself if the wall clock was set."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
     offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None
@@ -144,21 +133,11 @@ def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
     return MeasuredWindow(max(end - longest_ns, float(watch.started_ns)), end, offset)
 
 
-def program_cpu_ns(watch: GuardOutput, window: MeasuredWindow) -> float | None:
-    """CPU time of fio and the threads that work for it; None where it was not counted."""
-    return _change([(one.mono_ns, one.program_cpu_ns) for one in watch.samples], window.start_ns, window.end_ns)
-
-
-def host_cpu_ns(watch: GuardOutput, window: MeasuredWindow) -> float | None:
-    """CPU time of the whole host; None where it was not counted."""
-    return _change([(one.mono_ns, one.host_cpu_ns) for one in watch.samples], window.start_ns, window.end_ns)
-
-
 def device_change(
     samples: Sequence[CounterSample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
 ) -> float | None:
-    """The increase of the given counters for one target or all combined; None if a drive has none."""
-    return _change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
+    """Return the increase of the given counters for one target or all combined; None if a drive has no counters."""
+    return counter_change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
 
 def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> int | None:
@@ -167,7 +146,8 @@ def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> in
     return sum(row[field] for row in rows for field in fields) if len(rows) == len(chosen) > 0 else None
 
 
-def _change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
+def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
+    """Return the increase of a counter, given as (time, value); None if a value is unknown or there is only one."""
     known = [(moment, value) for moment, value in series if value is not None]
     if len(known) < 2 or len(known) < len(series):
         return None
@@ -175,7 +155,7 @@ def _change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: f
 
 
 def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
-    """The counter at a time: interpolated linearly between samples, constant beyond the outermost ones."""
+    """Return the counter at a time: interpolated linearly between samples, constant beyond the outermost ones."""
     before = series[0]
     for after in series:
         if after[0] >= moment:
@@ -186,23 +166,23 @@ def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
     return float(before[1])
 
 
-# A sparse file, one that was never written, and the page cache give figures that no drive had a part in. Counters of
-# the drives below the targets show it: their bytes are those of fio within a few percent when all is right.
+# Reads of a sparse or unwritten file, and requests to the page cache, do not reach a drive. The counters of the drives
+# below the targets reveal this: normally, their bytes match those of fio within a few percent.
 
 
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
-"""Largest difference between the time of a report and its time stamp on an idle host."""
+"""Largest error of the time stamp of a report on an idle host."""
 FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
-"""Places of read_bytes, write_bytes and discard_bytes in a sample of guard."""
+"""Indices of read_bytes, write_bytes and discard_bytes in a sample of guard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """The bytes counted by the drives relative to the bytes counted by fio, as `ratio`.
 
-    It is None if `why` gives a reason: `buffered`, `no-drive` or `clock`; with `foreign` the ratio is kept.
-    `uncertainty` is that of the times compared.
+    `ratio` is None if it is unknown for the reason `why`: `buffered`, `no-drive` or `clock`. The reason `foreign` means
+    that the ratio is too high. `uncertainty` is the relative uncertainty of the compared times.
     """
 
     ratio: float | None
@@ -216,7 +196,7 @@ class Coverage:
 
 
 def coverage_of(params: FioParams, document: Document, watch: GuardOutput, window: MeasuredWindow) -> Coverage:
-    """Without a ramp the whole run is compared, to the byte; with one, the time between two reports after it."""
+    """Compare the bytes of the drives and of fio: of the whole run, or between two reports after the ramp."""
     if not params.direct:
         return Coverage(None, "buffered")
     sides = sorted({name for job in document.jobs for name in job.directions})

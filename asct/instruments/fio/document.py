@@ -1,7 +1,7 @@
-"""Reads the json+ output of fio (3.30 or newer) into typed values, without judging them.
+"""Parses the json+ output of fio (3.30 or newer), without judging the values.
 
-With `--status-interval` the file contains several documents, each with the totals so far; the last one is the result.
-fio writes notes before and between them (fio issue 731), and an unfinished document when it is killed.
+With `--status-interval` the output contains several documents, each with the totals so far; the last one is the result.
+fio prints messages before and between them (fio issue 731), and leaves an incomplete document when it is killed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowErro
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """The reads, writes or trims of one job. fio divides its rates by `runtime_ms`."""
+    """The reads, writes or trims of one job. fio's own rates refer to `runtime_ms`."""
 
     ios: int
     io_bytes: int
@@ -38,21 +38,21 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """One process of fio. `error` is an errno, 0 for none. `directions` has those that did anything."""
+    """One job of fio. `error` is an errno, or 0. `directions` contains the directions with requests."""
 
     name: str
     error: int
     runtime_ms: int
     directions: Mapping[str, Direction]
     depth_shares: Mapping[str, float]
-    """Percent of the submissions by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
+    """Percentage of the submissions by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
-    """CPU time of this process: without worker threads of the engine and the kernel."""
+    """CPU time of the process, without worker threads of the engine and the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioStatus:
-    """One of the documents that fio writes during a run, unchanged. `stamp_ms` is wall-clock time."""
+    """One of the documents that fio writes during a run, as parsed JSON. `stamp_ms` is wall-clock time."""
 
     stamp_ms: float
     jobs: Sequence[Mapping[str, Any]]
@@ -60,9 +60,9 @@ class FioStatus:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The output of one run of fio. `notes` are the lines outside the documents.
+    """The output of one run of fio. `notes` are the lines outside the JSON documents.
 
-    `reports` are the documents of the measured time in order, without those of the ramp; the last one is the result.
+    `reports` are the documents written after the ramp, in order; the last one is the result.
     """
 
     version: str
@@ -73,7 +73,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Raises ValueError for anything but whole json+ documents of fio, notes aside."""
+    """Parse the output of fio; raise ValueError unless it consists of complete json+ documents and messages."""
     contents, notes = _contents(text)
     if not contents:
         raise ValueError("fio wrote no JSON output")
@@ -92,13 +92,13 @@ def read_document(text: str) -> Document:
 
 
 def notes_of(text: str) -> tuple[str, ...]:
-    """The lines before the first document: the messages of fio when it fails."""
+    """Return the lines before the first document: the messages of fio when it fails."""
     start = 0 if text.startswith("{") else text.find("\n{") + 1 or len(text)
     return _lines(text[:start])
 
 
 def _contents(text: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Every document, and the lines beside them. A document begins with `{` at the begin of a line."""
+    """Return every document and the lines outside them. A document begins with `{` at the start of a line."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     contents: list[Any] = []
     notes: list[str] = []
@@ -114,8 +114,11 @@ def _contents(text: str) -> tuple[list[Any], tuple[str, ...]]:
 
 
 def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    """The document at `start`, and where it ends. fio's own form ends with the next `}` at the begin of a line, which
-    spares the slower decoder; that one finds the end of any other, and the place of a mistake."""
+    """Return the document at `start` and its end.
+
+    fio's documents end with the next `}` at the start of a line, so that a fast parser can read them. The slower
+    decoder reads any other layout and locates errors.
+    """
     end = text.find("\n}", start) + 2
     if end > 1:
         with suppress(ValueError):
@@ -131,7 +134,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+    raise ValueError(f"{name} is not a valid number")
 
 
 def _report(content: Any) -> FioStatus:
@@ -143,7 +146,7 @@ def _report(content: Any) -> FioStatus:
 
 
 def _measured(reports: Sequence[FioStatus]) -> tuple[FioStatus, ...]:
-    """The reports after the ramp: fio sets its counters back when it ends, and keeps no latencies until then."""
+    """Return the reports after the ramp, at the end of which fio resets its counters and begins to record latencies."""
     kept = [reports[-1]]
     for report in reversed(reports[:-1]):
         later = kept[-1]
@@ -197,13 +200,13 @@ def _latency(part: Any) -> Latency:
 
 
 def bins_of(part: Mapping[str, Any]) -> dict[int, int]:
-    """Midpoint of each bucket in ns to its count. Raises TypeError or ValueError for anything else."""
+    """Return the count of each bucket by its midpoint in ns; raise TypeError or ValueError for invalid buckets."""
     bins = buckets(part)
     return dict(zip(map(int, bins), bins.values(), strict=True))
 
 
 def buckets(part: Mapping[str, Any]) -> Mapping[str, int]:
-    """The same with the midpoints as fio writes them. Raises TypeError for a bucket without a count."""
+    """Return the same with the midpoints as text; raise TypeError for a bucket without a count."""
     bins: Mapping[str, int] = part.get("bins", {})
     counts = bins.values()
     if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
@@ -218,19 +221,19 @@ def _number(value: Any) -> float:
 
 
 def count(value: Any) -> int:
-    """A whole number of 0 or more; raises TypeError for anything else."""
+    """Return `value` if it is a whole number of at least 0; raise TypeError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError(f"{value!r} is not a count")
     return value
 
 
-# Each document has the counts and the histograms of all that was done until then, so that of two neighbours the
-# difference is what happened between them: requests, bytes and every latency, not a mean of means.
+# Each document contains the counts and histograms since the start. The difference of two consecutive documents gives
+# the requests, bytes and latencies in between.
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionInterval:
-    """The requests of one direction within an interval; `bins` are their completion latencies (ns to count)."""
+    """The requests of one direction within an interval; `bins` counts them by completion latency in ns."""
 
     ios: int
     io_bytes: int
@@ -239,9 +242,9 @@ class DirectionInterval:
 
 @dataclass(frozen=True, slots=True)
 class RunInterval:
-    """An interval of the run, `start_s` after the measured time began: a second, less or more as fio was told.
+    """An interval between two reports of fio. `start_s` is relative to the start of the measured time.
 
-    `sides` has "" (all requests) and those of `read`, `write`, `trim` that did anything in the whole run.
+    `sides` has the key "" (all requests) and each of `read`, `write` and `trim` that had requests in the run.
     """
 
     start_s: float
@@ -250,84 +253,61 @@ class RunInterval:
 
     @property
     def ios(self) -> int:
-        """Requests of all sides."""
+        """The number of requests in all directions."""
         return self.sides[""].ios
 
     @property
     def io_bytes(self) -> int:
-        """Bytes of all sides."""
+        """The number of bytes in all directions."""
         return self.sides[""].io_bytes
 
 
-def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[RunInterval, ...]:
-    """One interval between neighbouring reports; those shorter than `shortest_s` (the last one) join their neighbour.
+_Totals = tuple[int, int, Mapping[str, int]]
+"""Requests, bytes and completion latencies of a direction so far. The midpoints remain text until they are needed."""
 
-    Time is fio's own count of run time, which no clock that is set changes. Raises TypeError, KeyError or ValueError
-    for a report that is not one of fio's, ValueError when counts fall.
+
+def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[RunInterval, ...]:
+    """Return the intervals between reports. An interval shorter than `shortest_s`, as the last one may be, is merged
+    into the one before.
+
+    Times are fio's own run times, which do not depend on the wall clock. Raises TypeError, KeyError or ValueError for
+    an invalid report, ValueError if counts decrease.
     """
-    totals = [_total(report) for report in reports]
-    kept: list[_Total] = [_Total(0.0, {})]
-    for total in totals:
-        if total.time_s - kept[-1].time_s < shortest_s:
-            if len(kept) > 1:
-                kept[-1] = total
-            continue
-        kept.append(total)
-    if len(kept) > 3 and kept[-1].time_s - kept[-2].time_s < (kept[-2].time_s - kept[-3].time_s) / 2.0:
-        del kept[-2]  # what was in flight at the end: a rate of that moment alone would look like a drop
-    sides = [name for name in DIRECTIONS if kept[-1].parts.get(name) and kept[-1].parts[name].ios]
-    return tuple(_difference(before, after, sides) for before, after in pairwise(kept))
+    kept: list[tuple[float, Mapping[str, _Totals]]] = [(0.0, dict.fromkeys(DIRECTIONS, (0, 0, {})))]
+    for report in reports:
+        # the time of the longest job, as in fio's own group report
+        time_s = max((count(job["job_runtime"]) for job in report.jobs), default=0) / 1000.0
+        total = time_s, {name: _totals([job[name] for job in report.jobs]) for name in DIRECTIONS}
+        if time_s - kept[-1][0] >= shortest_s:
+            kept.append(total)
+        elif len(kept) > 1:
+            kept[-1] = total
+    if len(kept) > 3 and kept[-1][0] - kept[-2][0] < (kept[-2][0] - kept[-3][0]) / 2.0:
+        del kept[-2]  # only requests in flight completed after it: the rate of this interval would look like a drop
+    used = [name for name in DIRECTIONS if kept[-1][1][name][0]]
+    found = []
+    for (start_s, before), (end_s, after) in pairwise(kept):
+        sides = {name: _minus(after[name], before[name]) for name in used}
+        found.append(RunInterval(start_s, end_s - start_s, {"": _plus(list(sides.values())), **sides}))
+    return tuple(found)
 
 
 def merged_seconds(seconds: Sequence[RunInterval], most: int) -> tuple[RunInterval, ...]:
-    """At most `most` intervals: neighbours joined, as many into each as into the others."""
+    """Merge consecutive intervals, the same number each time, until at most `most` remain."""
     share = -(-len(seconds) // most)
     return tuple(_joined(seconds[start : start + share]) for start in range(0, len(seconds), share)) if share else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Total:
-    """All that was done until `time_s`."""
-
-    time_s: float
-    parts: Mapping[str, _DirectionTotal]
-
-
-@dataclass(frozen=True, slots=True)
-class _DirectionTotal:
-    """The requests of one direction until then; the midpoints of `bins` are read when they are needed."""
-
-    ios: int
-    io_bytes: int
-    bins: Mapping[str, int]
-
-
-def _total(report: FioStatus) -> _Total:
-    """The time is that of the longest job, as in fio's own group report."""
-    parts = {name: _sum([job[name] for job in report.jobs]) for name in DIRECTIONS}
-    return _Total(max((count(job["job_runtime"]) for job in report.jobs), default=0) / 1000.0, parts)
-
-
-def _sum(parts: Sequence[Mapping[str, Any]]) -> _DirectionTotal:
+def _totals(parts: Sequence[Mapping[str, Any]]) -> _Totals:
     used = [part for part in parts if part["total_ios"]]
-    bins = added([buckets(part["clat_ns"]) for part in used])
-    return _DirectionTotal(
-        sum(count(part["total_ios"]) for part in used), sum(count(part["io_bytes"]) for part in used), bins
-    )
+    ios, io_bytes = (sum(count(part[name]) for part in used) for name in ("total_ios", "io_bytes"))
+    return ios, io_bytes, added([buckets(part["clat_ns"]) for part in used])
 
 
-_NOTHING = _DirectionTotal(0, 0, {})
-
-
-def _difference(before: _Total, after: _Total, sides: Sequence[str]) -> RunInterval:
-    parts = {name: _minus(after.parts.get(name, _NOTHING), before.parts.get(name, _NOTHING)) for name in sides}
-    return RunInterval(before.time_s, after.time_s - before.time_s, {"": _plus(list(parts.values())), **parts})
-
-
-def _minus(after: _DirectionTotal, before: _DirectionTotal) -> DirectionInterval:
-    known = before.bins
-    bins = {int(value): more for value, number in after.bins.items() if (more := number - known.get(value, 0))}
-    ios, io_bytes = after.ios - before.ios, after.io_bytes - before.io_bytes
+def _minus(after: _Totals, before: _Totals) -> DirectionInterval:
+    known = before[2]
+    bins = {int(value): more for value, number in after[2].items() if (more := number - known.get(value, 0))}
+    ios, io_bytes = after[0] - before[0], after[1] - before[1]
     if ios < 0 or io_bytes < 0 or min(bins.values(), default=0) < 0:
         raise ValueError("the counters of a later document are lower than those of an earlier one")
     return DirectionInterval(ios, io_bytes, bins)

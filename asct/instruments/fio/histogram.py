@@ -1,8 +1,8 @@
-"""Latency statistics of fio's jobs and their exact merging.
+"""Latency histograms of fio's jobs: exact merging, and statistics.
 
-json+ gives each latency as `bins`: the midpoint of a bucket in ns to the number of requests in it, 64 buckets for each
-power of two, so that a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`).
-Bins of several jobs add up; the mean of percentiles does not mean anything.
+json+ contains latencies as `bins`: the number of requests by the midpoint of their bucket in ns. Each power of two has
+64 buckets, so that a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`). Bins
+of several jobs can be added, whereas a mean of their percentiles would be meaningless.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Final, Generic, TypeVar
 
-from asct.sdk.record import Stats
+from asct.sdk.record import Measurement, Scalar, Stats
 
 N = TypeVar("N", int, float)
 K = TypeVar("K")
@@ -29,7 +29,7 @@ _MAD_OF_NORMAL: Final = 0.674490
 
 
 class Quantiles(Generic[N]):
-    """The quantiles of values with counts, which are sorted once."""
+    """The quantiles of a histogram, which is sorted once."""
 
     def __init__(self, counts: Mapping[N, int]) -> None:
         if 0 in counts.values():
@@ -45,24 +45,20 @@ class Quantiles(Generic[N]):
 
     def octaves(self) -> dict[int, int]:
         """The number of values in each power of two, by its exponent; values below 1 are counted as 1."""
-        if not self._values:
-            return {}
-        low: int = _exponent(self._values[0])
-        high: int = _exponent(self._values[-1])
-        below = [0, *(bisect_left(self._values, 2 ** (exponent + 1)) for exponent in range(low, high + 1))]
-        sums = [self._reached[place - 1] if place else 0 for place in below]
-        counts = {low + index: sums[index + 1] - sums[index] for index in range(len(sums) - 1)}
-        return {exponent: count for exponent, count in counts.items() if count}
+        counts: Counter[int] = Counter()
+        for value, count in zip(self._values, self._counts, strict=True):
+            counts[max(0, int(value).bit_length() - 1)] += count
+        return dict(counts)
 
     def at(self, share: float) -> float:
-        """The smallest value whose cumulative count reaches `share` (0 to 1) of all. Raises ValueError on no counts."""
+        """Return the smallest value whose cumulative count reaches `share` (0 to 1); raise ValueError if all are 0."""
         if not self._values:
-            raise ValueError("no values to compute a quantile of")
-        place = bisect_left(self._reached, share * self._reached[-1])
-        return float(self._values[min(place, len(self._values) - 1)])
+            raise ValueError("a histogram without values has no quantiles")
+        index = bisect_left(self._reached, share * self._reached[-1])
+        return float(self._values[min(index, len(self._values) - 1)])
 
     def deviation(self, middle: float) -> float:
-        """The median of the distances from `middle`: outwards from there, whichever side is nearer, to half of all."""
+        """Return the median distance from `middle`, by walking outwards from it until half of the values are passed."""
         above = bisect_left(self._values, middle)
         below, end = above - 1, len(self._values)
         distance, left = 0.0, 0.5 * self.n
@@ -74,7 +70,7 @@ class Quantiles(Generic[N]):
         return distance
 
     def percentile(self, percent: float) -> float | None:
-        """The quantile at `percent`, as fio computes it. None if fewer than MIN_BEYOND values are above it."""
+        """Return the quantile at `percent`, as fio computes it; None if fewer than MIN_BEYOND values are above it."""
         if self.n * (100.0 - percent) < MIN_BEYOND * 100.0 * (1.0 - 1e-12):
             return None
         return self.at(percent / 100.0)
@@ -82,7 +78,7 @@ class Quantiles(Generic[N]):
 
 @dataclass(frozen=True)
 class Latency:
-    """One kind of latency of `n` requests; times in ns. `stddev_ns` is the sample standard deviation (n - 1)."""
+    """The latencies of `n` requests; times in ns. `stddev_ns` is the sample standard deviation (n - 1)."""
 
     n: int
     min_ns: float
@@ -97,32 +93,24 @@ class Latency:
         return Quantiles(self.bins)
 
     def percentile_ns(self, percent: float) -> float | None:
-        """The midpoint of the bucket where the cumulative count reaches `percent` of all requests, as fio computes it.
+        """Return the midpoint of the bucket in which the cumulative count reaches `percent`, as fio computes it.
 
         None if fewer than MIN_BEYOND requests are above it: the value would depend on a few requests.
         """
         return self.quantiles.percentile(percent)
 
     def percentile_stats(self, percent: float) -> Stats | None:
-        """The percentile with the 95 % interval of its order statistics, in seconds; None without requests.
+        """Return the percentile with the 95 % interval of its order statistics, in seconds; None without requests.
 
-        The number of requests below a quantile is binomial, so that the interval runs between two ranks around it
-        (Hahn and Meeker, Statistical Intervals, 1991, section 5.2), here by the normal approximation, which the
-        MIN_BEYOND requests above it allow, rounded outwards. Requests of one queue depend on one another: it is the
-        least there is.
+        The number of requests below a quantile is binomial, so the interval ends at two ranks around it (Hahn and
+        Meeker, Statistical Intervals, 1991, section 5.2), here in the normal approximation, which MIN_BEYOND requests
+        above it permit, rounded outwards. Requests of one queue are not independent: the true interval is wider.
         """
-        if percent not in self._known:
-            self._known[percent] = self._percentile_stats(percent / 100.0)
-        return self._known[percent]
-
-    @cached_property
-    def _known(self) -> dict[float, Stats | None]:
-        return {}
-
-    def _percentile_stats(self, share: float) -> Stats | None:
         if not self.bins:
             return None
-        value, low, high = (self.quantiles.at(one) for one in (share, *_rank_shares(self.n, share)))
+        share = percent / 100.0
+        half = _Z95 * math.sqrt(share * (1.0 - share) / self.n) + 1.0 / self.n
+        value, low, high = map(self.quantiles.at, (share, max(0.0, share - half), min(1.0, share + half)))
         return Stats(
             n=self.n,
             median=value * NS,
@@ -132,12 +120,9 @@ class Latency:
             max=high * NS,
         )
 
-    def stats(self) -> Stats | None:
-        """The spread over the requests in seconds. No interval: requests in one queue are not independent."""
-        return self._spread
-
     @cached_property
-    def _spread(self) -> Stats | None:
+    def stats(self) -> Stats | None:
+        """The spread over the requests in seconds, without an interval: requests of a queue are not independent."""
         if not self.bins:
             return None
         middle = self.quantiles.at(0.5)
@@ -151,17 +136,22 @@ class Latency:
         )
 
 
-def _exponent(value: float) -> int:
-    return max(0, int(value).bit_length() - 1)
-
-
-def _rank_shares(n: int, share: float) -> tuple[float, float]:
-    half = _Z95 * math.sqrt(share * (1.0 - share) / n) + 1.0 / n
-    return max(0.0, share - half), min(1.0, share + half)
+def percentile_values(
+    latency: Latency,
+    percentiles: Mapping[str, float],
+    prefix: str,
+    coords: Mapping[str, Scalar] | None = None,
+    flags: tuple[str, ...] = (),
+) -> Iterator[Measurement]:
+    """Yield the percentiles that have enough requests above them, as the metrics `prefix` + name."""
+    for name, percent in percentiles.items():
+        value = latency.percentile_ns(percent)
+        if value is not None:
+            yield Measurement(prefix + name, value * NS, dict(coords or {}), latency.percentile_stats(percent), flags)
 
 
 def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:
-    """The counts of several histograms together; a single one is itself."""
+    """Add the counts of several histograms."""
     if len(parts) == 1:
         return parts[0]
     bins: Counter[K] = Counter()
@@ -171,7 +161,7 @@ def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:
 
 
 def merged(parts: Iterable[Latency]) -> Latency | None:
-    """All requests of `parts` as one population: bins added, mean and variance pooled. None if there are none."""
+    """Combine all requests into one population: add the bins, pool mean and variance. None without requests."""
     used = [part for part in parts if part.n > 0]
     if len(used) < 2:
         return used[0] if used else None

@@ -1,13 +1,13 @@
-r"""Job files of fio. fio's reader has no quoting: what it would misread is refused here.
+r"""Writes job files of fio, and rejects values that fio would misread: its format has no quoting.
 
-fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, drops spaces at both ends, reads `\:` in a file name as
-a colon that separates nothing, and starts a section at `[` (fio documentation, "Job file format"; tried with 3.33).
+fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, strips spaces at both ends, starts a section at `[`, and
+reads `\:` in a file name as a plain colon (fio documentation, "Job file format"; verified with 3.33).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _MISREAD: Final = ";#[]$\\"
 
 
 def refusal(value: str) -> str:
-    """Why a job file cannot contain `value`, as the subject of a sentence; empty if it can."""
+    """Return the part of `value` that a job file cannot contain, as the subject of a sentence; empty if it is valid."""
     if not value:
         return "an empty value"
     if not value.isprintable():
@@ -31,7 +31,7 @@ def refusal(value: str) -> str:
 
 
 def written(value: Scalar) -> str:
-    """A value as fio reads it: 1 and 0 for flags, numbers without an exponent."""
+    """Format a value for fio: flags as 1 and 0, numbers without an exponent."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, float):
@@ -40,16 +40,16 @@ def written(value: Scalar) -> str:
 
 
 def joined_names(names: Sequence[str]) -> str:
-    """Several file names as fio's `filename`: colons inside a name are escaped. Raises ValueError as `job_file`."""
+    """Join file names for fio's `filename`, and escape colons inside a name; raise ValueError for an invalid name."""
     for name in names:
         _check(name)
     return ":".join(name.replace(":", "\\:") for name in names)
 
 
 def job_file(sections: Mapping[str, Mapping[str, str]], names: Sequence[str]) -> str:
-    """A job file of one or several sections over the files `names`.
+    """Return a job file with these sections, which all use the files `names`.
 
-    Raises ValueError for a section, option or value that fio would read as something else.
+    Raises ValueError for a section, option or value that fio would misread.
     """
     return "".join(_section(name, options, names) for name, options in sections.items())
 
@@ -76,8 +76,7 @@ def _check(value: str) -> None:
 
 # Options of fio can run commands (`exec_prerun`), load libraries (`ioengine=external:`), read and write any file
 # (`write_iolog`, `mem=mmap:`), change the host (`ioscheduler`, `cgroup`) and name targets in a dozen ways, and newer
-# versions add more. Therefore this is a list of options that are known to only shape the requests; all others are
-# refused.
+# versions add more. Therefore only options that are known to affect nothing but the requests are permitted.
 
 
 HARMLESS: Final = frozenset({
@@ -92,7 +91,7 @@ HARMLESS: Final = frozenset({
     "verify_offset", "verify_write_sequence", "write_barrier", "write_hint", "zone_reset_frequency",
     "zone_reset_threshold", "zonecapacity",
 })  # fmt: skip
-"""Options of fio 3.30 to 3.42 (HOWTO) that only shape the requests, by fio's main names."""
+"""Options of fio 3.30 to 3.42 (HOWTO) that only affect the requests, by fio's main names."""
 ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "io_uring": frozenset({"force_async", "nowait", "sqthread_poll_cpu", "uncached", "cmdprio", "cmdprio_bssplit",
                            "cmdprio_class", "cmdprio_percentage"}),
@@ -101,14 +100,14 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "pvsync2": frozenset({"hipri_percentage", "nowait", "uncached"}),
     "mmap": frozenset({"thp"}),
 }  # fmt: skip
-"""Of these, the ones that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
+"""Those that belong to an engine: `fio --enghelp=ENGINE` lists them, `fio --cmdhelp` does not."""
 _VALUE: Final = re.compile(r"[A-Za-z0-9_.,:%+/-]*")
 _MEMORY: Final = frozenset({"malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge"})
 _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
 
 
 def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:
-    """The problem with an option, as the end of a sentence that begins with its name; empty if it is allowed.
+    """Describe why an option is not permitted, as a predicate of its name; return "" if it is permitted.
 
     `settings` maps options of fio to the settings of asct that replace them.
     """
@@ -119,31 +118,12 @@ def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str
             "is not a permitted option: it could access files, run commands or change the host, or asct sets it "
             "itself; remove it (`asct explain storage-fio` lists the permitted options)"
         )
-    return value_problem(name, written(value))
-
-
-def value_problem(name: str, value: str) -> str:
-    """The problem with the value of an allowed option; empty if there is none."""
-    reason = refusal(value)
+    text = written(value)
+    reason = refusal(text)
     if reason:
         return f"has {reason}, which a fio job file cannot contain"
-    if not _VALUE.fullmatch(value) or _UNSAFE.search(value):
-        return f"has the value `{value}`, which could be a file name; use letters, digits and . , : % + - only"
-    if name in ("mem", "iomem") and value not in _MEMORY:
-        return f"has the value `{value}`; use one of {', '.join(sorted(_MEMORY))}"
+    if not _VALUE.fullmatch(text) or _UNSAFE.search(text):
+        return f"has the value `{text}`, which could be a file name; use letters, digits and . , : % + - only"
+    if name in ("mem", "iomem") and text not in _MEMORY:
+        return f"has the value `{text}`; use one of {', '.join(sorted(_MEMORY))}"
     return ""
-
-
-def problems(options: Mapping[str, Scalar], settings: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each option that is not allowed."""
-    for name, value in options.items():
-        problem = option_problem(name, value, settings)
-        if problem:
-            yield f"`{name}` {problem}"
-
-
-def unknown_options(names: Mapping[str, object], engine: str, known: frozenset[str]) -> list[str]:
-    """The options that the fio of a host does not support. `known` is its list: `name`, or `engine.name`."""
-    if not known:
-        return []
-    return [name for name in names if name not in known and f"{engine}.{name}" not in known]

@@ -1,45 +1,42 @@
-"""Converts the output of one fio run to measurements with their flags."""
+"""Converts the output of a fio run to measurements with their flags."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from asct.instruments.fio.counters import FIELDS, device_change, host_cpu_ns, program_cpu_ns
+from asct.instruments.fio.counters import ENOUGH_ROWS, FIELDS, counter_change, device_change
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.document import RunInterval, merged_seconds
-from asct.instruments.fio.histogram import NS, Latency, Quantiles, merged
+from asct.instruments.fio.histogram import NS, Latency, Quantiles, merged, percentile_values
 from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, LATENCIES, PERCENTILES, percentiles_of
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import DirectionResult, FioPoint, read_point
-from asct.instruments.fio.sections import chosen_engine, job_count, sections_of
-from asct.instruments.fio.verdict import cpu_flags
+from asct.instruments.fio.sections import chosen_engine, effective_depth, job_count, sections_of
+from asct.instruments.fio.verdict import in_flight
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
 
 MOST_SECONDS: Final = 60
-"""Intervals of a run that become records; more are joined."""
+"""Maximum number of intervals of a run that become records; more intervals are merged."""
 BY_SECTION: Final = "by section"
-"""A setting in which the sections of a job file differ."""
+"""Shown for a setting that differs between the sections of a job file."""
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-    """The values of one repeat.
-
-    Raises ValueError with a hint if fio failed, did nothing, or left no readable document.
-    """
+    """Return the values of one repeat; raise ValueError with a hint like `read_point`."""
     if not outputs:
         raise ValueError("fio was not run")
     point = read_point(params, outputs[-1], facts)
-    found = [*point_values(point), *part_values(point), *second_values(point.seconds), *device_values(point.watch)]
-    found.append(Measurement("queue_depth", float(point.evidence.depth), _context(params, facts)))
-    return found
+    depth = Measurement("queue_depth", float(effective_depth(params, facts)), _context(params, facts))
+    return [
+        *point_values(point), *part_values(point), *second_values(point.seconds), *device_values(point.watch), depth,
+    ]  # fmt: skip
 
 
 def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
-    """Settings that tables show next to the values: of a job file those that its sections share, and the number of all
-    jobs."""
+    """Return the settings that tables show next to the values."""
     sections = [section for _, section in sections_of(params)]
     given: dict[str, list[Scalar]] = {name: [getattr(one, name) for one in sections] for name in CONTEXT}
     given["engine"] = [chosen_engine(one, facts) for one in sections]
@@ -48,15 +45,15 @@ def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
 
 
 def point_values(point: FioPoint) -> Iterator[Measurement]:
-    """Everything that is one value of the whole point."""
+    """Yield the values that apply to the whole point."""
     for name, side in point.sides.items():
         prefix = f"{name}_" if name else ""
         yield from _rates(prefix, side, point.flags)
         yield from _latencies(prefix, side, point.flags)
     yield from _cpu(point)
-    yield Measurement("in_flight", point.evidence.in_flight, flags=point.flags)
-    if point.evidence.coverage.ratio is not None:
-        yield Measurement("coverage", point.evidence.coverage.ratio, flags=point.flags)
+    yield Measurement("in_flight", in_flight(point.document), flags=point.flags)
+    if point.coverage.ratio is not None:
+        yield Measurement("coverage", point.coverage.ratio, flags=point.flags)
 
 
 def _rates(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterator[Measurement]:
@@ -67,44 +64,38 @@ def _rates(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterat
 
 
 def _latencies(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Every latency of the jobs as one population. A synchronous engine has no submission latency."""
-    kinds: Mapping[str, Latency | None] = {"slat": side.slat, "clat": side.clat, "lat": side.lat}
+    """Yield the latencies of all jobs as one population. A synchronous engine has no submission latency."""
     for kind in LATENCIES:
-        latency = kinds[kind]
+        latency: Latency | None = getattr(side, kind)
         if latency is None:
             continue
-        stats = latency.stats()
+        start = f"{prefix}{kind}_"
         if kind == "clat":
-            yield Measurement(f"{prefix}latency", latency.mean_ns * NS, stats=stats, flags=flags)
-        yield Measurement(f"{prefix}{kind}_mean", latency.mean_ns * NS, stats=stats, flags=flags)
-        yield Measurement(f"{prefix}{kind}_min", latency.min_ns * NS, flags=flags)
-        yield Measurement(f"{prefix}{kind}_max", latency.max_ns * NS, flags=flags)
-        yield Measurement(f"{prefix}{kind}_stddev", latency.stddev_ns * NS, flags=flags)
-        for name, percent in percentiles_of(kind).items():
-            value = latency.percentile_ns(percent)
-            if value is not None:
-                spread = latency.percentile_stats(percent)
-                yield Measurement(f"{prefix}{kind}_{name}", value * NS, stats=spread, flags=flags)
+            yield Measurement(f"{prefix}latency", latency.mean_ns * NS, stats=latency.stats, flags=flags)
+        yield Measurement(f"{start}mean", latency.mean_ns * NS, stats=latency.stats, flags=flags)
+        for name in ("min", "max", "stddev"):
+            yield Measurement(f"{start}{name}", getattr(latency, f"{name}_ns") * NS, flags=flags)
+        yield from percentile_values(latency, percentiles_of(kind), start, flags=flags)
 
 
 def _cpu(point: FioPoint) -> Iterator[Measurement]:
-    """mpstat's percentages, and the CPU time of a request by the kernel's own account, which counts every ns."""
+    """Yield mpstat's percentages, and the CPU time per request, which the Linux kernel counts in ns."""
     if point.cpu is not None:
-        marks = cpu_flags(point.cpu)
-        yield from (Measurement(f"cpu_{kind}", value, flags=marks) for kind, value in point.cpu.load.items())
-        yield from (Measurement(f"used_cpu_{kind}", value, flags=marks) for kind, value in point.cpu.used.items())
-    ios = point.sides[""].ios
-    program = program_cpu_ns(point.watch, point.window)
-    host = host_cpu_ns(point.watch, point.window)
-    if program is not None and program > 0:
-        yield Measurement("cpu_time_per_io", program * NS / ios, flags=point.flags)
-        yield Measurement("iops_per_core", ios / (program * NS), flags=point.flags)
-    if host is not None and host > 0:
-        yield Measurement("host_cpu_time_per_io", host * NS / ios, flags=point.flags)
+        flags = ("few-cpu-samples",) if point.cpu.rows < ENOUGH_ROWS else ()
+        yield from (Measurement(f"cpu_{kind}", value, flags=flags) for kind, value in point.cpu.load.items())
+        yield from (Measurement(f"used_cpu_{kind}", value, flags=flags) for kind, value in point.cpu.used.items())
+    ios, window = point.sides[""].ios, point.window
+    for prefix, counter in (("", "program_cpu_ns"), ("host_", "host_cpu_ns")):
+        series = [(sample.mono_ns, getattr(sample, counter)) for sample in point.watch.samples]
+        used = counter_change(series, window.start_ns, window.end_ns)
+        if used is not None and used > 0:
+            yield Measurement(f"{prefix}cpu_time_per_io", used * NS / ios, flags=point.flags)
+            if not prefix:
+                yield Measurement("iops_per_core", ios / (used * NS), flags=point.flags)
 
 
 def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
-    """The values of each interval of the run; a percentile only if enough requests are above it."""
+    """Yield the values of each interval of the run; a percentile only if enough requests are above it."""
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]
@@ -121,7 +112,7 @@ def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
 
 
 def part_values(point: FioPoint) -> Iterator[Measurement]:
-    """The values of each section and target; none for a point with a single section and target."""
+    """Yield the values of each section and target; none for a point with a single section and target."""
     if len({job.name for job in point.document.jobs}) > 1:
         yield from _sections(point)
     if len(point.watch.before) > 1:
@@ -136,18 +127,18 @@ def _sections(point: FioPoint) -> Iterator[Measurement]:
             seconds = max((part.runtime_ms for part in parts), default=0) / 1000.0
             if not seconds:
                 continue
-            at: dict[str, Scalar] = {"section": name, "direction": direction}
-            yield Measurement("section_iops", sum(part.ios for part in parts) / seconds, at, flags=point.flags)
-            yield Measurement(
-                "section_bandwidth", sum(part.io_bytes for part in parts) / seconds, at, flags=point.flags
-            )
             latency = merged(part.clat for part in parts)
-            if latency is None:
-                continue
-            yield Measurement("section_latency", latency.mean_ns * NS, at, flags=point.flags)
-            p99 = latency.percentile_ns(99.0)
-            if p99 is not None:
-                yield Measurement("section_clat_p99", p99 * NS, at, flags=point.flags)
+            p99 = latency.percentile_ns(99.0) if latency else None
+            values = {
+                "iops": sum(part.ios for part in parts) / seconds,
+                "bandwidth": sum(part.io_bytes for part in parts) / seconds,
+                "latency": latency.mean_ns * NS if latency else None,
+                "clat_p99": None if p99 is None else p99 * NS,
+            }
+            at: dict[str, Scalar] = {"section": name, "direction": direction}
+            for metric, value in values.items():
+                if value is not None:
+                    yield Measurement(f"section_{metric}", value, at, flags=point.flags)
 
 
 def _targets(point: FioPoint) -> Iterator[Measurement]:

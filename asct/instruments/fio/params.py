@@ -1,4 +1,4 @@
-"""The settings that every benchmark on fio shares, with the names of ASCT and fio's own as aliases."""
+"""The settings that all fio benchmarks share. The names used by ASCT and by fio are aliases."""
 
 from __future__ import annotations
 
@@ -12,185 +12,149 @@ from asct.instruments.fio.jobfile import written
 from asct.sdk.params import Count, Duration, Params, Rate, Size, listed, setting
 from asct.values.cpulist import parse_cpulist
 
-Form = Literal["plain", "time"]
-
 
 def passed(
-    default: Any,
     help: str,
-    option: str,
     *,
-    form: Form = "plain",
+    default: Any = None,
+    option: str = "",
+    time: bool = False,
     engines: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
     **bounds: Any,
 ) -> Any:
-    """Declare a setting that becomes the option `option` of fio; it is omitted while it is None.
+    """Declare a setting that becomes an option of fio; fio gets no such option while the setting is None.
 
-    `form` "time" is a Duration, which fio reads with its unit. `engines` are those that support the option; empty: all.
+    `option` is the name of the option, by default that of the setting. `time` marks a Duration, which fio reads with
+    its unit. `engines` are those that support the option; empty: all.
     """
     field = setting(default, help, aliases=aliases, **bounds)
-    field.json_schema_extra["fio"] = {"option": option, "form": form, "engines": list(engines)}
+    field.json_schema_extra["fio"] = {"option": option, "time": time, "engines": list(engines)}
     return field
 
 
 @cache
 def option_of(params: type[Params], name: str) -> Mapping[str, Any] | None:
-    """How fio spells the setting `name` (keys option, form, engines); None for a setting that asct computes."""
+    """Return fio's form of the setting `name` (keys option, time, engines); None for a setting that asct computes."""
     extra = params.model_fields[name].json_schema_extra
     found = extra.get("fio") if isinstance(extra, dict) else None
-    return found if isinstance(found, dict) else None
+    return found | {"option": found["option"] or name} if isinstance(found, dict) else None
 
 
-def passed_options(params: Params) -> dict[str, str]:
-    """Every such setting that was given, by fio's name, in the order of declaration."""
+def passed_options(params: Params, engine: str) -> dict[str, str]:
+    """Return every such setting that was given and that `engine` supports, by fio's name, in order of declaration.
+
+    Times carry their unit, because fio's default unit depends on the option.
+    """
     found: dict[str, str] = {}
     for name in type(params).model_fields:
         how, value = option_of(type(params), name), getattr(params, name)
-        if how is not None and value is not None:
-            found[str(how["option"])] = _written(value, str(how["form"]))
+        if how is not None and value is not None and engine in (how["engines"] or [engine]):
+            found[how["option"]] = f"{max(1, round(value * 1e6))}us" if how["time"] else written(value)
     return found
 
 
-def _written(value: Any, form: str) -> str:
-    """fio reads sizes as plain counts, and a time without a unit in one that depends on the option."""
-    return f"{max(1, round(value * 1e6))}us" if form == "time" else written(value)
-
-
-Share = Annotated[str, StringConstraints(max_length=500)]
 _SPLIT = r"^[0-9]+[kKmMgG]?/[0-9]*(:[0-9]+[kKmMgG]?/[0-9]*)*(,[0-9]+[kKmMgG]?/[0-9]*(:[0-9]+[kKmMgG]?/[0-9]*)*)*$"
 _DISTRIBUTION = (
     r"^(random|(zipf|pareto|normal):[0-9.]+(:[0-9.]+)?"
     r"|zoned(_abs)?:[0-9.]+/[0-9]+[kKmMgGtT]?(:[0-9.]+/[0-9]+[kKmMgGtT]?)*)$"
 )
-_PATTERN = r"^0x[0-9a-fA-F]+$"
+Distribution = Annotated[str, StringConstraints(max_length=500, pattern=_DISTRIBUTION)]
+Split = Annotated[str, StringConstraints(max_length=500, pattern=_SPLIT)]
+HexContent = Annotated[str, StringConstraints(max_length=500, pattern=r"^0x[0-9a-fA-F]+$")]
 VerifyMode = Literal[
     "md5", "crc64", "crc32", "crc32c", "crc16", "crc7", "sha1", "sha256", "sha512", "sha3-224", "sha3-256", "sha3-384",
     "sha3-512", "xxhash", "meta", "pattern", "null",
 ]  # fmt: skip
-Checked = bool | None
-SPLIT_FORM = "size/percent:size/percent, for writes after a comma"
 
 
 class QueueParams(Params):
     """The settings for submitting and collecting requests."""
 
     iodepth_batch_complete_min: Count | None = passed(
-        None,
-        "Minimum number of completions to collect at once; 0 polls",
-        "iodepth_batch_complete_min",
-        aliases=("iodepth_batch_complete",),
-        le=65536,
+        "Minimum number of completions to collect at once; 0 polls", aliases=("iodepth_batch_complete",), le=65536
     )
     iodepth_batch_complete_max: Count | None = passed(
-        None, "Maximum number of completions to collect at once", "iodepth_batch_complete_max", ge=1, le=65536
+        "Maximum number of completions to collect at once", ge=1, le=65536
     )
-    iodepth_low: Count | None = passed(
-        None, "Queue depth below which new requests are submitted", "iodepth_low", ge=1, le=65536
-    )
+    iodepth_low: Count | None = passed("Queue depth below which new requests are submitted", ge=1, le=65536)
     io_submit_mode: Literal["inline", "offload"] | None = passed(
-        None, "Submit requests from the job's thread or from separate threads", "io_submit_mode"
+        "Submit requests from the job's thread or from separate threads"
     )
-    thread: Checked = passed(None, "Use threads instead of processes", "thread")
-    hipri: Checked = passed(None, "Poll for completions", "hipri", engines=("io_uring", "pvsync2"))
-    fixedbufs: Checked = passed(None, "Register buffers with the kernel in advance", "fixedbufs", engines=("io_uring",))
-    registerfiles: Checked = passed(
-        None, "Register files with the kernel in advance", "registerfiles", engines=("io_uring",)
-    )
-    sqthread_poll: Checked = passed(
-        None, "Let a kernel thread poll for submissions", "sqthread_poll", engines=("io_uring",)
-    )
-    nonvectored: Checked = passed(None, "Use non-vectored requests", "nonvectored", engines=("io_uring",))
+    thread: bool | None = passed("Use threads instead of processes")
+    hipri: bool | None = passed("Poll for completions", engines=("io_uring", "pvsync2"))
+    fixedbufs: bool | None = passed("Register buffers with the kernel in advance", engines=("io_uring",))
+    registerfiles: bool | None = passed("Register files with the kernel in advance", engines=("io_uring",))
+    sqthread_poll: bool | None = passed("Let a kernel thread poll for submissions", engines=("io_uring",))
+    nonvectored: bool | None = passed("Use non-vectored requests", engines=("io_uring",))
 
 
 class RateParams(Params):
-    """Rate at which requests are issued. With any of these the depth is not held, so Little's law does not apply."""
+    """The settings that limit the rate of requests. They change the queue depth, so Little's law does not apply."""
 
-    rate: Size | None = passed(None, "Maximum bytes per second per job", "rate", ge=1)
-    rate_iops: Rate | None = passed(None, "Maximum IOPS per job", "rate_iops", ge=1)
+    rate: Size | None = passed("Maximum bytes per second per job", ge=1)
+    rate_iops: Rate | None = passed("Maximum IOPS per job", ge=1)
     rate_process: Literal["linear", "poisson"] | None = passed(
-        None, "Issue rate-limited requests at regular or at random intervals", "rate_process"
+        "Issue rate-limited requests at regular or at random intervals"
     )
-    thinktime: Duration | None = passed(None, "Pause of a job between requests", "thinktime", form="time")
-    thinktime_spin: Duration | None = passed(
-        None, "Part of thinktime spent computing instead of sleeping", "thinktime_spin", form="time"
-    )
-    thinktime_blocks: Count | None = passed(None, "Number of requests before each thinktime", "thinktime_blocks", ge=1)
+    thinktime: Duration | None = passed("Pause of a job between requests", time=True)
+    thinktime_spin: Duration | None = passed("Part of thinktime spent computing instead of sleeping", time=True)
+    thinktime_blocks: Count | None = passed("Number of requests before each thinktime", ge=1)
     latency_target: Duration | None = passed(
-        None, "Latency target: fio searches for the largest queue depth that meets it", "latency_target", form="time"
+        "Latency target: fio searches for the largest queue depth that meets it", time=True
     )
-    latency_window: Duration | None = passed(
-        None, "Time over which latency_target is evaluated", "latency_window", form="time"
-    )
-    latency_percentile: float | None = passed(
-        None, "Percentage of requests that must meet latency_target", "latency_percentile", gt=0, le=100
-    )
+    latency_window: Duration | None = passed("Time over which latency_target is evaluated", time=True)
+    latency_percentile: float | None = passed("Percentage of requests that must meet latency_target", gt=0, le=100)
 
     @property
     def paced(self) -> bool:
-        """Whether something other than the completion of requests determines when the next one is issued."""
+        """Whether a setting delays requests, so that they do not follow the completion of earlier ones."""
         return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 
 class OffsetParams(Params):
     """The settings for the offsets and sizes of requests."""
 
-    offset: Size = passed(0, "Bytes at the start of the target to skip", "offset")
-    random_distribution: Annotated[Share, StringConstraints(pattern=_DISTRIBUTION)] | None = passed(
-        None,
-        "Distribution of random offsets: random, zipf:1.2, pareto:0.9, normal:10 or zoned:share/size% and so on",
-        "random_distribution",
+    offset: Size = passed("Bytes at the start of the target to skip", default=0)
+    random_distribution: Distribution | None = passed(
+        "Distribution of random offsets, for example random, zipf:1.2, pareto:0.9, normal:10 or zoned:50/5:50/95"
     )
-    percentage_random: Count | None = passed(
-        None, "Percentage of requests of a random pattern with random offsets", "percentage_random", le=100
+    percentage_random: Count | None = passed("Percentage of requests of a random pattern with random offsets", le=100)
+    norandommap: bool = passed("Choose random offsets without tracking which ones were used", default=True)
+    random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed("Generator of the random offsets")
+    bssplit: Split | None = passed(
+        "Request sizes and their shares, instead of block_size: size/percent:size/percent, for writes after a comma"
     )
-    norandommap: bool = passed(True, "Choose random offsets without tracking which ones were used", "norandommap")
-    random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed(
-        None, "Random generator for offsets", "random_generator"
-    )
-    bssplit: Annotated[Share, StringConstraints(pattern=_SPLIT)] | None = passed(
-        None, f"Request sizes and their shares, instead of block_size: {SPLIT_FORM}", "bssplit"
-    )
-    blockalign: Size | None = passed(None, "Alignment of random requests", "ba", aliases=("ba",), ge=512)
+    blockalign: Size | None = passed("Alignment of random requests", option="ba", aliases=("ba",), ge=512)
     zonemode: Literal["none", "strided", "zbd"] | None = passed(
-        None, "Access zone by zone: strided, or the zones of a zoned device", "zonemode"
+        "Access zone by zone: strided (zones of zonesize), or zbd (the zones of a zoned device)"
     )
-    zonesize: Size | None = passed(None, "Bytes of a zone", "zonesize", ge=512)
-    zonerange: Size | None = passed(
-        None, "Bytes from the start of a zone to the start of the next", "zonerange", ge=512
-    )
-    zoneskip: Size | None = passed(None, "Bytes to skip after each zone", "zoneskip")
-    max_open_zones: Count | None = passed(None, "Maximum number of open zones, all jobs combined", "max_open_zones")
-    job_max_open_zones: Count | None = passed(None, "Maximum number of open zones per job", "job_max_open_zones")
+    zonesize: Size | None = passed("Bytes of a zone", ge=512)
+    zonerange: Size | None = passed("Bytes from the start of a zone to the start of the next", ge=512)
+    zoneskip: Size | None = passed("Bytes to skip after each zone")
+    max_open_zones: Count | None = passed("Maximum number of open zones, all jobs combined")
+    job_max_open_zones: Count | None = passed("Maximum number of open zones per job")
 
 
 class DataParams(Params):
-    """Content, durability and verification of writes. Buffers contain zeros only if requested."""
+    """The settings for the content, durability and verification of writes."""
 
-    sync: Literal["none", "sync", "dsync"] | None = passed(None, "Open the target with O_SYNC or O_DSYNC", "sync")
-    fsync: Count | None = passed(None, "Call fsync after this many writes", "fsync", ge=1)
-    fdatasync: Count | None = passed(None, "Call fdatasync after this many writes", "fdatasync", ge=1)
-    end_fsync: Checked = passed(None, "Call fsync at the end of the run", "end_fsync")
-    refill_buffers: Checked = passed(None, "Generate new random content for each write", "refill_buffers")
-    zero_buffers: Checked = passed(None, "Write zeros", "zero_buffers")
-    buffer_compress_percentage: Count | None = passed(
-        None, "Compressibility of the content in percent", "buffer_compress_percentage", le=100
-    )
+    sync: Literal["none", "sync", "dsync"] | None = passed("Open the target with O_SYNC or O_DSYNC")
+    fsync: Count | None = passed("Call fsync after this many writes", ge=1)
+    fdatasync: Count | None = passed("Call fdatasync after this many writes", ge=1)
+    end_fsync: bool | None = passed("Call fsync at the end of the run")
+    refill_buffers: bool | None = passed("Generate new random content for each write")
+    zero_buffers: bool | None = passed("Write zeros")
+    buffer_compress_percentage: Count | None = passed("Compressibility of the content in percent", le=100)
     buffer_compress_chunk: Size | None = passed(
-        None, "Size of the alternating blocks of compressible and random content", "buffer_compress_chunk", ge=512
+        "Size of the alternating blocks of compressible and random content", ge=512
     )
-    dedupe_percentage: Count | None = passed(
-        None, "Percentage of requests with duplicate content", "dedupe_percentage", le=100
-    )
-    buffer_pattern: Annotated[Share, StringConstraints(pattern=_PATTERN)] | None = passed(
-        None, "Content of every write, as 0x and hexadecimal digits", "buffer_pattern"
-    )
-    verify: VerifyMode | None = passed(None, "Verify written data on reading, with this checksum", "verify")
-    verify_backlog: Count | None = passed(None, "Verify after this many writes", "verify_backlog", ge=1)
-    verify_interval: Size | None = passed(None, "Bytes between verification headers", "verify_interval", ge=32)
-    verify_pattern: Annotated[Share, StringConstraints(pattern=_PATTERN)] | None = passed(
-        None, "Content to verify against, as 0x and hexadecimal digits", "verify_pattern"
-    )
+    dedupe_percentage: Count | None = passed("Percentage of requests with duplicate content", le=100)
+    buffer_pattern: HexContent | None = passed("Content of every write: 0x and hexadecimal digits")
+    verify: VerifyMode | None = passed("Checksum with which written data is verified when it is read")
+    verify_backlog: Count | None = passed("Verify after this many writes", ge=1)
+    verify_interval: Size | None = passed("Bytes between verification headers", ge=32)
+    verify_pattern: HexContent | None = passed("Content to verify against: 0x and hexadecimal digits")
 
     @property
     def syncs(self) -> bool:
@@ -201,11 +165,9 @@ class DataParams(Params):
 class HostParams(Params):
     """The settings for running the jobs on the host."""
 
-    nice: int | None = passed(None, "Nice value of the jobs", "nice", ge=-20, le=19)
-    prio: Count | None = passed(None, "I/O priority of the requests; 0 is the highest", "prio", le=7)
-    prioclass: Count | None = passed(
-        None, "I/O priority class: 1 real time, 2 best effort, 3 idle", "prioclass", ge=1, le=3
-    )
+    nice: int | None = passed("Nice value of the jobs", ge=-20, le=19)
+    prio: Count | None = passed("I/O priority of the requests; 0 is the highest", le=7)
+    prioclass: Count | None = passed("I/O priority class: 1 real time, 2 best effort, 3 idle", ge=1, le=3)
 
 
 Pattern = Literal[
@@ -221,37 +183,37 @@ SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
 
 
 def _pattern(value: object) -> object:
-    """fio's long spelling of a mixed sequential pattern."""
+    """Replace fio's long spelling of the mixed sequential pattern."""
     return "rw" if value == "readwrite" else value
 
 
 def _as_text(value: object) -> object:
-    """One CPU as a list of one."""
+    """Convert the number of a single CPU to text."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _cpu_choice(text: str) -> str:
-    """`auto`, `all`, or a list that reads. Raises ValueError for anything else."""
+    """Accept `auto`, `all` or a list of CPUs; raise ValueError for anything else."""
     if text not in ("auto", "all") and not parse_cpulist(text):
         raise ValueError("is not a list of CPUs; write auto, all, or a list such as 0-3,8")
     return text
 
 
 def _paths(value: object) -> object:
-    """One path as a list of one. Colons and commas are parts of a name and separate nothing."""
+    """Convert a single path to a list. Colons and commas belong to the name and do not separate names."""
     return [value] if isinstance(value, str) else value
 
 
 AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
-"""One access pattern, in fio's long spelling as well."""
+"""An access pattern; accepts fio's long spelling as well."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
-"""Paths of files or devices; one path as text. Colons and commas are part of a name and do not separate names."""
+"""Paths of files or devices; accepts a single path as text."""
 Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
-"""A list of whole numbers; `4,5,6` as text."""
+"""A list of whole numbers; accepts text such as `4,5,6`."""
 
 
 class PointParams(Params):
-    """The settings of every point."""
+    """The settings that every point uses."""
 
     duration: Duration = setting(
         60.0,
@@ -317,7 +279,7 @@ class PointParams(Params):
 
 
 class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, PointParams):
-    """Settings of one point of fio. A benchmark derives from it and adds its `*_sweep_steps`."""
+    """The settings of one fio point. A benchmark derives its own class and adds its `*_sweep_steps`."""
 
     options: dict[str, str | int | float | bool] = setting(
         {}, "Further fio options that only affect the requests, by their fio names"
@@ -330,7 +292,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def makes_file(self) -> bool:
-        """Whether the point works on the temporary file of its job."""
+        """Whether the point uses the temporary file of its job."""
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
     @property
@@ -340,7 +302,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def writes(self) -> bool:
-        """Whether the pattern may change the target; a mixed one counts, also with 100 % reads, and so does trim."""
+        """Whether the pattern may change the target. Mixed patterns (even with 100 % reads) and trims do."""
         return self.rw not in ("read", "randread")
 
     @property
@@ -360,7 +322,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
 
     @property
     def keeps_depth(self) -> bool:
-        """Whether a new request is made as soon as one is complete."""
+        """Whether every completed request is replaced by a new one immediately."""
         return not (self.paced or self.syncs or self.iodepth_batch > 1 or self.iodepth_low)
 
     @property

@@ -1,4 +1,4 @@
-"""The result of one fio process below guard, and whether it can be trusted."""
+"""The result of a fio process that ran under guard, and checks of its plausibility."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.instruments.fio.counters import CpuLoad, MeasuredWindow, load_within, read_rows, window_of
-from asct.instruments.fio.document import (
-    Direction,
-    Document,
-    RunInterval,
-    notes_of,
-    read_document,
-    seconds_of,
+from asct.instruments.fio.counters import (
+    Coverage,
+    CpuLoad,
+    MeasuredWindow,
+    coverage_of,
+    load_within,
+    read_rows,
+    window_of,
 )
+from asct.instruments.fio.document import Direction, Document, RunInterval, notes_of, read_document, seconds_of
 from asct.instruments.fio.histogram import Latency, merged
 from asct.instruments.fio.metrics import DIRECTIONS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import CPU_FILE, PROGRAM_FILE, RESULT_FILE, cpu_interval_s, node_of
 from asct.instruments.fio.sections import job_count, node_matters, used_cpus
-from asct.instruments.fio.verdict import FlagInput, point_flags
+from asct.instruments.fio.verdict import point_flags
 from asct.instruments.guard_output import GuardOutput, read_guard_output
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Stats
@@ -29,18 +30,15 @@ from asct.sdk.samples import stats_of
 from asct.sdk.step import Output
 from asct.values.size import format_size
 
-_WAYS_OUT: Final[tuple[tuple[str, str], ...]] = (
+_HINTS: Final[tuple[tuple[str, str], ...]] = (
     ("func=unlink", "the target is smaller than filesize; lower or remove filesize"),
     ("str_numa_memnodes_cb", "the host has no such NUMA node, or its fio lacks libnuma; remove memory_node"),
     ("only supports up to", "use CPUs that exist on the host, or set cpus to auto"),
     ("too large (max=", "use CPUs that exist on the host, or set cpus to auto"),
-    ("cpu_set_affinity", "use CPUs that the account is permitted to use, or set cpus to auto"),
+    ("cpu_set_affinity", "use CPUs that the account may use, or set cpus to auto"),
     ("verify: bad", "the data read differs from the data written: the drive, its cable or the memory is faulty"),
-    (
-        "does not support direct",
-        "the file system does not support O_DIRECT: set direct to false, or use another file system",
-    ),
-    ("destination does not support O_DIRECT", "set direct to false, or use another file system"),
+    ("does not support direct", "set direct to false, or use a file system that supports O_DIRECT"),
+    ("does not support O_DIRECT", "set direct to false, or use a file system that supports O_DIRECT"),
     ("not loadable", "this fio was built without that engine; set engine to auto or to one that `fio --enghelp` lists"),
     ("failed to load engine", "set engine to auto or to one that `fio --enghelp` lists"),
     ("file creation disallowed", "the target does not exist; create the file, or remove file_names"),
@@ -50,35 +48,34 @@ _WAYS_OUT: Final[tuple[tuple[str, str], ...]] = (
     ("No space left", "the file system is full; lower filesize or set another workdir"),
     ("Operation not permitted", "permission denied for the target; give the account access to it"),
     ("Permission denied", "permission denied for the target; give the account access to it"),
-    ("Is a directory", "use a file or a device"),
-    ("io_setup", "the host does not permit so many requests; lower iodepth or numjobs, or raise fs.aio-max-nr"),
+    ("Is a directory", "set file_names to a file or a device"),
+    ("io_setup", "the host limits asynchronous requests; lower iodepth or numjobs, or raise fs.aio-max-nr"),
     ("Resource temporarily unavailable", "lower iodepth or numjobs, or raise fs.aio-max-nr on the host"),
     ("Cannot allocate memory", "lower iodepth, numjobs or block_size, or raise the memlock limit for io_uring"),
-    ("Text file busy", "the target is in use (as swap, or by a running program); use another"),
-    ("Device or resource busy", "the target is in use; use another"),
+    ("Text file busy", "the target is in use (as swap, or by a running program); use another target"),
+    ("Device or resource busy", "the target is in use; use another target"),
     ("Input/output error", "the drive reports an error; check the kernel log of the host"),
     ("Bad option", "this fio does not support the option; install fio 3.30 or newer"),
-    ("Invalid argument", "direct requires a block_size that is a multiple of the target's sector size"),
+    ("Invalid argument", "with direct, block_size must be a multiple of the target's sector size"),
 )
 _MAX_LINE: Final = 300
 
 
 def failure(status: int, texts: Sequence[str]) -> str:
-    """One message from the exit status and the output of fio; the most reliable of `texts` comes first."""
+    """Return an error message with a hint from the exit status and the output of fio, most reliable output first."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
-    how = f"fio failed with status {status}" if status > 0 else f"fio was killed by signal {-status}"
-    if status == 0:
-        how = "fio failed"
-    for needle, way_out in _WAYS_OUT:
+    how = f"fio was killed by signal {-status}" if status < 0 else "fio failed"
+    how += f" with status {status}" if status > 0 else ""
+    for needle, hint in _HINTS:
         line = next((line for line in lines if needle in line), None)
         if line is not None:
-            return f"{how}: {_short(line)}; {way_out}"
+            return f"{how}: {_short(line)}; {hint}"
     line = next((line for line in lines if "error=" in line or line.startswith("fio: ")), lines[0] if lines else "")
     return f"{how}: {_short(line)}" if line else f"{how} without a message"
 
 
 def _short(line: str) -> str:
-    """One line without control characters, bounded."""
+    """Return the line without control characters and limited in length."""
     shown = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in line)
     return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + "..."
 
@@ -86,13 +83,16 @@ def _short(line: str) -> str:
 _ENOUGH_RATES: Final = 3
 _SLACK_S: Final = 1.0
 _INTERRUPTED: Final = 128
-"""How fio ends after SIGINT, with a whole document."""
+"""Exit status of fio after SIGINT, which leaves a complete document."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectionResult:
-    """Reads, writes, trims or all requests of a point. `seconds` is the time of the longest job, as in fio's own group
-    report; the spread is over the intervals between its reports. `bandwidth` is in B/s."""
+    """The reads, writes, trims or all requests of a point.
+
+    `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The `_stats` describe
+    the intervals between fio's reports.
+    """
 
     ios: int
     io_bytes: int
@@ -108,10 +108,9 @@ class DirectionResult:
 
 @dataclass(frozen=True, slots=True)
 class FioPoint:
-    """The result of one process. `sides` has "" (all requests) and each of `read`, `write` and `trim` with requests.
+    """The result of a process. `sides` has the key "" (all requests) and each of `read`, `write`, `trim` with requests.
 
-    Flags that begin with `invalid` mean that the values do not correspond to the settings. `stopped` is the reason why
-    guard ended the run early (`interval`, `volume`), or empty.
+    Flags that begin with `invalid` mean that the values do not correspond to the settings.
     """
 
     sides: Mapping[str, DirectionResult]
@@ -119,16 +118,15 @@ class FioPoint:
     watch: GuardOutput
     document: Document
     seconds: tuple[RunInterval, ...]
-    stopped: str
     window: MeasuredWindow
     cpu: CpuLoad | None
-    evidence: FlagInput
+    coverage: Coverage
 
 
 def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
-    """The point that one step of `fio_step` measured.
+    """Parse the output of a step from `fio_step`.
 
-    Raises GuardRefusal if guard refused a target, and ValueError with a hint if fio failed, did nothing, left no
+    Raises GuardRefusal if guard refused a target, and ValueError with a hint if fio failed, issued no requests, left no
     readable document or reported impossible times.
     """
     watch = read_guard_output(output)
@@ -141,22 +139,21 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
         raise ValueError(f"a status report of fio is not in its json+ format: {error!r}") from None
     window = window_of(document, watch)
     cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
-    evidence = FlagInput.of(params, document, watch, window, facts)
+    coverage = coverage_of(params, document, watch, window)
     return FioPoint(
         sides={name: _side(name, parts, seconds) for name, parts in _sides(document).items()},
-        flags=point_flags(params, document, evidence, facts, cpu, watch.stopped),
+        flags=point_flags(params, document, watch, coverage, cpu, facts),
         watch=watch,
         document=document,
         seconds=seconds,
-        stopped=watch.stopped,
         window=window,
         cpu=cpu,
-        evidence=evidence,
+        coverage=coverage,
     )
 
 
 def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
-    """The document of a successful run."""
+    """Return the document of a successful run; raise ValueError with a hint if the run failed."""
     text = output.files.get(RESULT_FILE, "")
     if watch.status is None:
         raise ValueError("fio was not run")
@@ -167,33 +164,31 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
         raise ValueError(f"fio succeeded but wrote no {RESULT_FILE}; the disk of the host may be full")
     document = read_document(text)
     past_the_end = [note for note in document.notes if "refusing extend" in note]
-    if past_the_end:  # with libaio and io_uring fio goes on and counts reads past the end as work done
+    if past_the_end:  # with libaio and io_uring, fio continues and counts reads past the end as completed
         raise ValueError(failure(0, past_the_end))
     errors = [job.error for job in document.jobs if job.error]
     if errors:
         raise ValueError(f"a job of fio failed: {os.strerror(errors[0])} (error {errors[0]}); see its stderr")
     if len(document.jobs) != numjobs:
-        raise ValueError(
-            f"fio reports {len(document.jobs)} of {numjobs} jobs; the others did not start, see its stderr"
-        )
+        raise ValueError(f"only {len(document.jobs)} of {numjobs} fio jobs started; see the stderr of fio")
     if not any(job.directions for job in document.jobs):
         raise ValueError("fio succeeded but issued no requests; the target may be smaller than the requested offsets")
     return document
 
 
 def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
-    """fio uses a device that is too small without a message."""
+    """Raise ValueError if a device is too small, which fio does not report."""
     for device in watch.before:
         size, asked = device.scalar("bytes"), params.offset + (params.span_bytes or 0) // max(1, len(watch.before))
         if isinstance(size, int) and asked > size:
             raise ValueError(
-                f"{device.path} has {format_size(size)}, less than filesize and offset, {format_size(asked)}; "
-                "lower or remove filesize"
+                f"the size of {device.path} is {format_size(size)}, but filesize and offset require "
+                f"{format_size(asked)}; lower or remove filesize"
             )
 
 
 def _check_times(document: Document, watch: GuardOutput) -> None:
-    """fio's times against those of guard, which takes them from a clock that nobody sets."""
+    """Compare fio's times with guard's, which are from a clock that cannot be set; raise ValueError if they differ."""
     longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
     lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
@@ -202,25 +197,25 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
     for what, value in (("a run time", longest_s), ("a latency", slowest_s)):
         if value > lasted_s + _SLACK_S:
             raise ValueError(
-                f"fio reports {what} of {value:.3f} s, but ran for {lasted_s:.3f} s, so its clock is unreliable; "
-                "check the clock source of the host, and measure again"
+                f"fio reports {what} of {value:.3f} s, but ran for {lasted_s:.3f} s: its clock is unreliable; "
+                "check the clock source of the host, then measure again"
             )
 
 
-def _sides(document: Document) -> dict[str, Sequence[Direction]]:
-    """The directions that each side consists of: all of them for "", and each one with requests."""
-    used: dict[str, Sequence[Direction]] = {
-        name: [job.directions[name] for job in document.jobs if name in job.directions] for name in DIRECTIONS
-    }
-    return {"": [part for parts in used.values() for part in parts]} | {
-        name: parts for name, parts in used.items() if parts
-    }
+def _sides(document: Document) -> dict[str, list[Direction]]:
+    """Return the results of the jobs for each direction with requests, and for "" those of all directions."""
+    sides: dict[str, list[Direction]] = {"": []}
+    for name in DIRECTIONS:
+        parts = [job.directions[name] for job in document.jobs if name in job.directions]
+        sides[""] += parts
+        sides |= {name: parts} if parts else {}
+    return sides
 
 
 def _cpu_load(
     params: FioParams, text: str, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
 ) -> CpuLoad | None:
-    """mpstat's rows within the run; None without mpstat, with its document unfinished, or when the clock was set."""
+    """Return the CPU load during the run; None without complete output of mpstat, or if the wall clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
     node = node_of(watch.before) if node_matters(params, facts) else None
@@ -237,7 +232,9 @@ def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval])
     if lasted <= 0:
         raise ValueError("fio measured no time; increase duration")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
-    whole = _whole(seconds)
+    # a last interval that was cut short has few requests, so its rate is uncertain
+    cut = len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds)
+    whole = seconds[:-1] if cut else seconds
     return DirectionResult(
         ios=ios,
         io_bytes=io_bytes,
@@ -250,13 +247,6 @@ def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval])
         iops_stats=_spread([one.sides[name].ios / one.seconds for one in whole]),
         bandwidth_stats=_spread([one.sides[name].io_bytes / one.seconds for one in whole]),
     )
-
-
-def _whole(seconds: Sequence[RunInterval]) -> Sequence[RunInterval]:
-    """Without a last interval that was cut short: few requests make its rate uncertain."""
-    if len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds):
-        return seconds[:-1]
-    return seconds
 
 
 def _spread(rates: Sequence[float]) -> Stats | None:

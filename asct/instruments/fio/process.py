@@ -1,4 +1,4 @@
-"""The processes of a point: fio below guard with its job file, mpstat beside it, and once per job the layout."""
+"""The processes of a point: fio, started by guard, and mpstat; once per job, the layout of the temporary file."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from asct.instruments.fio.jobfile import job_file, unknown_options, written
-from asct.instruments.fio.params import SCRATCH_NAME, FioParams, option_of, passed_options
+from asct.instruments.fio.jobfile import job_file, written
+from asct.instruments.fio.params import SCRATCH_NAME, FioParams, passed_options
 from asct.instruments.fio.sections import (
     LAYOUT_BLOCK,
     chosen_engine,
-    job_bytes,
     job_count,
     node_matters,
+    range_options,
     scratch_bytes,
     sections_of,
-    span_of,
     used_cpus,
     writes,
 )
@@ -30,9 +29,9 @@ from asct.values.cpulist import format_cpulist
 
 
 def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) -> dict[str, str]:
-    """fio's options of one section. Sizes are plain byte counts (fio reads 4KiB as 4000), times carry their unit.
+    """Return fio's options of one section; raise ValueError if the fio of the host does not support one of them.
 
-    Raises ValueError for an option that the fio of the host does not have.
+    Sizes are plain byte counts, because fio reads 4KiB as 4000. Times carry their unit.
     """
     engine = chosen_engine(params, facts)
     options = {"rw": params.rw, "bs": str(params.block_size)}
@@ -42,7 +41,11 @@ def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) ->
     if params.iodepth_batch > 1:
         options["iodepth_batch_submit"] = str(min(params.iodepth_batch, params.iodepth))
     options |= {"numjobs": str(params.numjobs), "group_reporting": "0", "direct": str(int(params.direct))}
-    options |= _extent(params) | _length(params) | _places(params, cpus)
+    options |= range_options(params) | _length(params)
+    if cpus:
+        options |= {"cpus_allowed": format_cpulist(cpus), "cpus_allowed_policy": "split"}
+    if params.memory_node is not None:
+        options["numa_mem_policy"] = f"bind:{params.memory_node}"
     options |= {
         "randrepeat": "1", "randseed": str(params.seed), "scramble_buffers": "1",
         "allow_file_create": "0", "fallocate": "none", "verify_state_save": "0",
@@ -51,48 +54,28 @@ def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) ->
     return options | _given(params, engine, facts)
 
 
-def _extent(params: FioParams) -> dict[str, str]:
-    span = span_of(params)
-    found = {"size": span.size, "offset_increment": span.offset_increment}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def _length(params: FioParams) -> dict[str, str]:
-    """By time, or by volume with the time as its limit."""
+    """Return the options that end the run: after a time, or after a volume (in whole requests) with a time limit."""
     options = {"runtime": f"{max(1, round(params.duration * 1000))}ms"}
     if params.io_size is None:
         options["time_based"] = "1"
     else:
-        options["io_size"] = str(job_bytes(params, params.io_size))
+        options["io_size"] = str(-(-params.io_size // params.numjobs // params.block_size) * params.block_size)
     if params.ramp_time > 0:
         options["ramp_time"] = f"{max(1, round(params.ramp_time * 1000))}ms"
     return options
 
 
-def _places(params: FioParams, cpus: Sequence[int]) -> dict[str, str]:
-    options: dict[str, str] = {}
-    if cpus:
-        options |= {"cpus_allowed": format_cpulist(cpus), "cpus_allowed_policy": "split"}
-    if params.memory_node is not None:
-        options["numa_mem_policy"] = f"bind:{params.memory_node}"
-    return options
-
-
 def _given(params: FioParams, engine: str, facts: HostFacts) -> dict[str, str]:
-    """Settings and options that are passed to fio unchanged, without those of another engine."""
-    foreign = set()
-    for name in type(params).model_fields:
-        how = option_of(type(params), name)
-        if how is not None and how["engines"] and engine not in how["engines"]:
-            foreign.add(str(how["option"]))
-    found = {option: value for option, value in passed_options(params).items() if option not in foreign}
-    found |= {name: written(value) for name, value in params.options.items()}
+    """Return the settings and options that fio gets unchanged, except those that the engine does not support."""
+    found = passed_options(params, engine) | {name: written(value) for name, value in params.options.items()}
     tool = facts.tools.get("fio")
-    missing = unknown_options(found, engine, frozenset(tool.options if tool else ()))
+    known = set(tool.options if tool else ())
+    missing = [name for name in found if known and name not in known and f"{engine}.{name}" not in known]
     if missing:
         raise ValueError(
-            f"the fio of this host does not support the option {', '.join(missing)} (`fio --cmdhelp=all`, `fio "
-            f"--enghelp={engine}`); remove it, or install a newer fio"
+            f"the fio of this host does not support {', '.join(missing)} (see `fio --cmdhelp=all` and `fio "
+            f"--enghelp={engine}`); remove the option, or install a newer fio"
         )
     return found
 
@@ -101,26 +84,26 @@ JOB_FILE: Final = "job.fio"
 RESULT_FILE: Final = "fio.json"
 CPU_FILE: Final = "mpstat.json"
 PROGRAM_FILE: Final = "program.stdout"
-"""The output of fio outside its result: guard stores it separately from its own lines."""
+"""What fio prints in addition to its result: guard stores it separately from its own output."""
 INSPECTION: Final = "inspect"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _REPORTS: Final = 12
 _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
-"""A report of one job has 15 to 30 kB: this limit keeps the result of a long run with many jobs below 20 MB."""
+"""Each report of a job has 15 to 30 kB: this limit keeps the result of a long run with many jobs below 20 MB."""
 _SHORTEST_REPORT_S: Final = 0.25
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
-"""How long mpstat goes on after fio should have ended: when asct is killed, nobody ends it."""
+"""How long mpstat continues after fio should have ended, because nothing stops it if asct is killed."""
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 
 
 def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step]:
-    """The step that writes the temporary file completely, if any point uses it: random content, allocated, synced.
+    """Return the step that fills the temporary file with random content and syncs it, if any point uses the file.
 
-    A sparse or preallocated file would be read from memory at any speed. It has the size of the largest point. The file
-    is new and in the folder of the job, so guard has nothing to check or hold.
+    The file is large enough for every point. Without content, reads would not reach the drive. The file is new and in
+    the work folder, so guard has nothing to check.
     """
     sizes = [scratch_bytes(point) for point in points if point.makes_file]
     if not sizes:
@@ -145,12 +128,12 @@ def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step
 
 
 def scratch_path(context: Context) -> str:
-    """The temporary file of the job."""
+    """Return the path of the job's temporary file."""
     return f"{context.work.rstrip('/')}/{SCRATCH_NAME}"
 
 
 def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
-    """The targets of the point. Only a pattern that changes its target requests write access.
+    """Return the targets of the point. Only a pattern that changes its target requests write access.
 
     A target is dirty if `dirty` is set, or if the run wrote to it before.
     """
@@ -176,9 +159,9 @@ def fio_step(
     stop: StopRule | None = None,
     max_write_bytes: int | None = None,
 ) -> Step:
-    """One fio process below guard, with mpstat next to it.
+    """Return the step that runs one fio process under guard, with mpstat at the same time.
 
-    `dirty`: this repeat wrote to its targets before. `stop` and `max_write_bytes` let guard end it early.
+    `dirty`: this repeat wrote to its targets before. `stop` and `max_write_bytes` let guard end fio early.
     """
     targets = targets_of(params, context, dirty=dirty)
     cpus = used_cpus(params, context.facts, _drive_node(context))
@@ -196,38 +179,33 @@ def fio_step(
         companions=_companions(params, context),
         env=_ENV,
     )
-    return guarded(step, _path(context.facts), targets, stop=stop, max_write_bytes=max_write_bytes)
+    tool = context.facts.tools.get("fio")
+    return guarded(step, tool.path if tool else "fio", targets, stop=stop, max_write_bytes=max_write_bytes)
 
 
 def limit_s(params: FioParams) -> float:
-    """The time limit of one process in a long test: a hanging process must not use up the time of the whole test."""
+    """Return the time limit of one process of a long test, so that one that hangs does not block the whole test."""
     return Needs(seconds=params.duration + params.ramp_time).limit_s
 
 
 def point_steps(params: FioParams, context: Context) -> Sequence[Step]:
-    """One fio process, preceded by an inspection if the location of the drive determines the CPUs."""
+    """Return the next step: fio, or first an inspection if the CPUs depend on the location of the drive."""
     names = [output.step.name for output in context.done]
     if not names and node_matters(params, context.facts):
         return (inspection([Target(one.path, "read") for one in targets_of(params, context)], INSPECTION),)
     return () if names and names[-1] != INSPECTION else (fio_step(params, context),)
 
 
-def _path(facts: HostFacts) -> str:
-    """Where fio is on the host; the bare name while the host is not known."""
-    tool = facts.tools.get("fio")
-    return tool.path if tool else "fio"
-
-
 def _drive_node(context: Context) -> int | None:
-    """Where the drives are, by the inspection before; None without one."""
+    """Return the NUMA node of the drives from the preceding inspection; None without an inspection."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
     return None if output is None else node_of(read_guard_output(output).before)
 
 
 def node_of(devices: Sequence[GuardTarget]) -> int | None:
-    """The NUMA node that all drives are at; None if unknown or not one."""
+    """Return the NUMA node of all drives; None if it is unknown or the drives are on different nodes."""
     nodes = {device.scalar("numa_node") for device in devices}
-    [node] = nodes if len(nodes) == 1 else [None]
+    node = nodes.pop() if len(nodes) == 1 else None
     return node if isinstance(node, int) and node >= 0 else None
 
 
@@ -241,12 +219,12 @@ def _companions(params: FioParams, context: Context) -> tuple[Companion, ...]:
 
 
 def cpu_interval_s(params: FioParams) -> int:
-    """Seconds between samples of mpstat: 1, more in long runs so that hundreds of CPUs still make a small file."""
+    """Return the seconds between mpstat samples: 1, or more in long runs to limit the output of many CPUs."""
     return max(1, math.ceil(params.duration / _CPU_SAMPLES))
 
 
 def report_interval_s(params: FioParams) -> float:
-    """Time between the reports of fio: 1 s, shorter in runs below 12 s, longer in those with very many reports."""
+    """Return the seconds between fio's reports: 1, less in runs below 12 s, more in runs that would have too many."""
     short = min(1.0, max(_SHORTEST_REPORT_S, params.duration / _REPORTS))
     most = min(_MOST_REPORTS, max(1, _MOST_JOB_REPORTS // job_count(params)))
     return max(short, math.ceil(params.duration / most)) if params.duration > most * short else short

@@ -1,7 +1,7 @@
-"""The sections of a point: one, or those of a job file of the user's own.
+"""The sections of a point: a single one, or the sections of a job file that the user supplies.
 
-A job file is read as settings: every option in it is one of asct's (by fio's name), or one of those that may be given
-in `options`. So it is checked like everything else, can do no more, and asct writes the file that fio reads. All its
+A job file is read as settings: each of its options is a setting of asct (by fio's name) or a permitted entry of
+`options`. It is therefore checked like any other setting and cannot do more; asct writes the file that fio reads. All
 sections run at the same time on the same targets.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -33,11 +32,11 @@ _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "duration", "file_names", "filesize", "io_size", "job_file", "memory_node", "options",
     "overwrite", "ramp_time", "seed",
 })  # fmt: skip
-"""Settings of the whole point, which are not allowed in the job file."""
+"""Settings of the whole point. A job file cannot contain them."""
 
 
 def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
-    """Name and settings of each section. Raises ValueError, naming the line, for a job file that does not read."""
+    """Return the name and settings of each section; raise ValueError for an invalid job file."""
     if not params.job_file:
         return ((ONE, params),)
     found: list[tuple[str, dict[str, str]]] = []
@@ -48,22 +47,21 @@ def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
             continue
         name = _SECTION.fullmatch(text)
         if name is None and (not found or text[0] == "["):
-            raise ValueError(f"line {number}: `{text}` is outside a section; begin with a section such as [readers]")
+            raise ValueError(f"line {number}: `{text}` is not in a section; begin with a section such as [readers]")
         if name is not None:
             found.append((name[1], {} if name[1] == "global" else dict(shared)))
             continue
         key, _, value = text.partition("=")
-        found[-1][1][key.strip()] = value.strip() or "1"
-        if found[-1][0] == "global":
-            shared = shared | {key.strip(): value.strip() or "1"}
+        for options in (found[-1][1], shared) if found[-1][0] == "global" else (found[-1][1],):
+            options[key.strip()] = value.strip() or "1"
     named = [(name, options) for name, options in found if name != "global"]
     if not 0 < len(named) <= _MOST_SECTIONS or len({name for name, _ in named}) < len(named):
-        raise ValueError(f"it needs 1 to {_MOST_SECTIONS} sections with distinct names in addition to [global]")
+        raise ValueError(f"needs 1 to {_MOST_SECTIONS} sections with distinct names in addition to [global]")
     return tuple((name, _settings(name, options, params)) for name, options in named)
 
 
 def _settings(section: str, options: Mapping[str, str], params: FioParams) -> FioParams:
-    """The settings of the point with those of one section above them."""
+    """Combine the settings of the point with the options of one section, which take precedence."""
     aliases = type(params).aliases()
     changes: dict[str, object] = {}
     others: dict[str, Scalar] = dict(params.options)
@@ -71,30 +69,23 @@ def _settings(section: str, options: Mapping[str, str], params: FioParams) -> Fi
         setting = aliases.get(key)
         problem = "" if setting else option_problem(key, value, {})
         if setting in _SHARED:
-            problem = f"corresponds to the setting `{setting}`, which all sections share; set it next to job_file"
+            problem = f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
         if problem:
             raise ValueError(f"[{section}]: `{key}` {problem}")
         if setting:
             changes[setting] = _number(value)
         else:
             others[key] = value
-    given = {name: getattr(params, name) for name in params.model_fields_set if name != "job_file"}
+    given = (params.model_fields_set & FioParams.model_fields.keys()) - {"job_file"}
     try:
-        return FioParams.model_validate(
-            {
-                **{name: value for name, value in given.items() if name in FioParams.model_fields},
-                **changes,
-                "options": others,
-            }
-        )
+        return FioParams.model_validate({name: getattr(params, name) for name in given} | changes | {"options": others})
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"[{section}]: {place}: {first['msg']}") from None
+        raise ValueError(f"[{section}]: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def _number(text: str) -> object:
-    """A number with a suffix as fio reads it: `4k` is 4096, `4KiB` is 4000 (`kb_base` 1024); other text as it is."""
+    """Convert a number with a suffix as fio does: `4k` is 4096, `4KiB` is 4000 (`kb_base` 1024). Keep other text."""
     found = _SIZE.fullmatch(text)
     if found is None:
         return text
@@ -103,21 +94,20 @@ def _number(text: str) -> object:
 
 
 def writes(params: FioParams) -> bool:
-    """Whether any section changes the target."""
+    """Return whether any section changes the target."""
     return any(section.writes for _, section in sections_of(params))
 
 
 def job_count(params: FioParams) -> int:
-    """Jobs of all sections."""
+    """Return the number of jobs of all sections."""
     return sum(section.numjobs for _, section in sections_of(params))
 
 
 def chosen_engine(params: FioParams, facts: HostFacts) -> str:
-    """The engine of the settings; for `auto` the first of io_uring, libaio, psync that fio and the Linux kernel
-    support.
+    """Return the engine of the settings; for `auto` the first of io_uring, libaio and psync that the host supports.
 
-    `facts.tools["fio"].features` lists the engines of fio. If it is unknown, libaio is used: fio on Linux has it unless
-    it was built without on purpose.
+    `facts.tools["fio"].features` lists the engines of fio. If the list is unknown, fio is assumed to have libaio, as
+    nearly every build for Linux does.
     """
     if params.engine != "auto":
         return params.engine
@@ -129,23 +119,18 @@ def chosen_engine(params: FioParams, facts: HostFacts) -> str:
 
 
 def effective_depth(params: FioParams, facts: HostFacts) -> int:
-    """Requests that the engines can keep in flight, all jobs of all sections together."""
+    """Return the number of requests that the engines can keep in flight, all jobs of all sections combined."""
     return sum(
         section.numjobs if chosen_engine(section, facts) in SYNCHRONOUS else section.requested_depth
         for _, section in sections_of(params)
     )
 
 
-def depth_is_lost(params: FioParams, facts: HostFacts) -> bool:
-    """Whether an engine keeps fewer requests in flight than the settings ask for."""
-    return effective_depth(params, facts) < sum(section.requested_depth for _, section in sections_of(params))
-
-
 def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> tuple[int, ...]:
-    """The CPUs in ascending order; empty when the jobs are not bound (`all`, or a host whose CPUs are not known).
+    """Return the CPUs of the jobs in ascending order; none if the jobs are not bound (`all`, or unknown CPUs).
 
-    `auto` takes as many as there are jobs, from the end, where fewer interrupts and daemons run than on the first ones:
-    those of the drive's NUMA node when it has enough, else of all that the account may use.
+    `auto` selects one CPU per job: from the drive's NUMA node if it has enough, otherwise from all permitted CPUs. It
+    selects the last ones, because fewer interrupts and daemons run there than on the first ones.
     """
     if params.cpus == "all":
         return ()
@@ -158,51 +143,35 @@ def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> t
 
 
 def node_matters(params: FioParams, facts: HostFacts) -> bool:
-    """Whether the NUMA node of the drive determines which CPUs are used."""
+    """Return whether the selected CPUs depend on the NUMA node of the drive."""
     return params.cpus == "auto" and sum(1 for node in facts.nodes if node.cpus) > 1
-
-
-# Random patterns: every job draws offsets from the whole range, with a random sequence of its own. Sequential
-# patterns: each job has a slice of the range. Otherwise all jobs would use the same offsets, and the cache of the drive
-# would serve all but the first (fio issue 1501).
 
 
 _PAGE: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class TargetRange:
-    """fio's `size` and `offset_increment` as plain byte counts or percentages; None leaves the option out."""
+def range_options(params: FioParams) -> dict[str, str]:
+    """Return fio's `size` and `offset_increment`, which select the part of the target that each job uses.
 
-    size: str | None = None
-    offset_increment: str | None = None
-
-
-def span_of(params: FioParams) -> TargetRange:
-    """The part of the target for each job. Settings that pass `contradictions` never give an empty slice."""
+    With a random pattern, every job draws offsets from the whole range. With a sequential pattern, each job has its own
+    slice: if all jobs used the same offsets, the cache of the drive would serve all but the first (fio issue 1501).
+    Settings that pass `contradictions` never give an empty slice.
+    """
     total = params.span_bytes
     if not params.sequential or params.numjobs == 1:
-        return TargetRange(None if total is None else str(total))
+        return {} if total is None else {"size": str(total)}
     if total is None:
-        share = f"{100 // params.numjobs}%"
-        return TargetRange(share, share)
-    files = max(1, len(params.file_names))
+        return dict.fromkeys(("size", "offset_increment"), f"{100 // params.numjobs}%")
     increment = slice_bytes(params, total)
-    return TargetRange(str(increment * files), str(increment))
+    return {"size": str(increment * max(1, len(params.file_names))), "offset_increment": str(increment)}
 
 
 def scratch_bytes(params: FioParams) -> int:
-    """Size of the temporary file for one point: whole MiB, so that the layout writes it to the last byte."""
+    """Return the size of the temporary file for one point: whole MiB, so that the layout writes all of it."""
     return -(-(params.offset + (params.span_bytes or 0)) // LAYOUT_BLOCK) * LAYOUT_BLOCK
 
 
 def slice_bytes(params: FioParams, total: int) -> int:
-    """Bytes of each file that one of several sequential jobs works on: whole requests on whole pages, possibly 0."""
+    """Return the bytes of each file that one of several sequential jobs uses: whole requests and pages, possibly 0."""
     grain = math.lcm(params.block_size, _PAGE)
-    files = max(1, len(params.file_names))
-    return total // files // params.numjobs // grain * grain
-
-
-def job_bytes(params: FioParams, total: int) -> int:
-    """The share of one job in `total` bytes of requests: whole requests, rounded up."""
-    return -(-total // params.numjobs // params.block_size) * params.block_size
+    return total // max(1, len(params.file_names)) // params.numjobs // grain * grain

@@ -48,7 +48,7 @@ def response_values(
 ) -> Iterator[Measurement]:
     """Mean, percentiles and highest of all requests, then the histogram as details."""
     coords = dict(at or {})
-    yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.stats(), flags)
+    yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.stats, flags)
     for name, percent in PERCENTILES.items():
         value = latency.percentile_ns(percent)
         if value is not None:

@@ -145,7 +145,7 @@ def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ..
 
 def latency_values(latency: Latency, coords: dict[str, Scalar], flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Mean, maximum, and the percentiles with enough requests above them."""
-    yield Measurement("latency", latency.mean_ns * NS, coords, latency.stats(), flags)
+    yield Measurement("latency", latency.mean_ns * NS, coords, latency.stats, flags)
     yield Measurement("latency_max", latency.max_ns * NS, coords, flags=flags)
     for name, percent in PERCENTILES.items():
         value = latency.percentile_ns(percent)
