@@ -1,33 +1,41 @@
-"""Facts field by field: flat, and where two machines, or a machine at two times, differ."""
+"""Facts field by field: as a flat map, and the differences of two machines, or of one machine at two times."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
+from asct.values.grouping import grouped
 
 _LISTS_OF_CPUS: Final = frozenset(
     {"cpus", "online", "offline", "allowed", "isolated", "nohz_full", "shared_cpus", "disabled_cpus",
      "irq_default_affinity"}
 )  # fmt: skip
 _NAMED_BY: Final = ("name", "target", "slot", "id", "cpu", "page_bytes")
-"""The field that an entry of a list is known by, so that entries are compared although others come and go."""
+"""Fields that name an entry of a list, so that the same entries are compared even if others were added or removed."""
 _MOVING: Final = re.compile(
     r"collected_at|dated_by_file|host|notes|load\..*|.*\.celsius|work_free_bytes|system\.uptime_s|(.*\.)?(free_bytes|available_bytes|free)"
     r"|memory\.(swap_free_bytes|dirty_bytes)|.*\.current_hz"
     r"|.*\.nvme\.(read_bytes|written_bytes|power_on_hours|unsafe_shutdowns)|(unknown|not_applicable)\..*"
 )
+_MOST_NAMED: Final = 6
+_MOST_ALIKE: Final = 3
+"""Up to this number, entries that differ in the same field, and fields on one side only, are listed individually."""
+_LONGEST: Final = 160
+"""Longest value in characters."""
+_MANY_WORDS: Final = 12
+"""Of longer texts, such as CPU flags, only the words on one side are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field with different values; None where one side lacks it. `moves` marks fields that vary by themselves, such
-    as free memory and temperatures, or that do not describe the machine, such as the time of reading."""
+    """A field with different values; a value is None if the field is missing on that side. `moves` marks fields that
+    change all the time, such as free memory, or that do not describe the machine, such as the time of reading."""
 
     field: str
     base: Any
@@ -36,9 +44,10 @@ class Difference:
 
 
 def flat(document: Mapping[str, Any], *, by_name: bool = False) -> dict[str, Any]:
-    """Leaves by their dotted path (`cpu.cpus`), lists of plain values as one text.
+    """Return the leaves of a document by their dotted path (`cpu.cpus`), with lists of plain values as one text.
 
-    Entries of a list are numbered (`block_devices.0.size_bytes`), or `by_name` (`block_devices.sda.size_bytes`).
+    Entries of a list have numbers (`block_devices.0.size_bytes`), or names if `by_name`
+    (`block_devices.sda.size_bytes`).
     """
     return dict(_leaves(document, "", by_name))
 
@@ -59,8 +68,8 @@ def _leaves(value: Any, path: str, by_name: bool) -> Iterator[tuple[str, Any]]:
 
 
 def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[str]]:
-    """The names of the entries of each list (`block_devices`, `cpu.logical`) and of parts by name (`tools`), by path.
-    Lists inside entries are not included."""
+    """Return the names of the entries of each list (`block_devices`, `cpu.logical`) or map of parts (`tools`), by path.
+    Skip lists inside entries."""
     found: dict[str, list[str]] = {}
     for key, value in document.items():
         path = f"{above}.{key}" if above else str(key)
@@ -74,7 +83,7 @@ def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[
 
 
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of entries, or their number if they have none; repeated names get a counter."""
+    """Return the names of entries, or their numbers if they have none; repeated names get a counter."""
     taken: Counter[str] = Counter()
     names = []
     for number, item in enumerate(items):
@@ -91,7 +100,7 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
-    """The differences between two states, in field order. A field known on one side only counts as a difference."""
+    """Return the differences of two states in field order. A field that only one side has is a difference."""
     first, second = (flat(facts.model_dump(mode="json", by_alias=True), by_name=True) for facts in (base, other))
     found = []
     for field in dict.fromkeys((*first, *second)):
@@ -99,3 +108,109 @@ def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
         if before != after:
             found.append(Difference(field, before, after, _MOVING.fullmatch(field) is not None))
     return found
+
+
+def whole_line(one: Difference, title: str) -> str:
+    """Return a difference as a line with both complete values, without the title of its section: `cpus: 4 -> 2`."""
+    return f"{one.field.removeprefix(f'{title}.')}: {_text(one.base)} -> {_text(one.other)}"
+
+
+def by_title(found: Iterable[Difference]) -> dict[str, list[Difference]]:
+    """Return the differences by section (`cpu`, `memory`)."""
+    return grouped(found, lambda one: one.field.partition(".")[0])
+
+
+def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> Iterator[tuple[str, list[str]]]:
+    """Summarize differences: yield each section with its lines, in field order.
+
+    Entries on one side only are counted, and equal differences of several entries are merged.
+    """
+    mine, others = (collections(facts.model_dump(mode="json", by_alias=True)) for facts in (base, other))
+    known = {path: (mine.get(path, []), others.get(path, [])) for path in {**mine, **others}}
+    names = (base.host, other.host) if base.host != other.host else ("the first", "the second")
+    for title, group in by_title(found).items():
+        lines: list[str] = []
+        for path, of in grouped(group, lambda one: _part(one.field, known)).items():
+            label = path.removeprefix(title).removeprefix(".")
+            if path in known:
+                lines += _of_entries(of, path, label, known[path], names)
+            else:
+                lines += _of_fields(of, title, label, names)
+        yield title, lines
+
+
+def _part(field: str, known: Mapping[str, Any]) -> str:
+    """Return the path of the list that a field belongs to, or else the first two parts of its own path."""
+    names = field.split(".")
+    paths = (".".join(names[:count]) for count in range(1, len(names)))
+    return next((path for path in paths if path in known), ".".join(names[:2]))
+
+
+def _of_entries(
+    found: Sequence[Difference], path: str, label: str, known: tuple[list[str], list[str]], sides: tuple[str, str]
+) -> Iterator[str]:
+    start = f"{label}: " if label else ""
+    both = set(known[0]) & set(known[1])
+    for names, side in zip(known, sides, strict=True):
+        alone = [name for name in names if name not in both]
+        if alone:
+            yield f"{start}{len(alone)} only in {side}: {_named(alone)}"
+    either = {*known[0], *known[1]}
+    placed = ((*_entry(one.field[len(path) + 1 :], either), one) for one in found)
+    for leaf, alike in grouped((item for item in placed if item[0] in both), lambda item: item[1]).items():
+        if len(alike) <= _MOST_ALIKE:
+            yield from (f"{label}{'.' if label else ''}{name}.{leaf}: {_values(one)}" for name, _, one in alike)
+        else:
+            name, _, first = alike[0]
+            yield f"{start}{leaf} differs in {len(alike)}, first {name}: {_values(first)}"
+
+
+def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
+    """Return the name of the entry and the field in it. Names may contain dots, so the longest known name counts."""
+    dots = [at for at, char in enumerate(rest) if char == "."]
+    at = next((at for at in reversed(dots) if rest[:at] in known), len(rest))
+    return rest[:at], rest[at + 1 :]
+
+
+def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple[str, str]) -> Iterator[str]:
+    """Yield a line for each difference; if one side alone has many fields (kernel options), yield only their number."""
+    only = ([one for one in found if one.other is None], [one for one in found if one.base is None])
+    many = [len(some) > _MOST_ALIKE for some in only]
+    for some, folds, side in zip(only, many, sides, strict=True):
+        if folds:
+            names = [one.field.removeprefix(f"{title}.").removeprefix(f"{label}.") for one in some]
+            yield f"{label}: {len(some)} known only for {side}: {_named(names)}"
+    for one in found:
+        if not (many[0] and one.other is None) and not (many[1] and one.base is None):
+            yield f"{one.field.removeprefix(f'{title}.')}: {_values(one)}"
+
+
+def _named(names: Sequence[str]) -> str:
+    if all(name.isdecimal() and len(name) < 6 for name in names):
+        return format_cpulist(int(name) for name in names)
+    left = len(names) - _MOST_NAMED
+    return ", ".join(names) if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left} more"
+
+
+def _values(one: Difference) -> str:
+    before, after = _words(one.base), _words(one.other)
+    old, late = dict.fromkeys(before), dict.fromkeys(after)
+    gone, new = [word for word in old if word not in late], [word for word in late if word not in old]
+    if min(len(before), len(after)) > _MANY_WORDS and (gone or new):
+        return ", ".join(f"{word} {_named(words)}" for word, words in (("without", gone), ("with", new)) if words)
+    return f"{_value(one.base)} -> {_value(one.other)}"
+
+
+def _words(value: Any) -> list[str]:
+    return value.split() if isinstance(value, str) else []
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(value: Any) -> str:
+    text = _text(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

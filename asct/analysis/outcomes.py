@@ -1,15 +1,16 @@
-"""The outcome of each benchmark on each host, worst first; hosts with the same outcomes share a row."""
+"""Outcome of each benchmark on each host, worst first; hosts with the same outcomes share a row. Reused results."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
 from typing import Final
 
 from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, Tone, plain
 from asct.store.model import JobEntry, Run
+from asct.values.grouping import grouped
+from asct.values.timestamp import age
 
 WORST_FIRST: Final = (
     "refused", "failed", "timeout", "host-lost", "interrupted", "skipped", "noisy", "ok",
@@ -20,7 +21,7 @@ _NUMBER: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The worst outcome of a job on a host, and the number of measurements with it."""
+    """The worst outcome of a job on a host, and how many of its measurements have it."""
 
     status: str
     number: int
@@ -28,7 +29,7 @@ class JobOutcome:
 
     @property
     def text(self) -> str:
-        """`ok`, `failed`, or `failed 2/10` when the others went better."""
+        """`ok`, `failed`, or `failed 2/10` if the other measurements have a better outcome."""
         return self.status if self.number == self.of else f"{self.status} {self.number}/{self.of}"
 
     @property
@@ -39,7 +40,8 @@ class JobOutcome:
 
 @dataclass(frozen=True, slots=True)
 class HostRow:
-    """Hosts to which the same happened. `state` is `ok`, or why they could not be used; a job they lack is None."""
+    """Hosts with the same outcomes. `state` is `ok`, or why the hosts could not be used. The outcome of a job that they
+    do not have is None."""
 
     hosts: tuple[str, ...]
     state: str
@@ -47,35 +49,32 @@ class HostRow:
 
     @property
     def label(self) -> str:
-        """The hosts in a few words, with their problem if any."""
+        """The names of the hosts in short form, with their state if it is not `ok`."""
         names = short_names(self.hosts)
         return names if self.state == "ok" else f"{names}: {self.state}"
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMatrix:
-    """`ids` name the columns."""
+    """Outcomes by host (row) and benchmark entry (column); `ids` are the names of the columns."""
 
     ids: tuple[str, ...]
     rows: tuple[HostRow, ...]
 
 
 def matrix(run: Run) -> OutcomeMatrix:
-    """The outcome of every job of a run on every host."""
+    """Return the outcome of every job of a run on every host."""
     ids = tuple(dict.fromkeys(job.id for job in run.jobs))
     found = {(job.host, job.id): outcome(job) for job in run.jobs}
     states = {host.name: host.status for host in run.hosts}
     names = dict.fromkeys([*states, *(job.host for job in run.jobs)])
-    groups: dict[tuple[str, tuple[JobOutcome | None, ...]], list[str]] = {}
-    for name in names:
-        key = (states.get(name, "ok"), tuple(found.get((name, job)) for job in ids))
-        groups.setdefault(key, []).append(name)
+    groups = grouped(names, lambda name: (states.get(name, "ok"), tuple(found.get((name, job)) for job in ids)))
     rows = [HostRow(tuple(hosts), state, outcomes) for (state, outcomes), hosts in groups.items()]
     return OutcomeMatrix(ids, tuple(sorted(rows, key=_badness)))
 
 
 def outcome(job: JobEntry) -> JobOutcome:
-    """The worst of a job's measurements."""
+    """Return the worst outcome of a job's measurements."""
     if job.refused:
         return JobOutcome("refused", 1, 1)
     of = sum(job.counts.values())
@@ -84,25 +83,20 @@ def outcome(job: JobEntry) -> JobOutcome:
 
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
-    """Hosts that could not be used come first, then by what is worst in them."""
+    """Sort key: hosts that could not be used come first, the others by their worst outcomes."""
     ranks = sorted(WORST_FIRST.index(item.status) for item in row.outcomes if item is not None and item.status != "ok")
     return row.state == "ok", (*ranks, len(WORST_FIRST))
 
 
 def short_names(names: Sequence[str]) -> str:
-    """`n[001:016], n[018:100], gw`: names that count up become a range, which means exactly these in a plan."""
-    return ", ".join(
-        plain(names[0] if len(names) == 1 else _range(names)) for names in (list(run) for run in _runs(names))
-    )
-
-
-def _runs(names: Sequence[str]) -> list[list[str]]:
-    """The names cut where one does not follow on the one before."""
-    cut: list[int] = []
-    for before, after in pairwise(names):
-        cut.append((cut[-1] if cut else 0) + (not _follows(before, after)))
-    numbered = zip([0, *cut], names, strict=True)
-    return [[name for _, name in group] for _, group in groupby(numbered, key=lambda item: item[0])]
+    """Shorten consecutive names to ranges, as plans write them: `n[001:016], n[018:100], gw`."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and _follows(runs[-1][-1], name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return ", ".join(plain(run[0] if len(run) == 1 else _range(run)) for run in runs)
 
 
 def _follows(before: str, after: str) -> bool:
@@ -120,7 +114,7 @@ def _range(names: Sequence[str]) -> str:
 
 
 def outcome_grid(run: Run) -> TextTable | None:
-    """The matrix as a report table; None for a single job on a single host."""
+    """Return the matrix as a report table; None if the run has fewer than two jobs."""
     found = matrix(run)
     if len(run.jobs) < 2:
         return None
@@ -131,5 +125,27 @@ def outcome_grid(run: Run) -> TextTable | None:
 
 def _cell(item: JobOutcome | None) -> TableCell:
     if item is None:
-        return TableCell(ABSENT, tone="muted", note="not in the plan for this host")
+        return TableCell(ABSENT, tone="muted", note="not planned for this host")
     return TableCell(item.text, float(WORST_FIRST.index(item.status)), item.tone)
+
+
+def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
+    """`12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`; empty if none was
+    reused. The age refers to the start of the run."""
+    jobs = list(jobs)
+    sources = grouped((item for job in jobs for item in job.reused), lambda item: item.run)
+    counts = {run: sum(item.repeats for item in items) for run, items in sources.items()}
+    parts = [
+        f"{counts[run]} from {run}, measured {_age(min(item.measured_at for item in items), started_at)} earlier"
+        for run, items in sources.items()
+    ]
+    total = sum(sum(job.counts.values()) for job in jobs)
+    return f"{sum(counts.values())} of {total} measurements reused: {'; '.join(parts)}" if parts else ""
+
+
+def _age(moment: str, present: str) -> str:
+    """Return `?` for malformed times, which a results tree from elsewhere may contain."""
+    try:
+        return age(moment, present)
+    except (ValueError, TypeError):
+        return "?"

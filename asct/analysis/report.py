@@ -12,22 +12,23 @@ from asct.analysis.combined import combined_figures
 from asct.analysis.disturbances import DisturbanceCard, DisturbanceLink, DisturbanceSummary, beside, findings_of
 from asct.analysis.grid import TextTable, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
-from asct.analysis.hosts import HostCard, host_cards
-from asct.analysis.machine import Row
-from asct.analysis.outcomes import outcome_grid
+from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
+from asct.analysis.machine.rows import counted
+from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
-from asct.analysis.reused import reused_text
 from asct.analysis.telemetry import host_remarks, hosts_line, meanings
+from asct.analysis.topology import drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
 from asct.sdk.record import COMMON_FLAGS, doubtful
+from asct.values.grouping import grouped
 
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
 MOST_REMARKS = 12
 _DISTURBED = "E432"
-"""Counts the findings on a host; reports list them individually."""
+"""The warning that counts the findings on a host; reports list the findings instead."""
 _OWN = frozenset(
     {
         "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
@@ -35,9 +36,9 @@ _OWN = frozenset(
         "page-data-gzip", "plotly-gzip",
     }
 )  # fmt: skip
-"""Places of the HTML page; an entry of the plan may have such a name."""
+"""Ids of the HTML page, which the slugs of benchmark entries must not take."""
 _MOST_NAMED = 6
-"""Hosts that a warning names; the others are counted."""
+"""Number of hosts that a warning names; it counts the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class HostPart:
-    """One job inside a section: tables, settings, commands and failures on one host."""
+    """One job in a section: tables, settings, commands and failures on one host."""
 
     host: str
     slug: str
@@ -67,12 +68,12 @@ class HostPart:
     failures_left: int
     remarks: tuple[str, ...] = ()
     disturbed: tuple[DisturbanceLink, ...] = ()
-    """What disturbs its results from the start."""
+    """Disturbances, present at the start of the run, that affect its results."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """One benchmark entry of the plan on all its hosts."""
+    """One benchmark entry of the plan on all of its hosts."""
 
     slug: str
     title: str
@@ -88,8 +89,25 @@ class ReportSection:
 
 
 @dataclass(frozen=True, slots=True)
+class HostCard:
+    """One host: its description in one line, its state and its facts. `picture` is its topology as an SVG element, or
+    empty."""
+
+    name: str
+    slug: str
+    status: str
+    reason: str
+    line: str
+    rows: tuple[Row, ...]
+    found: tuple[DisturbanceLink, ...] = ()
+    """All disturbances on the host, including possible ones."""
+    picture: str = ""
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
-    """The whole, from the verdict to the appendix."""
+    """A complete report, from the verdict to the appendix."""
 
     title: str
     description: str
@@ -98,20 +116,20 @@ class RunReport:
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
     findings: tuple[DisturbanceCard, ...]
-    """What disturbed the hosts from the start, each once."""
+    """Disturbances on the hosts at the start of the run, each once for all hosts."""
     headlines: tuple[HeadlineMetric, ...]
     headline_grids: tuple[TextTable, ...]
-    """The same with a row for each host and a table for each benchmark; empty for one host."""
+    """The headlines as a table for each benchmark with a row for each host; empty if there is one host."""
     outcomes: TextTable | None
-    """How each benchmark went on each host."""
+    """The outcome of each benchmark on each host."""
     sections: tuple[ReportSection, ...]
     facts: tuple[Row, ...]
-    """When, what and with which asct: the line below the title and the appendix."""
+    """The plan, times, status and asct version of the run: for the line below the title and the appendix."""
 
 
 @lru_cache(maxsize=1)
 def build(view: RunView) -> RunReport:
-    """The content of a report on one run, made once for all formats of the same view."""
+    """Return the content of the report on a run; the result is cached, so that all formats share it."""
     run = view.run
     slugs = distinct((slug(name) for name in view.ids()), _OWN)
     findings = findings_of(view)
@@ -123,7 +141,7 @@ def build(view: RunView) -> RunReport:
         summary=summarize(view),
         expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
         warnings=tuple(_warnings(view)),
-        hosts=tuple(host_cards(view, findings)),
+        hosts=tuple(_host_cards(view, findings)),
         findings=findings.cards,
         headlines=tuple(found),
         headline_grids=tuple(headline_grids(found)) if len(run.hosts) > 1 else (),
@@ -137,11 +155,7 @@ def _warnings(view: RunView) -> Iterable[Caution]:
     order = {"error": 0, "warning": 1, "note": 2}
     findings = [
         Caution(
-            text_at(item, "severity") or "warning",
-            text_at(item, "code"),
-            text_at(item, "host"),
-            text_at(item, "message"),
-            text_at(item, "hint"),
+            text_at(item, "severity") or "warning", *(text_at(item, key) for key in ("code", "host", "message", "hint"))
         )
         for item in view.run.findings
         if text_at(item, "code") != _DISTURBED or not view.disturbances
@@ -154,17 +168,32 @@ def _warnings(view: RunView) -> Iterable[Caution]:
 
 
 def together(findings: Iterable[Caution]) -> list[Caution]:
-    """Merge equal warnings of several hosts and list their names."""
-    hosts: dict[Caution, list[str]] = {}
-    for item in findings:
-        said = item.message.removeprefix(f"host {item.host}: ") if item.host else item.message
-        hosts.setdefault(replace(item, host="", message=said), []).append(item.host)
-    return [replace(item, host=_named(list(filter(None, names)))) for item, names in hosts.items()]
+    """Merge equal warnings of several hosts into one with the names of the hosts."""
+
+    def general(item: Caution) -> Caution:
+        message = item.message.removeprefix(f"host {item.host}: ") if item.host else item.message
+        return replace(item, host="", message=message)
+
+    groups = grouped(findings, general)
+    return [replace(item, host=_named([one.host for one in same if one.host])) for item, same in groups.items()]
 
 
 def _named(hosts: list[str]) -> str:
     more = len(hosts) - _MOST_NAMED
     return ", ".join(hosts[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCard]:
+    """The hosts in the order of the plan."""
+    slugs = distinct(f"host-{slug(host.name)}" for host in view.run.hosts)
+    for host, unique in zip(view.run.hosts, slugs, strict=True):
+        facts, found = view.facts.get(host.name), view.disturbances.get(host.name)
+        yield HostCard(
+            plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
+            tuple(host_rows(host, facts)), findings.mention(found.findings if found else ()),
+            drawing(facts) if facts is not None and facts.cpu.logical else "",
+            () if facts is None else tuple(unknown_lines(facts)),
+        )  # fmt: skip
 
 
 def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSummary) -> ReportSection:
@@ -188,7 +217,7 @@ def _section(view: RunView, job_id: str, unique: str, findings: DisturbanceSumma
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
-    """Flags in the displayed tables; those that question a value come first."""
+    """Return the meaning of each flag in the displayed tables; flags that question a value come first."""
     texts = {**COMMON_FLAGS}
     texts |= {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
     seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
@@ -219,20 +248,17 @@ def _part(view: RunView, job: JobView, unique: str, findings: DisturbanceSummary
 def _job_line(job: JobView, started_at: str) -> str:
     entry = job.entry
     counts = ", ".join(f"{count} {status}" for status, count in entry.counts.items() if count)
-    points = f"{entry.points} point{'' if entry.points == 1 else 's'}"
-    repeats = f"{entry.repeats} repeat{'' if entry.repeats == 1 else 's'} each"
+    size = f"{counted(entry.points, 'point')}, {counted(entry.repeats, 'repeat')} each"
     before = plain(reused_text([entry], started_at))
-    texts = (f"{points}, {repeats}", counts, hosts_line([entry]), duration_text(entry.elapsed_s), before)
+    texts = (size, counts, hosts_line([entry]), duration_text(entry.elapsed_s), before)
     return "; ".join(text for text in texts if text)
 
 
 def duration_text(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 40 s`, `2 h 05 min`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
+    """Format a duration: `0.4 s`, `12 s`, `3 min 40 s`, `2 h 05 min`."""
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
@@ -259,7 +285,7 @@ def _run_rows(view: RunView) -> Iterable[Row]:
 
 
 def elapsed(start: str, end: str | None) -> str:
-    """The time between two ISO 8601 times as text; empty if either is missing or malformed."""
+    """Return the time between two ISO 8601 times as text; empty if either is missing or malformed."""
     try:
         first, last = datetime.fromisoformat(start), datetime.fromisoformat(end or "")
         return duration_text(max(0.0, (last - first).total_seconds()))

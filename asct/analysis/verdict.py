@@ -8,7 +8,7 @@ from typing import Literal
 
 from asct.analysis.expectations import NOT_MEASURED, is_blocking
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, Tone, coordinates_text, plain, quantity_cell
-from asct.analysis.reused import reused_text
+from asct.analysis.outcomes import reused_text
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
 from asct.store.model import Run, Verdict

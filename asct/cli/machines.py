@@ -14,8 +14,7 @@ from typing import Any
 import click
 
 from asct import __version__
-from asct.analysis.fields import Difference, differences, flat
-from asct.analysis.folding import FactsPair, folded, gathered, whole_line
+from asct.analysis.fields import Difference, by_title, differences, flat, folded, whole_line
 from asct.analysis.grid import plain
 from asct.analysis.machine import network_sections, sections, unknown
 from asct.cli.files import csv_text, write_texts
@@ -235,7 +234,7 @@ def _comparison_lines(
     shown = [one for one in found if all_of_them or not one.moves]
     hidden = len(found) - len(shown)
     lines = wrapped(f"{_named_at(base)} -> {_named_at(other)}: {counted(len(shown), 'difference')}", width, "")
-    for title, texts in _each(shown) if all_of_them else folded(shown, _sides(base, other)):
+    for title, texts in _each(shown) if all_of_them else folded(shown, base, other):
         lines += ["", plain(title), *(line for text in texts for line in wrapped(plain(text), width))]
     if hidden:
         note = f"{counted(hidden, 'difference')} in changing values (temperatures, free memory); -v lists them"
@@ -244,14 +243,8 @@ def _comparison_lines(
 
 
 def _each(found: Sequence[Difference]) -> Iterator[tuple[str, list[str]]]:
-    for title, group in gathered(found, lambda one: one.field.partition(".")[0]):
+    for title, group in by_title(found).items():
         yield title, [whole_line(one, title) for one in group]
-
-
-def _sides(base: HostFacts, other: HostFacts) -> FactsPair:
-    documents = [facts.model_dump(mode="json", by_alias=True) for facts in (base, other)]
-    names = (base.host, other.host) if base.host != other.host else ("the first", "the second")
-    return FactsPair(names, *documents)
 
 
 def _named_at(facts: HostFacts) -> str:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from asct.analysis.expectations import is_blocking
-from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix, matrix, short_names
-from asct.analysis.reused import reused_text
+from asct.analysis.outcomes import HostRow, JobOutcome, OutcomeMatrix, matrix, reused_text, short_names
 from asct.analysis.telemetry import hosts_line
 from asct.cli.console import Console
 from asct.cli.text import counted

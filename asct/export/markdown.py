@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from asct.analysis.disturbances import DisturbanceCard, Remedy
 from asct.analysis.grid import TextTable, plain
-from asct.analysis.hosts import HostCard
 from asct.analysis.outcomes import short_names
-from asct.analysis.report import HostPart, ReportSection, RunReport, build
+from asct.analysis.report import HostCard, HostPart, ReportSection, RunReport, build
 from asct.analysis.view import RunView
 
 NAME = "markdown"

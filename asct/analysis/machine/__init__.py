@@ -1,14 +1,13 @@
-"""A host's facts as sections of rows, for reports and `asct system-info`. Unknown facts are marked."""
+"""The facts of a host as sections of rows, for reports and `asct system-info`, and the unknown facts with reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from asct.analysis.grid import plain
-from asct.analysis.machine import devices, memory, processor, system
+from asct.analysis.machine import hardware, system
 from asct.analysis.machine.rows import MachineSection, Row, listed, size
 from asct.sdk.facts import HostFacts
 from asct.store.model import HostEntry
+from asct.values.grouping import grouped
 
 __all__ = ["MachineSection", "Row", "host_rows", "network_sections", "one_line", "sections", "unknown", "unknown_lines"]
 
@@ -16,48 +15,30 @@ _MOST_FIELDS = 8
 
 
 def sections(facts: HostFacts) -> list[MachineSection]:
-    """All known facts by subject; subjects without facts are omitted."""
-    found = [
-        *system.whole(facts),
-        *processor.sections(facts),
-        *memory.sections(facts),
-        *devices.sections(facts),
-        system.security(facts),
-        system.observability(facts),
-        system.state(facts),
-        system.tools(facts),
-    ]
-    return _clean(found)
+    """Return all known facts by subject, without subjects that have no facts."""
+    found = [*system.whole(facts), *hardware.sections(facts), *system.rest(facts)]
+    return [one for one in found if one.rows or one.details]
 
 
 def network_sections(facts: HostFacts) -> list[MachineSection]:
-    """The network alone."""
-    return _clean([devices.network(facts)])
-
-
-def _clean(found: Iterable[MachineSection]) -> list[MachineSection]:
-    cleaned = (
-        MachineSection(
-            one.title, *(tuple((plain(label), plain(text)) for label, text in part) for part in (one.rows, one.details))
-        )
-        for one in found
-    )
-    return [one for one in cleaned if one.rows or one.details]
+    """Return the facts about the network only."""
+    found = hardware.network(facts)
+    return [found] if found.rows or found.details else []
 
 
 def unknown(facts: HostFacts, below: str = "") -> list[Row]:
-    """Reasons with the fields that are unknown for them, those for which root would do first. Only fields below one
-    (`network`) when it is named."""
-    reasons: dict[str, list[str]] = {}
-    for name, reason in sorted(facts.unknown.items()):
-        if not below or name == below or name.startswith(f"{below}."):
-            reasons.setdefault(plain(reason), []).append(plain(name))
+    """Return each reason why facts are unknown, with their names, starting with facts that root can read.
+
+    `below` selects the facts of one part, such as `network`.
+    """
+    names = (name for name in sorted(facts.unknown) if not below or f"{name}.".startswith(f"{below}."))
+    reasons = grouped(names, lambda name: plain(facts.unknown[name]))
     ordered = sorted(reasons.items(), key=lambda item: ("root" not in item[0], -len(item[1])))
-    return [(reason, ", ".join(names)) for reason, names in ordered]
+    return [(reason, plain(", ".join(names))) for reason, names in ordered]
 
 
 def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
-    """The connection to the host, then the facts that matter for measurements."""
+    """Return the connection to the host and the facts that affect measurements."""
     rows = [("Connection", plain(f"{entry.transport} {entry.address}".strip()))]
     if facts is not None:
         rows += [row for one in sections(facts) for row in one.rows]
@@ -65,7 +46,7 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
 
 
 def unknown_lines(facts: HostFacts) -> list[str]:
-    """The unknown facts of a host for a report: each reason with a few of its fields."""
+    """Return the unknown facts of a host for a report: each reason with the first of its facts."""
     return [f"{_few(names.split(', '))}: {reason}" for reason, names in unknown(facts)]
 
 
@@ -75,11 +56,11 @@ def _few(names: list[str]) -> str:
 
 
 def one_line(entry: HostEntry, facts: HostFacts | None) -> str:
-    """The description that the run kept, or one built from the facts: model, CPUs, memory, kernel."""
+    """Return the host's description from the run, or one made from the facts: model, CPUs, memory, kernel."""
     if entry.description or facts is None:
         return plain(entry.description)
     parts = [
-        processor.processor(facts.cpu),
+        hardware.processor(facts.cpu),
         f"{facts.cpu.cpus} CPUs" if facts.cpu.cpus else "",
         size(facts.memory.total_bytes),
         f"Linux {facts.system.kernel}" if facts.system.kernel else "",

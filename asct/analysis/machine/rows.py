@@ -1,4 +1,4 @@
-"""The parts of a machine description: sections with rows of label and value."""
+"""Sections of a machine description, with rows of label and value, and the wording of values."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from asct.analysis.grid import plain
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
 
 Row = tuple[str, str]
 _LONGEST: Final = 8000
-"""Characters of a value: twice the flags of a processor that has all of them."""
+"""Longest value in characters: twice the flags of a processor that has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineSection:
-    """`rows` affect measurements and appear in every report; `details` (a row per module, drive, interface) only where
-    the machine is the subject."""
+    """Facts about one subject. `rows` affect measurements and appear in every report; `details` (a row per module,
+    drive or interface) appear only in descriptions of the machine."""
 
     title: str
     rows: tuple[Row, ...]
@@ -25,10 +26,9 @@ class MachineSection:
 
 
 def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> MachineSection:
-    """The section without empty rows, with long values truncated."""
-    return MachineSection(
-        title, *(tuple((label, _begun(text)) for label, text in part if text) for part in (rows, details))
-    )
+    """Return a section without empty rows, with long values truncated and all texts safe to display."""
+    shown = (tuple((plain(label), plain(_begun(text))) for label, text in part if text) for part in (rows, details))
+    return MachineSection(title, *shown)
 
 
 def _begun(text: str) -> str:
@@ -37,17 +37,17 @@ def _begun(text: str) -> str:
 
 
 def listed(*parts: str | None, by: str = ", ") -> str:
-    """The parts that are there."""
+    """Join the parts that are not empty."""
     return by.join(part for part in parts if part)
 
 
 def size(number: float | None) -> str:
-    """Bytes in readable form; empty if unknown."""
+    """Format a number of bytes; empty if unknown."""
     return "" if number is None else format_quantity(number, "B")
 
 
 def decimal_size(number: int | None) -> str:
-    """Bytes as makers of drives count them: `960 GB`."""
+    """Format a number of bytes in decimal units, as drive manufacturers do: `960 GB`."""
     if number is None:
         return ""
     units = ("B", "kB", "MB", "GB", "TB", "PB")
@@ -58,20 +58,20 @@ def decimal_size(number: int | None) -> str:
 
 
 def clock(hertz: float | None) -> str:
-    """`2.6 GHz`."""
+    """Format a clock frequency: `2.6 GHz`."""
     return "" if hertz is None else format_quantity(hertz, "Hz")
 
 
 def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:
-    """A word for each; nothing when it is unknown."""
+    """Return the word for a flag; empty if it is unknown."""
     return "" if flag is None else true if flag else false
 
 
 def cpus(numbers: list[int]) -> str:
-    """`0-3,8`; nothing for none."""
+    """Format a list of CPUs: `0-3,8`; empty if there are none."""
     return format_cpulist(numbers) if numbers else ""
 
 
 def counted(number: int | None, noun: str) -> str:
-    """`1 core`, `2 cores`; nothing when it is unknown."""
-    return "" if number is None else f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Format a count: `1 core`, `2 cores`; empty if it is unknown."""
+    return "" if number is None else f"{number} {noun}{'' if number == 1 else 's'}"

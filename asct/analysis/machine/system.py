@@ -1,22 +1,22 @@
-"""The machine as a whole: maker, firmware, kernel, account, means of observation, activity."""
+"""The machine as a whole: manufacturer, firmware, kernel, security, observability, activity, tools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from asct.analysis.machine.rows import MachineSection, Row, cpus, listed, section, size, yes
-from asct.sdk.facts import HostFacts, System
+from asct.sdk.facts import HostFacts, Perf, System
 
 
 def virtualization(facts: HostFacts) -> str:
-    """`kvm`, `docker on kvm`, `docker`; `none` on bare metal."""
+    """Return the virtualization and container: `kvm`, `docker on kvm`, `docker`, or `none` on bare metal."""
     below, around = facts.system.virtualization, facts.system.container
     known = [name for name in (around, below) if name and name != "none"]
     return " on ".join(known) or below or ""
 
 
 def whole(facts: HostFacts) -> Iterator[MachineSection]:
-    """System, firmware and kernel."""
+    """Return system, firmware and kernel."""
     system = facts.system
     yield section("System", _system(facts), _names(facts))
     yield section("Firmware", _firmware(system))
@@ -64,38 +64,41 @@ def _kernel(system: System) -> Iterator[Row]:
     yield "Command line", system.command_line or ""
     others = [name for name in system.clock_sources if name != system.clock_source]
     yield "Clock source", listed(system.clock_source, f"(also {', '.join(others)})" if others else "", by=" ")
-    yield "irqbalance", yes(system.irqbalance, "runs", "not running")
+    yield "irqbalance", yes(system.irqbalance, "running", "not running")
     yield "Default interrupt CPUs", cpus(system.irq_default_affinity)
-    yield "resctrl", yes(system.resctrl, "there", "not present")
+    yield "resctrl", yes(system.resctrl, "present", "not present")
 
 
 def _options(system: System) -> Iterator[Row]:
-    """Those of the kernel's configuration, without `CONFIG_`."""
+    """Yield the options of the kernel configuration, without `CONFIG_`."""
     known = {name.removeprefix("CONFIG_"): value for name, value in sorted(system.kernel_options.items())}
-    yield (
-        "Options",
-        " ".join(name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n"),
-    )
+    given = (name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n")
+    yield "Options", " ".join(given)
     yield "Options not set", " ".join(name for name, value in known.items() if value == "n")
 
 
-def security(facts: HostFacts) -> MachineSection:
-    """Modules, lockdown, mitigations."""
-    system = facts.system
-    weak = [name for name, text in sorted(system.mitigations.items()) if text.startswith("Vulnerable")]
+def rest(facts: HostFacts) -> Iterator[MachineSection]:
+    """Return security, observability, state and tools."""
+    yield _security(facts.system)
+    yield _observability(facts.perf)
+    yield _state(facts)
+    yield _tools(facts)
+
+
+def _security(system: System) -> MachineSection:
+    states = sorted(system.mitigations.items())
+    weak = [name for name, text in states if text.startswith("Vulnerable")]
+    safe = [name for name, text in states if text == "Not affected"]
+    others = [(name, text) for name, text in states if text != "Not affected"]
     rows = [
         ("Security modules", ", ".join(system.security_modules)),
         ("Lockdown", system.lockdown or ""),
         ("Vulnerable to", ", ".join(weak)),
     ]
-    safe = [name for name, text in sorted(system.mitigations.items()) if text == "Not affected"]
-    others = [(name, text) for name, text in sorted(system.mitigations.items()) if text != "Not affected"]
     return section("Security", rows, [*others, ("Not vulnerable to", ", ".join(safe))])
 
 
-def observability(facts: HostFacts) -> MachineSection:
-    """The counters, sampling and tracing that are available."""
-    perf = facts.perf
+def _observability(perf: Perf) -> MachineSection:
     rows = [
         ("perf_event_paranoid", "" if perf.paranoid is None else str(perf.paranoid)),
         ("CPU counters", "" if perf.counters is None else str(perf.counters)),
@@ -107,25 +110,22 @@ def observability(facts: HostFacts) -> MachineSection:
         ("Event sources", ", ".join(perf.pmus)),
         ("kptr_restrict", "" if perf.kptr_restrict is None else str(perf.kptr_restrict)),
         ("Counters in user space", yes(perf.user_access, "allowed", "not allowed")),
-        ("/proc/kcore", yes(perf.kcore, "there", "not present")),
-        ("/dev/mem", yes(perf.devmem, "there", "not present")),
+        ("/proc/kcore", yes(perf.kcore, "present", "not present")),
+        ("/dev/mem", yes(perf.devmem, "present", "not present")),
         ("BPF", listed(yes(perf.bpf), yes(perf.btf, "with BTF", "without BTF"))),
     ]
     return section("Observability", rows, details)
 
 
-def state(facts: HostFacts) -> MachineSection:
-    """The activity of the host when the facts were read."""
+def _state(facts: HostFacts) -> MachineSection:
+    """Return the activity of the host when the facts were read."""
     load = facts.load
     averages = [value for value in (load.load1, load.load5, load.load15) if value is not None]
-    pressures = (
-        ("CPU", load.cpu_pressure_avg10),
-        ("memory", load.memory_pressure_avg10),
-        ("I/O", load.io_pressure_avg10),
-    )
+    pressures = {"CPU": load.cpu_pressure_avg10, "memory": load.memory_pressure_avg10, "I/O": load.io_pressure_avg10}
+    pressure = listed(*(f"{name} {value:g} %" for name, value in pressures.items() if value is not None))
     rows = [
         ("Load before the run", " ".join(f"{value:.2f}" for value in averages)),
-        ("Pressure before the run", listed(*(f"{name} {value:g} %" for name, value in pressures if value is not None))),
+        ("Pressure before the run", pressure),
     ]
     details = [
         ("Running tasks", "" if load.running is None else str(load.running)),
@@ -140,8 +140,7 @@ def _sensor(celsius: float | None, critical: float | None) -> str:
     return listed(now, "" if critical is None else f"critical at {critical:g} degC")
 
 
-def tools(facts: HostFacts) -> MachineSection:
-    """Programs and what the account may use."""
+def _tools(facts: HostFacts) -> MachineSection:
     named = [f"{name} {tool.version}" if tool.version else name for name, tool in sorted(facts.tools.items())]
     limits = [f"{name} {'unlimited' if value is None else value}" for name, value in sorted(facts.limits.items())]
     paths = ((name, tool.path) for name, tool in sorted(facts.tools.items()))

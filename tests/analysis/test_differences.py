@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from asct.analysis.fields import collections, differences
-from asct.analysis.folding import FactsPair, folded
+from asct.analysis.fields import collections, differences, folded
 from asct.sdk.facts import BlockDevice, Cpu, HostFacts, Interface, LogicalCpu, Memory, Network, System, ToolFact
 
 
 def told(base: HostFacts, other: HostFacts) -> dict[str, list[str]]:
-    documents = [facts.model_dump(mode="json", by_alias=True) for facts in (base, other)]
-    sides = FactsPair((base.host, other.host), *documents)
-    return dict(folded([one for one in differences(base, other) if not one.moves], sides))
+    return dict(folded([one for one in differences(base, other) if not one.moves], base, other))
 
 
 def machine(host: str, **parts: object) -> HostFacts:

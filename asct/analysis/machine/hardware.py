@@ -1,0 +1,371 @@
+"""Processors and caches; memory and NUMA nodes; drives, file systems and network."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from statistics import median
+
+from asct.analysis.grid import size_text
+from asct.analysis.machine.rows import (
+    MachineSection,
+    Row,
+    clock,
+    counted,
+    cpus,
+    decimal_size,
+    listed,
+    section,
+    size,
+    yes,
+)
+from asct.sdk.facts import (
+    BlockDevice,
+    CacheLevel,
+    CoreKind,
+    Cpu,
+    FrequencyPolicy,
+    HostFacts,
+    HugePages,
+    Interface,
+    Memory,
+    MemoryModule,
+    Mount,
+    NumaNode,
+    NvmeHealth,
+)
+from asct.values.cpulist import format_cpulist
+from asct.values.grouping import grouped
+from asct.values.quantity import format_quantity
+
+_MOST_INSTANCES = 4
+_WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the kernel"}
+"""Values of /sys/devices/system/cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
+_TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
+
+
+def sections(facts: HostFacts) -> Iterator[MachineSection]:
+    """Return the sections from the CPU to the network."""
+    caches = ((f"L{level.level}{_TYPES[level.type]}", _level(level)) for level in facts.cache_levels)
+    yield section("CPU", _cpu(facts.cpu), _cpu_details(facts.cpu))
+    yield section("Caches", _caches(facts), caches)
+    yield section("Memory", _memory(facts.memory), _modules(facts.memory))
+    yield section("NUMA", _nodes(facts), _node_details(facts))
+    free = f"{size(facts.work_free_bytes)} free" if facts.work_free_bytes is not None else ""
+    rows = [
+        ("Drives", _drives(facts.block_devices)),
+        ("Work folder", listed(facts.work_filesystem, free)),
+        ("io_uring", yes(facts.io_uring, "allowed", "not allowed")),
+    ]
+    yield section("Storage", rows, ((device.name, _device(device)) for device in facts.block_devices))
+    yield section("File systems", (), ((mount.target, _mount(mount)) for mount in facts.mounts))
+    yield network(facts)
+
+
+def processor(cpu: Cpu) -> str:
+    """Return the model of the processor. With several kinds of cores, return the number of each, after the common model
+    name if there is one: `4 x Cortex-A55, 4 x Cortex-A78`."""
+    models = {kind.model for kind in cpu.kinds}
+    one = cpu.model or cpu.vendor or ""
+    if len(cpu.kinds) < 2:
+        return one
+    if len(models) > 1:
+        return ", ".join(f"{_cores(kind)} x {kind.model or kind.microarchitecture or 'unknown'}" for kind in cpu.kinds)
+    cores = ", ".join(f"{_cores(kind)} x {_core(kind)}" for kind in cpu.kinds)
+    return f"{one} ({cores})" if one else cores
+
+
+def _cores(kind: CoreKind) -> int:
+    """Return the number of cores, or of CPUs if the kernel does not report cores."""
+    return kind.cores or len(kind.cpus)
+
+
+def _core(kind: CoreKind) -> str:
+    if kind.microarchitecture:
+        return kind.microarchitecture
+    return f"core of capacity {kind.capacity}" if kind.capacity is not None else "core of unknown type"
+
+
+def _cpu(cpu: Cpu) -> Iterator[Row]:
+    yield "Processor", processor(cpu)
+    yield "Microarchitecture", cpu.microarchitecture or ""
+    yield "Instruction set", cpu.instruction_set or ""
+    if cpu.cpus is not None:
+        threads = f"{counted(cpu.threads_per_core, 'thread')} per core" if cpu.threads_per_core else ""
+        several = [counted(count, word) for count, word in ((cpu.dies, "die"), (cpu.clusters, "cluster")) if count]
+        shape = listed(counted(cpu.sockets, "socket"), *several, counted(cpu.cores, "core"), threads)
+        yield "CPUs", listed(str(cpu.cpus), shape, by="; ")
+    yield "CPUs offline", cpus(cpu.offline)
+    if cpu.allowed and cpu.online and set(cpu.allowed) != set(cpu.online):
+        yield "CPUs allowed", cpus(cpu.allowed)
+    yield "CPUs isolated", cpus(cpu.isolated)
+    yield "Tickless CPUs", cpus(cpu.nohz_full)
+    yield "CPU limit", f"{cpu.quota:g} CPUs (control group)" if cpu.quota is not None else ""
+    yield "SMT", _smt(cpu)
+    yield "Clock", clock(cpu.frequency_hz)
+    yield "Clock before the run", _now(cpu)
+    yield "Governor", cpu.governor or ""
+    yield "Boost", yes(cpu.boost, "on", "off")
+    yield "Idle states", _idle(cpu)
+    yield "Microcode", cpu.microcode or ""
+
+
+def _now(cpu: Cpu) -> str:
+    """Return the clock of each kind of core when the facts were read: the median and range of its policies."""
+    several = len(cpu.kinds) > 1
+    told = []
+    for kind in cpu.kinds:
+        members = set(kind.cpus)
+        policies = [one for one in cpu.policies if one.current_hz and not members.isdisjoint(one.cpus)]
+        clocks = [one.current_hz for one in policies if one.current_hz]
+        if clocks:
+            low, middle, high = clock(min(clocks)), clock(median(clocks)), clock(max(clocks))
+            text = low if low == high else f"{middle} ({low} to {high})"
+            told.append(f"{_core(kind)} {text}" if several else text)
+    return "; ".join(told)
+
+
+def _smt(cpu: Cpu) -> str:
+    active = None if cpu.smt_active is None else yes(cpu.smt_active, "active", "not active")
+    if cpu.smt in _WITHOUT_SMT:
+        return _WITHOUT_SMT[cpu.smt]
+    return listed("off until reboot" if cpu.smt == "forceoff" else cpu.smt, active)
+
+
+def _idle(cpu: Cpu) -> str:
+    names = ", ".join(state.name for state in cpu.idle_states)
+    driver = f"driver {cpu.idle_driver}" if cpu.idle_driver else ""
+    governor = f"governor {cpu.idle_governor}" if cpu.idle_governor else ""
+    return listed(names, driver, governor, by="; ")
+
+
+def _cpu_details(cpu: Cpu) -> Iterator[Row]:
+    if len(cpu.kinds) > 1:
+        for number, kind in enumerate(cpu.kinds):
+            clocks = "-".join(clock(one) for one in (kind.min_hz, kind.max_hz) if one)
+            shape = listed(counted(kind.cores, "core"), f"CPUs {cpus(kind.cpus)}" if kind.cpus else "")
+            capacity = f"capacity {kind.capacity}" if kind.capacity is not None else ""
+            name = kind.microarchitecture or kind.model or "unknown type"
+            yield f"Kind {number}", listed(name, shape, clocks, capacity, by="; ")
+    yield "SVE", f"{cpu.sve_bits} bits in a new process" if cpu.sve_bits else ""
+    for policy, members in _policies(cpu):
+        yield f"Clock of {cpus(members)}", _policy(policy)
+    for state in cpu.idle_states:
+        back = f"wake-up {state.latency_us} us" if state.latency_us is not None else ""
+        stay = f"target residency {state.residency_us} us" if state.residency_us is not None else ""
+        off = f"disabled on {cpus(state.disabled_cpus)}" if state.disabled_cpus else ""
+        described = state.description if state.description != state.name else None
+        yield f"Idle {state.name}", listed(described, back, stay, off)
+    yield "Flags", " ".join(cpu.flags)
+
+
+def _policies(cpu: Cpu) -> list[tuple[FrequencyPolicy, list[int]]]:
+    """Merge policies that differ only in their CPUs and current clock."""
+    alike = grouped(cpu.policies, lambda one: one.model_dump_json(exclude={"cpus", "current_hz"}))
+    return [(same[0], sorted(cpu for one in same for cpu in one.cpus)) for same in alike.values()]
+
+
+def _policy(policy: FrequencyPolicy) -> str:
+    able = "-".join(clock(one) for one in (policy.lowest_hz, policy.highest_hz) if one)
+    asked = "-".join(clock(one) for one in (policy.min_hz, policy.max_hz) if one)
+    return listed(
+        listed(policy.driver, policy.governor, by=" "),
+        able,
+        f"limited to {asked}" if asked and asked != able else "",
+        f"base {clock(policy.base_hz)}" if policy.base_hz else "",
+        policy.energy_preference,
+    )
+
+
+def _caches(facts: HostFacts) -> Iterator[Row]:
+    named = (f"L{one.level}{_TYPES[one.type]} {size_text(one.size_bytes)}" for one in facts.data_caches())
+    yield "Caches", ", ".join(dict.fromkeys(named))
+
+
+def _level(level: CacheLevel) -> str:
+    count = len(level.instances)
+    shared = [format_cpulist(members) for members in level.instances]
+    if len(shared) > _MOST_INSTANCES:
+        shared = [*shared[: _MOST_INSTANCES - 1], "...", shared[-1]]
+    each = size_text(level.size_bytes) if level.size_bytes is not None else "size unknown"
+    return listed(
+        f"{count} x {each}" if count else each,
+        f"lines of {level.line_bytes} B" if level.line_bytes else "",
+        f"{level.ways} ways" if level.ways else "",
+        f"{level.sets} sets" if level.sets else "",
+        f"CPUs {' | '.join(shared)}" if shared else "",
+    )
+
+
+def _memory(memory: Memory) -> Iterator[Row]:
+    available = f"{size(memory.available_bytes)} available" if memory.available_bytes is not None else ""
+    yield "Memory", listed(size(memory.total_bytes), available)
+    yield "Memory limit", f"{size(memory.limit_bytes)} (control group)" if memory.limit_bytes is not None else ""
+    yield "Installed", _installed(memory)
+    peak = memory.theoretical_bandwidth
+    yield "Peak bandwidth", "" if peak is None else f"{format_quantity(peak, 'B/s')} theoretical"
+    yield "Error correction", memory.ecc or ""
+    yield "Page size", size(memory.page_bytes)
+    yield "Huge pages", _pools(memory.huge_pages)
+    yield "Transparent huge pages", listed(memory.thp, f"defrag {memory.thp_defrag}" if memory.thp_defrag else "")
+    yield "NUMA balancing", yes(memory.numa_balancing, "on", "off")
+    yield "Zone reclaim", "" if memory.zone_reclaim is None else str(memory.zone_reclaim)
+    yield "Swap", _swap(memory)
+
+
+def _pools(pools: list[HugePages]) -> str:
+    return "; ".join(f"{pool.free} of {pool.total} x {size_text(pool.page_bytes)} free" for pool in pools)
+
+
+def _swap(memory: Memory) -> str:
+    if not memory.swap_total_bytes:
+        return "none" if memory.swap_total_bytes == 0 else ""
+    free = f"{size(memory.swap_free_bytes)} free" if memory.swap_free_bytes is not None else ""
+    eager = f"swappiness {memory.swappiness}" if memory.swappiness is not None else ""
+    return listed(size(memory.swap_total_bytes), free, eager)
+
+
+def _kind(module: MemoryModule) -> str:
+    rate = f"{module.rate / 1e6:.0f} MT/s" if module.rate else ""
+    return listed(size(module.size_bytes), module.type, rate, by=" ")
+
+
+def _installed(memory: Memory) -> str:
+    """`8 x 32 GiB DDR4 3200 MT/s in 16 slots, 8 channels`."""
+    kinds = Counter(_kind(module) for module in memory.modules if module.size_bytes != 0)
+    modules = listed(*(f"{count} x {kind or 'unknown type'}" for kind, count in kinds.items()))
+    slots = f"in {counted(len(memory.modules), 'slot')}" if memory.modules else ""
+    channels = counted(memory.channels, "channel")
+    return listed(listed(modules or ("nothing" if memory.modules else ""), slots, by=" "), channels)
+
+
+def _modules(memory: Memory) -> Iterator[Row]:
+    for module in memory.modules:
+        if module.size_bytes == 0:
+            yield module.slot, listed("empty", module.bank)
+            continue
+        rated = f"rated {module.rated / 1e6:.0f} MT/s" if module.rated and module.rated != module.rate else ""
+        bits = f"{module.data_bits} of {module.total_bits} bits" if module.data_bits and module.total_bits else ""
+        maker = listed(module.manufacturer, module.part_number, by=" ")
+        ranks = counted(module.ranks, "rank")
+        yield module.slot, listed(_kind(module), rated, module.form_factor, bits, ranks, maker, module.bank)
+
+
+def _nodes(facts: HostFacts) -> Iterator[Row]:
+    if facts.nodes:
+        sizes = ", ".join(f"{node.id}: {size(node.memory_bytes) or 'size unknown'}" for node in facts.nodes)
+        yield "NUMA nodes", f"{len(facts.nodes)} ({sizes})"
+
+
+def _node_details(facts: HostFacts) -> Iterator[Row]:
+    for node in facts.nodes:
+        members = f"CPUs {cpus(node.cpus)}" if node.cpus else "no CPUs"
+        free = f"{size(node.free_bytes)} free" if node.free_bytes is not None else ""
+        texts = (members, size(node.memory_bytes), free, _pools(node.huge_pages), _firmware(node))
+        yield f"Node {node.id}", listed(*texts)
+    if len(facts.nodes) > 1:
+        for node in facts.nodes:
+            yield f"Distances of {node.id}", " ".join(map(str, node.distances))
+
+
+def _firmware(node: NumaNode) -> str:
+    said = node.firmware
+    if said is None:
+        return ""
+    reads = format_quantity(said.read_bandwidth, "B/s") if said.read_bandwidth is not None else ""
+    latency = format_quantity(said.read_latency, "s") if said.read_latency is not None else ""
+    return f"firmware reports {listed(reads, latency)}" if reads or latency else ""
+
+
+def _drives(devices: list[BlockDevice]) -> str:
+    """List physical drives, without devices backed by a file or another device."""
+    drives = [one for one in devices if one.kind == "disk"]
+    return listed(*(listed(one.name, decimal_size(one.size_bytes), by=" ") for one in drives))
+
+
+def _device(device: BlockDevice) -> str:
+    queue = f"{device.queue_requests} requests" if device.queue_requests is not None else ""
+    blocks = "/".join(str(one) for one in (device.logical_bytes, device.physical_bytes) if one)
+    link = device.link if device.link_max in (None, "", device.link) else f"{device.link} of {device.link_max}"
+    return listed(
+        listed(device.kind, f"of {device.parent}" if device.parent else "", by=" "),
+        decimal_size(device.size_bytes),
+        listed(device.transport, device.model, by=" "),
+        f"serial {device.serial}" if device.serial else "",
+        f"firmware {device.firmware}" if device.firmware else "",
+        yes(device.rotational, "rotating", ""),
+        yes(device.removable, "removable", ""),
+        yes(device.read_only, "read only", ""),
+        f"blocks of {blocks} B" if blocks else "",
+        f"scheduler {device.scheduler}" if device.scheduler else "",
+        listed(queue, counted(device.hardware_queues, "queue"), by=" in "),
+        device.write_cache,
+        f"node {device.node}" if device.node is not None else "",
+        device.pci_address,
+        f"link {link}" if link else "",
+        device.driver,
+        device.mapper_name,
+        device.raid_level,
+        f"of {device.backing_file}" if device.backing_file else "",
+        f"used by {', '.join(device.holders)}" if device.holders else "",
+        f"mounted at {', '.join(device.mounted_at)}" if device.mounted_at else "",
+        _health(device.nvme),
+    )
+
+
+def _health(health: NvmeHealth | None) -> str:
+    if health is None:
+        return ""
+    warning = health.critical_warning
+    return listed(
+        f"{health.celsius:.0f} degC" if health.celsius is not None else "",
+        f"{health.percentage_used} % of rated life used" if health.percentage_used is not None else "",
+        f"{health.available_spare} % spare" if health.available_spare is not None else "",
+        f"{decimal_size(health.written_bytes)} written" if health.written_bytes is not None else "",
+        f"{health.power_on_hours} power-on hours" if health.power_on_hours is not None else "",
+        counted(health.media_errors, "media error"),
+        f"critical warning {warning:#04x}" if warning else "",
+    )
+
+
+def _mount(mount: Mount) -> str:
+    sizes = f"{size(mount.free_bytes)} of {size(mount.size_bytes)} free" if mount.size_bytes else ""
+    return listed(f"{mount.type} on {mount.source}", sizes, *mount.options)
+
+
+def network(facts: HostFacts) -> MachineSection:
+    """Return the section with addresses and interfaces."""
+    found = facts.network
+    rows = [
+        ("Local IPv4", found.ipv4 or ""),
+        ("Local IPv6", found.ipv6 or ""),
+        ("Gateways", ", ".join(found.gateways)),
+        ("Network namespace", {"host": "of the host", "own": "private"}.get(found.namespace or "", "")),
+    ]
+    return section("Network", rows, ((one.name, _interface(one)) for one in found.interfaces))
+
+
+def _interface(one: Interface) -> str:
+    queues = "/".join(str(count) for count in (one.rx_queues, one.tx_queues) if count is not None)
+    return listed(
+        one.kind,
+        one.state,
+        f"mtu {one.mtu}" if one.mtu is not None else "",
+        _speed(one.speed),
+        f"{one.duplex} duplex" if one.duplex else "",
+        f"driver {one.driver}" if one.driver else "",
+        f"queues {queues}" if queues else "",
+        f"node {one.node}" if one.node is not None else "",
+        one.pci_address,
+        f"of {', '.join(one.members)}" if one.members else "",
+        one.mac,
+        *one.ipv4,
+        *one.ipv6,
+    )
+
+
+def _speed(bits: float | None) -> str:
+    """Format a bit rate: `25 Gb/s`, `100 Mb/s`."""
+    if bits is None:
+        return ""
+    return f"{bits / 1e9:g} Gb/s" if bits >= 1e9 else f"{bits / 1e6:g} Mb/s"
