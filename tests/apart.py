@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from asct.hosts.local import LocalHost
-from asct.hosts.processes import ProcessChannel
+from asct.hosts.shell import ProcessChannel
 from asct.plan.model import HostSpec
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,7 @@ import asct.export
 import asct.hosts
 from asct.cli.app import root
 from asct.export import get
+from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host
 from asct.plan.formats import report_formats
 from asct.plan.load import load_plan
@@ -40,7 +42,7 @@ class Added(Benchmark[Params]):
 
 BENCHMARK = Added()
 """
-TRANSPORT = '''"""Added: a transport."""
+TRANSPORT = '''"""Added: a transport to what only a shell reaches."""
 
 from asct.transports import Option, Transport
 
@@ -48,7 +50,13 @@ TRANSPORT = Transport({"rack": Option("scalar", "Where it is", lambda text: "" i
 
 
 def make(spec, folder):
-    return f"host {spec.name} in {spec.options['rack']}"
+    from asct.hosts.remote import RemoteHost
+    from asct.hosts.shell import ShellLink
+
+    def argv(command):
+        return ["env", f"RACK={spec.options['rack']}", "sh", "-c", command]
+
+    return RemoteHost(spec.name, "added", spec.workdir, ShellLink(spec.name, argv))
 '''
 PLAN = "plan: 1\nname: p\nbenchmarks: [noop]\nhosts: {n1: {transport: added, rack: r1}}\n"
 FORMAT = 'NAME = "added"\nFILE = "added.txt"\nSUMMARY = "a format"\n\ndef render(view):\n    return ""\n'
@@ -90,14 +98,22 @@ def test_a_benchmark_is_a_folder(lay: Lay) -> None:
     assert [info.summary for info in registry.infos if info.name == "added"] == ["added"]
 
 
-def test_a_transport_is_a_file(lay: Lay) -> None:
+def test_a_transport_is_a_file(lay: Lay, tmp_path: Path) -> None:
     lay(asct.hosts, "added.py", TRANSPORT)
-    assert ("added", "Added: a transport.") in transports()
+    assert ("added", "Added: a transport to what only a shell reaches.") in transports()
     plan = load_plan(Path("p.yaml"), text=PLAN).plan
     assert plan is not None
-    assert str(make_host(plan.hosts["n1"])) == "host n1 in r1"
-    host = plan_schema([])["$defs"]["host"]["properties"]
-    assert "added" in host["transport"]["enum"] and host["rack"]["description"] == "Where it is"
+    host = make_host(replace(plan.hosts["n1"], workdir=str(tmp_path / "work")))
+    host.open(SessionSpec("r", "the tests"))
+    try:
+        task = Task(Process(("sh", "-c", "cat given; echo $RACK"), f"{host.work}/t"), tmp_path, files={"given": "in "})
+        assert host.run(task).fetched == ("stdout", "stderr")
+        assert (tmp_path / "stdout").read_text() == "in r1\n"
+    finally:
+        host.close()
+    assert not any((tmp_path / "work").glob("run-*"))
+    keys = plan_schema([])["$defs"]["host"]["properties"]
+    assert "added" in keys["transport"]["enum"] and keys["rack"]["description"] == "Where it is"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
 
-_QUOTED = 500
+QUOTED = 500
 """Characters of a host's own message that a diagnostic quotes."""
 
 
@@ -154,7 +154,7 @@ def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
     hint = f"set the host's `workdir` to a folder that the account can write to (now `{base}`)"
     if "util-linux" in detail:
         hint = "install util-linux on the host: `flock` and `setsid` must be on the PATH of the account"
-    return Diagnostic("E322", f"{place}: cannot make a private work folder: {detail[:_QUOTED]}", hint=hint)
+    return Diagnostic("E322", f"{place}: cannot make a private work folder: {detail[:QUOTED]}", hint=hint)
 
 
 def path_refused(host: str, path: str, why: str) -> Diagnostic:
@@ -190,7 +190,7 @@ def answer_too_long(place: str, program: str, limit: int) -> Diagnostic:
 
 def task_refused(place: str, detail: str) -> Diagnostic:
     hint = "check free space and permissions of the work folder"
-    return Diagnostic("E329", f"{place}: cannot prepare the task: {detail[:_QUOTED]}", hint=hint)
+    return Diagnostic("E329", f"{place}: cannot prepare the task: {detail[:QUOTED]}", hint=hint)
 
 
 def not_recorded(host: str, command: str) -> Diagnostic:

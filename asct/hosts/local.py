@@ -8,15 +8,14 @@ import secrets
 import stat
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from asct.errors import ConnectError, HostError, HostLost
+from asct.errors import HostError
 from asct.hosts import errors
 from asct.hosts.base import Host, Task
 from asct.hosts.downloads import save
-from asct.hosts.processes import ProcessChannel
 from asct.hosts.remote import RemoteHost
+from asct.hosts.shell import ShellLink
 from asct.plan.model import HostSpec
 
 RECONNECT_S = 10.0
@@ -41,53 +40,19 @@ class LocalHost(RemoteHost):
         """Each task is submitted when `run` asks for it."""
 
 
-class LocalLink:
-    """Link by pipes to shells of this machine."""
+class LocalLink(ShellLink):
+    """Link over pipes to shells of this machine."""
 
     breaks_silently = False
 
     def __init__(self, name: str) -> None:
-        self.label = name
-        self._channels: list[ProcessChannel] = []
-        self._open = False
-        self.files = LocalFiles(name)
+        super().__init__(name, lambda command: ["sh", "-c", command])
 
     def connect(self, *, files: bool = True) -> None:
-        self._open = True
-
-    def close(self) -> None:
-        channels, self._channels, self._open = self._channels, [], False
-        for channel in channels:
-            channel.close()
+        self._files = LocalFiles(self._name)
 
     def alive(self) -> bool:
-        return self._open
-
-    def cut(self) -> None:
-        for channel in self._channels:
-            channel.kill()
-
-    def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Sets no limit: nothing waits for a network, and each wait has its own limit."""
-        return nullcontext()
-
-    def extend(self, seconds: float) -> None:
-        """Does nothing; see `within`."""
-
-    def start(self, command: str) -> ProcessChannel:
-        for ended in [one for one in self._channels if not one.running()]:
-            ended.close()
-            self._channels.remove(ended)
-        try:
-            channel = ProcessChannel(["sh", "-c", command])
-        except FileNotFoundError as error:
-            detail = errors.connection_lost(self.label, "starting a shell", "no `sh` on the PATH")
-            raise ConnectError(self.label, detail) from error
-        except OSError as error:  # no process, descriptor or memory left
-            detail = errors.connection_lost(self.label, "starting a shell", error.strerror or str(error))
-            raise HostLost(self.label, detail) from error
-        self._channels.append(channel)
-        return channel
+        return self._files is not None
 
 
 class LocalFiles:

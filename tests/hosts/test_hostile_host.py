@@ -13,7 +13,7 @@ from asct.errors import AsctError, HostError
 from asct.hosts import runner_session
 from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host
-from asct.hosts.slurm.link import SlurmFiles, StepChannel
+from asct.hosts.shell import ProcessChannel, ShellFiles
 from tests.hosts.forced import end, force, through
 from tests.sshd import Sshd
 
@@ -119,7 +119,7 @@ class Node:
 @pytest.mark.parametrize("answer", [b"asct:ok 4097\n", b"asct:ok -1\n", b"asct:ok 1e3\n", b"asct:ok\n", b"a" * 70_000])
 def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> None:
     """It sends no more than it was asked for."""
-    files = SlurmFiles("h", "h (node)", lambda _: cast(StepChannel, Node(answer)))
+    files = ShellFiles("h", "h (node)", lambda _: cast(ProcessChannel, Node(answer)))
     with pytest.raises(HostError) as error:
         files.fetch("/x", tmp_path / "x", 4096)
     assert error.value.diagnostics[0].code == "E327"

@@ -17,8 +17,18 @@ from asct.hosts.base import SessionSpec
 from asct.hosts.factory import make_host
 from asct.hosts.slurm import host as slurm_host
 from asct.hosts.slurm.host import SlurmHost, SlurmState
-from asct.hosts.slurm.jobs import ORDER, STEP, Allocation, QueuedJob, message_of, query_jobs, read_rows, submit
-from asct.hosts.slurm.link import StepChannel
+from asct.hosts.slurm.jobs import (
+    ORDER,
+    STEP,
+    Allocation,
+    JobQueue,
+    QueuedJob,
+    message_of,
+    query_jobs,
+    read_rows,
+    submit,
+)
+from asct.hosts.slurm.link import SlurmLink, StepChannel
 from asct.plan.model import HostSpec
 from tests.slurm import Slurm
 
@@ -101,7 +111,7 @@ def test_an_order_reaches_a_folder_of_the_account(tmp_path: Path) -> None:
 
 
 def channel(text: str) -> StepChannel:
-    return StepChannel("lab", ["sh", "-c", text], lambda _: None)
+    return StepChannel(["sh", "-c", text])
 
 
 def test_a_step_is_heard_beyond_a_thousand_open_files() -> None:
@@ -131,8 +141,11 @@ def test_errors_without_end_and_lines_are_handed_on_in_pieces() -> None:
 
 
 def test_a_command_line_that_is_too_long_is_told() -> None:
-    with pytest.raises(HostError) as error:
-        channel("#" + "x" * (1 << 18))
+    link = SlurmLink("lab", JobQueue())
+    link.move(Allocation(1, "ab"), "n1")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(HostError) as error:
+        patch.setattr("asct.hosts.slurm.link.step_arguments", lambda *_: ["sh", "-c", "#" + "x" * (1 << 18)])
+        link.start("true")
     assert error.value.diagnostics[0].code == "E354"
 
 

@@ -29,16 +29,16 @@ KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
 """Held while a key file is read, so that one thread reads it for all hosts of a fleet."""
-_BROKEN = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
-"""Exceptions of paramiko for a broken connection."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics contain its messages
 
 
 class SshLink(TimedLink):
     """Link over a Fabric connection and its paramiko transport; one sftp channel, opened once."""
 
+    broken = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
+
     def __init__(self, spec: HostSpec, folder: Path, connect_s: float = CONNECT_S) -> None:
-        super().__init__(spec.name, self.cut, *_BROKEN)
+        super().__init__(spec.name)
         self._spec = spec
         self._folder = folder
         self._connect_s = float(spec.options.get("connect_timeout", connect_s))

@@ -1,0 +1,67 @@
+# File transfer for a host that only a shell reaches. Each line of standard input is a call, and each call gets a reply:
+# `asct:ok SIZE` followed by SIZE bytes and a line feed (srun forwards whole lines only), or one word: done, there, missing,
+# odd (not a regular file), large, `no REASON`. Values arrive quoted, with $nl for a line feed. POSIX only.
+
+nl='
+'
+LC_ALL=C
+export LC_ALL
+umask 077
+
+reply() { printf 'asct:%s\n' "$*"; }
+size() { { wc -c <"$1"; } 2>/dev/null || echo 0; }
+
+# try PROGRAM [ARGUMENT]...: reply with the message of a program that fails
+try() {
+    if message=$("$@" 2>&1); then return 0; fi
+    reply "no ${message##*: }"
+    return 1
+}
+
+# bytes SIZE PROGRAM [ARGUMENT]...: reply with SIZE bytes of the program's output, padded with zeros if the file shrank
+# meanwhile. dd joins the pieces of a small reply, which would go through the network one by one.
+bytes() {
+    size=$1
+    shift
+    {
+        reply "ok $size"
+        if [ "$size" -gt 0 ]; then { "$@"; cat /dev/zero; } 2>/dev/null | head -c "$size"; fi
+        echo
+    } | dd ibs=65536 obs=131072 2>/dev/null
+}
+
+# fetch PATH LIMIT: a regular file of at most LIMIT bytes
+fetch() {
+    if [ -h "$1" ] || { [ -e "$1" ] && [ ! -f "$1" ]; }; then reply odd; return; fi
+    [ -f "$1" ] || { reply no No such file or directory; return; }
+    [ -r "$1" ] || { reply no Permission denied; return; }
+    found=$(($(size "$1")))
+    if [ "$found" -gt "$2" ]; then reply large; else bytes "$found" cat -- "$1"; fi
+}
+
+# part PATH OFFSET LIMIT: the content of a growing file from OFFSET on, at most LIMIT bytes
+part() {
+    found=0
+    if [ -f "$1" ]; then found=$(($(size "$1") - $2)); fi
+    if [ "$found" -lt 0 ]; then found=0; fi
+    if [ "$found" -gt "$3" ]; then found=$3; fi
+    bytes "$found" tail -c +"$(($2 + 1))" "$1"
+}
+
+exists() { if [ -e "$1" ] || [ -h "$1" ]; then reply there; else reply missing; fi; }
+
+folder() {
+    if [ -e "$1" ] || [ -h "$1" ]; then reply there; return; fi
+    if try mkdir -p -- "$1"; then reply done; fi
+}
+
+# store PATH PARTIAL MODE SIZE: write the SIZE bytes that follow the line, first as PARTIAL. All of them are read even if
+# writing fails: the next line is a call.
+store() {
+    head -c "$4" | { cat >"$2" || cat >/dev/null; } 2>/dev/null
+    [ "$(($(size "$2")))" = "$4" ] || { rm -f -- "$2"; reply "no the file could not be written completely"; return; }
+    if try chmod "$3" -- "$2" && try mv -f -- "$2" "$1"; then reply done; fi
+}
+
+reply ready
+while IFS= read -r line; do eval "$line"; done

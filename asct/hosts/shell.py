@@ -1,0 +1,299 @@
+"""Link over a program of this machine that gives a shell on the host, such as `docker exec -i` or `srun`."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import posixpath
+import re
+import secrets
+import select
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from asct.errors import ConnectError, HostError, HostLost
+from asct.hosts import errors, script
+from asct.hosts.downloads import save
+from asct.hosts.link import FileTransfer, TimedLink
+
+CONNECT_S = 90.0
+"""Seconds for the first command to start, for example until the prolog of a Slurm job has finished."""
+CLOSE_S = 5.0
+"""Seconds that a process has to exit after its channel is closed."""
+_BYTES = 1 << 16
+_MOST_ERROR = 1 << 20
+"""Limit in bytes of unread standard error."""
+_PAUSE_S = 1.0
+_SIZE = re.compile("[0-9]{1,15}")
+
+
+class ProcessChannel:
+    """Channel over the standard streams of a process. It leads a separate session, so that neither Ctrl-C nor a closed
+    terminal reaches it. Raises OSError if the process cannot be started."""
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+        process = subprocess.Popen(
+            argv,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._process = process
+        self._in, self._out, self._err = process.stdin, process.stdout, process.stderr
+        os.set_blocking(self._err.fileno(), False)
+        self._poll = select.poll()  # select() is limited to descriptors below 1024: some hundred hosts
+        self._poll.register(self._out, select.POLLIN)
+        self._poll.register(self._err, select.POLLIN)
+        self._open = {self._out.fileno(), self._err.fileno()}
+        self._error = b""
+
+    def send(self, data: bytes) -> None:
+        view = memoryview(data)
+        with contextlib.suppress(OSError, ValueError):
+            while view:
+                view = view[os.write(self._in.fileno(), view) :]
+
+    def finish_input(self) -> None:
+        with contextlib.suppress(OSError):
+            self._in.close()
+
+    def receive(self, timeout_s: float) -> bytes:
+        """Standard output ends only when standard error has ended too, so that none of it is missed."""
+        while self._open:
+            ready = {number for number, _ in self._poll.poll(_milliseconds(timeout_s))}
+            if not ready:
+                raise TimeoutError
+            if self._err.fileno() in ready and self._take_error():
+                raise TimeoutError  # the caller has to read it first
+            if self._out.fileno() in ready:
+                if data := os.read(self._out.fileno(), _BYTES):
+                    return data
+                self._forget(self._out.fileno())
+        self._close_streams()
+        return b""
+
+    def _take_error(self) -> bool:
+        """Read the available standard error; return True if the limit is reached."""
+        while len(self._error) < _MOST_ERROR:
+            try:
+                block = os.read(self._err.fileno(), _BYTES)
+            except BlockingIOError:
+                return False
+            if not block:
+                self._forget(self._err.fileno())
+                return False
+            self._error += block
+        return True
+
+    def _forget(self, number: int) -> None:
+        if number in self._open:
+            self._open.remove(number)
+            self._poll.unregister(number)
+
+    def receive_error(self) -> bytes:
+        if not self._err.closed:
+            self._take_error()
+        found, self._error = self._error, b""
+        return found
+
+    def message(self) -> str:
+        """The standard error of a program that failed to start a shell, in one line."""
+        return "; ".join(self.receive_error().decode("utf-8", "replace").splitlines())[: errors.QUOTED]
+
+    def status(self) -> int:
+        status = self._process.wait()
+        return -1 if status < 0 else status
+
+    def running(self) -> bool:
+        """Whether the process is still running."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Kill the process."""
+        self._process.kill()
+
+    def close(self) -> None:
+        self.finish_input()
+        if self.running():
+            self._process.terminate()
+            try:
+                self._process.wait(CLOSE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        if not self._err.closed:
+            self._take_error()
+        self._close_streams()
+
+    def _close_streams(self) -> None:
+        self.finish_input()
+        for number in list(self._open):
+            self._forget(number)
+        self._out.close()
+        self._err.close()
+
+
+def _milliseconds(seconds: float) -> int | None:
+    """The timeout of poll(2); None waits without a limit."""
+    return None if math.isinf(seconds) else math.ceil(seconds * 1000)
+
+
+class ShellLink(TimedLink):
+    """Link over processes of this machine. `argv(command)` is the command line that runs `command` in a shell of the
+    host with the standard streams of the process, such as `["docker", "exec", "-i", "box", "sh", "-c", command]`."""
+
+    def __init__(self, name: str, argv: Callable[[str], Sequence[str]]) -> None:
+        super().__init__(name)
+        self._argv = argv
+        self._channels: list[ProcessChannel] = []
+        self._files: FileTransfer | None = None
+
+    def connect(self, *, files: bool = True) -> None:
+        self.watch()
+        try:
+            with self.within(CONNECT_S, "starting a shell"):
+                self._files = ShellFiles(self._name, self.label, self.start)
+        except HostError as error:
+            self.close()
+            raise ConnectError(self._name, *error.diagnostics) from error
+
+    def close(self) -> None:
+        self.unwatch()
+        channels, self._channels, self._files = self._channels, [], None
+        for channel in channels:
+            channel.close()
+
+    def alive(self) -> bool:
+        return not self.late and isinstance(self._files, ShellFiles) and self._files.channel.running()
+
+    def cut(self) -> None:
+        for channel in list(self._channels):
+            channel.kill()
+
+    def start(self, command: str) -> ProcessChannel:
+        for ended in [one for one in self._channels if not one.running()]:
+            ended.close()
+            self._channels.remove(ended)
+        argv = self._argv(command)
+        try:
+            channel = self.open_channel(argv)
+        except OSError as error:
+            raise self.not_started(argv[0], error) from error
+        self._channels.append(channel)
+        return channel
+
+    def open_channel(self, argv: Sequence[str]) -> ProcessChannel:
+        """Start the process of a channel. Raises OSError."""
+        return ProcessChannel(argv)
+
+    def not_started(self, program: str, error: OSError) -> HostError:
+        """The error for a program that is missing, or that this machine has no process, descriptor or memory for."""
+        missing = isinstance(error, FileNotFoundError)
+        detail = f"no `{program}` on the PATH" if missing else error.strerror or str(error)
+        diagnostic = errors.connection_lost(self.label, "starting a shell", detail)
+        return ConnectError(self._name, diagnostic) if missing else HostLost(self._name, diagnostic)
+
+    @property
+    def files(self) -> FileTransfer:
+        if self._files is None:
+            raise HostLost(self._name, errors.connection_lost(self.label, "idle"))
+        return self._files
+
+
+class ShellFiles:
+    """FileTransfer over one channel, to a shell that executes files.sh."""
+
+    def __init__(self, host: str, label: str, start: Callable[[str], ProcessChannel]) -> None:
+        self._host = host
+        self._label = label
+        self.channel = start(Path(__file__).with_name("files.sh").read_text(encoding="utf-8"))
+        self._rest = b""
+        self._reply()
+
+    def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
+        word, content = self._request("fetch", source, str(max_bytes), limit=max_bytes)
+        if word == "odd":
+            raise HostError(self._host, errors.not_regular(self._host, source))
+        if word == "large":
+            return False
+        try:
+            save(target, content)
+        finally:
+            for _ in content:  # read the rest even if writing failed
+                pass
+        return True
+
+    fetch_regular = fetch
+
+    def tail(self, path: str, offset: int) -> bytes:
+        return b"".join(self._request("part", path, str(offset), str(_BYTES), limit=_BYTES)[1])
+
+    def exists(self, path: str) -> bool:
+        return self._request("exists", path)[0] == "there"
+
+    def make_folder(self, path: str) -> bool:
+        return self._request("folder", path)[0] == "done"
+
+    def store(self, source: Path, target: str, partial: str, mode: int) -> None:
+        self.make_folder(posixpath.dirname(target))
+        self._store(target, partial, mode, source.read_bytes())
+
+    def write(self, target: str, data: bytes) -> None:
+        self._store(target, f"{target}.{secrets.token_hex(6)}.part", 0o600, data)
+
+    def _store(self, target: str, partial: str, mode: int, data: bytes) -> None:
+        self._request("store", target, partial, f"{mode:o}", str(len(data)), data=data)
+
+    def _request(
+        self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0
+    ) -> tuple[str, Iterator[bytes]]:
+        """The reply's first word and its content, which must be read before the next request."""
+        line = script.call(self._host, function, path, *values) + "\n"
+        self.channel.send(line.encode("utf-8", "surrogateescape") + data)
+        word, rest = self._reply()
+        if word == "no":
+            raise HostError(self._host, errors.file_failed(self._host, path, rest))
+        if word != "ok":
+            return word, iter(())
+        if not _SIZE.fullmatch(rest) or int(rest) > limit:
+            raise self._unexpected(rest)
+        return word, self._content(int(rest))
+
+    def _reply(self) -> tuple[str, str]:
+        while b"\n" not in self._rest:
+            if len(self._rest) > script.LONGEST_LINE:
+                raise self._unexpected(self._rest.decode("utf-8", "replace"))
+            self._rest += self._received()
+        line, _, self._rest = self._rest.partition(b"\n")
+        word, _, rest = line.decode("utf-8", "replace").removeprefix("asct:").partition(" ")
+        return word, rest
+
+    def _content(self, size: int) -> Iterator[bytes]:
+        """Yield `size` bytes of content and skip the line feed behind them."""
+        left = size + 1
+        while left:
+            self._rest = self._rest or self._received()
+            block, self._rest = self._rest[:left], self._rest[left:]
+            left -= len(block)
+            yield block if left else block[:-1]
+
+    def _received(self) -> bytes:
+        """The next bytes; waits until the time limit of the link kills the channel."""
+        while True:
+            try:
+                data = self.channel.receive(_PAUSE_S)
+            except TimeoutError:
+                continue
+            if not data:
+                detail = errors.connection_lost(self._label, "moving files", self.channel.message())
+                raise HostLost(self._host, detail)
+            return data
+
+    def _unexpected(self, text: str) -> HostError:
+        return HostError(self._host, errors.strange_shell(self._label, "moving files", text))
