@@ -1,1 +1,1 @@
-"""The parts of a benchmark, which imports this package, `instruments`, `statistics` and `values` only."""
+"""Building blocks of benchmarks. A benchmark imports only this package, `instruments`, `statistics` and `values`."""

@@ -23,8 +23,8 @@ P = TypeVar("P", bound=Params)
 
 @dataclass(frozen=True, slots=True)
 class ResultField:
-    """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. `example` gives its type at
-    plan time."""
+    """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. `example` shows its type
+    at plan time."""
 
     path: str
     unit: Literal["B", "s", "1"]
@@ -59,7 +59,7 @@ class Context:
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Devices of this host that the plan allows to be overwritten, by the path that the plan gives."""
     written: frozenset[str] = frozenset()
-    """Paths that this run has written to before: content without a known signature there is its own."""
+    """Paths that this run has written to: content without a known signature there comes from the run itself."""
 
 
 class Refusal(str):
@@ -69,7 +69,7 @@ class Refusal(str):
 
 
 class Unsuitable(ValueError):
-    """A step found that the target is not what the settings ask for. This is not a parsing error."""
+    """The target does not match the settings, as the output of a step shows. The output itself is valid."""
 
 
 class Benchmark(ABC, Generic[P]):
@@ -97,8 +97,8 @@ class Benchmark(ABC, Generic[P]):
     results: ClassVar[tuple[ResultField, ...]] = ()
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Contradictory settings as pairs of (setting, message). Called at plan time. A message that is a Refusal
-        describes what asct refuses for safety instead of an error."""
+        """Contradictory settings as pairs of (setting, message). Called at plan time. A message of type Refusal means
+        that asct refuses the settings for safety; any other message is an error."""
         return ()
 
     @abstractmethod

@@ -10,17 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from asct.sdk.benchmark import Benchmark
 
 EVERYTHING: Final = "*"
-"""Stands in `touches` for every value of every benchmark."""
+"""In `touches`: every value of every benchmark."""
 _FAMILIES: Final = {"memory": "memory", "storage": "storage", "ssd": "storage", "hdd": "storage"}
-"""Keyword of a benchmark to the family that it belongs to."""
+"""Family of a benchmark by keyword."""
 _QUANTITIES: Final = {
     "s": "latency", "cycles": "latency", "B/s": "bandwidth", "B/cycle": "bandwidth", "ops/s": "iops", "%": "cpu",
 }  # fmt: skip
-"""Unit of a metric to what it tells of."""
+"""Measured quantity by the unit of a metric."""
 
 Certainty = Literal["certain", "likely", "possible"]
 CERTAINTIES: Final[tuple[Certainty, ...]] = ("certain", "likely", "possible")
-"""The surest first."""
+"""Most certain first."""
 
 
 class _Part(BaseModel):
@@ -40,12 +40,13 @@ class Setting(_Part):
 
 
 class Disturbance(_Part):
-    """A disturbance. `title` is short enough for a list, `seen` has the value that was found, `effect` says
-    which values suffer and in which direction, `sure` how sure that is and `why`.
+    """A disturbance. `title` is short enough for a list, `seen` contains the value that was found, `effect` describes
+    which values change and in which direction, `sure` how certain that is, and `why` the reason.
 
-    `fix` and `undo` are lines for a shell of root; the undo restores what was seen. With `scripted` they may run
-    unattended, one by one; without, `advice` or the lines are for a person. `touches` lists families of benchmarks
-    (`memory`) or what they measure (`storage.iops`); `*` is everything, nothing at all that no value suffers.
+    `fix` and `undo` are shell commands for root; `undo` restores the state that was found. If `scripted`, they can run
+    unattended, one after the other; otherwise `advice` or the commands are for a person. `touches` lists families of
+    benchmarks (`memory`) or quantities that they measure (`storage.iops`); `*` stands for all values, an empty list for
+    none.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Disturbance(_Part):
 
     @property
     def touched(self) -> str:
-        """`touches` for people: `memory latency, storage`."""
+        """`touches` as text: `memory latency, storage`."""
         if EVERYTHING in self.touches:
             return "everything"
         return ", ".join(_worded(item) for item in self.touches) or "no value"
@@ -86,20 +87,20 @@ class Unseen(_Part):
 
 
 class Disturbances(_Part):
-    """disturbances/<host>.json of a run: the findings on a host before measuring, most certain first."""
+    """disturbances/<host>.json of a run: the findings on a host before the first measurement, most certain first."""
 
     schema_: Literal["asct.disturbances/1"] = Field("asct.disturbances/1", alias="schema")
     host: str
     findings: list[Disturbance] = Field(default_factory=list)
     unseen: list[Unseen] = Field(default_factory=list)
 
-    def touching(self, words: Collection[str]) -> list[Disturbance]:
-        """The findings that are more than possible and touch something with these subjects."""
-        return [item for item in self.findings if item.sure != "possible" and item.about(words)]
+    def touching(self, subjects: Collection[str]) -> list[Disturbance]:
+        """The findings that are at least likely and affect one of these subjects."""
+        return [item for item in self.findings if item.sure != "possible" and item.about(subjects)]
 
 
 def subjects(benchmark: Benchmark[Any]) -> frozenset[str]:
-    """The subjects of a benchmark, in the terms of `touches`: its family, and the quantities of its metrics."""
+    """The subjects of a benchmark as in `touches`: its family, and the quantities of its metrics."""
     families = {_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES}
     told = {_QUANTITIES[metric.unit] for metric in benchmark.metrics if metric.unit in _QUANTITIES}
     return frozenset({EVERYTHING, *families, *(f"{family}.{what}" for family in families for what in told)})

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from asct.sdk.metric import Better
     from asct.sdk.record import Scalar
 
 Scale = Literal["linear", "log2", "log10", "category"]
-Align = Literal["left", "right"]
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`unit` is the unit of the data ("B" gets KiB/MiB ticks on a log2 scale)."""
+    """An axis. `unit` is the unit of the data ("B" has KiB and MiB ticks on a log2 scale)."""
 
     title: str
     unit: str = ""
@@ -23,7 +23,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one line or one bar group; `low`/`high` are interval ends beside each y."""
+    """The points of a line or a group of bars. `low` and `high` are the ends of the interval of each y."""
 
     name: str
     x: tuple[Scalar, ...]
@@ -43,31 +43,29 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Line chart."""
-
+class _Chart:
     slug: str
     title: str
     caption: str
     x: Axis
     y: Axis
     series: tuple[Series, ...]
-    markers: tuple[Marker, ...] = ()
-    better: Literal["lower", "higher", "neither"] = "neither"
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
-    """Grouped or stacked bars."""
+class Line(_Chart):
+    """A line chart."""
 
-    slug: str
-    title: str
-    caption: str
-    x: Axis
-    y: Axis
-    series: tuple[Series, ...]
+    markers: tuple[Marker, ...] = ()
+    better: Better = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class Bars(_Chart):
+    """A chart of grouped or stacked bars."""
+
     stacked: bool = False
-    better: Literal["lower", "higher", "neither"] = "neither"
+    better: Better = "neither"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class Heatmap:
     """A matrix as colors: `values[row][column]` in `unit`, None where nothing was measured.
 
     `ceiling` ends the color scale below larger values, so that one outlier does not hide the rest. `groups` are the
-    rows (and columns, if those are the same) at which a block of the topology begins.
+    rows (and columns, if they have the same names) at which a block of the topology begins.
     """
 
     slug: str
@@ -90,11 +88,11 @@ class Heatmap:
     ceiling: float | None = None
     groups: tuple[int, ...] = ()
     host: str = ""
-    better: Literal["lower", "higher", "neither"] = "neither"
+    better: Better = "neither"
 
 
 Chart = Line | Bars
-"""Figures of series over an axis."""
+"""A figure of series over an axis."""
 Figure = Chart | Heatmap
 
 
@@ -119,14 +117,14 @@ class Column:
 class Table:
     """Rows keyed by column key, with raw values in base units.
 
-    A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` are those of its
-    values; a report explains each flag once for all tables.
+    A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` are the flags
+    of its values; a report explains each flag once for all tables.
     """
 
     slug: str
     title: str
     columns: tuple[Column, ...]
     rows: tuple[dict[str, Scalar | None], ...]
-    notes: tuple[str, ...] = field(default=())
-    flags: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
     bulk: bool = False

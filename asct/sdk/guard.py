@@ -15,7 +15,7 @@ from asct.sdk.step import Kernel, Step
 
 TARGETS_FILE: Final = "targets"
 FIRST_HANDLE: Final = 100
-"""The program inherits the handle of target i as descriptor FIRST_HANDLE + i."""
+"""The program inherits target i as descriptor FIRST_HANDLE + i."""
 
 _NO_SERIAL: Final = "-"
 
@@ -37,8 +37,8 @@ class Consent:
 class Target:
     """A file or device that a program opens.
 
-    `serial` and `overwrite` come from the consent for a device that is written. `dirty`: this job wrote to it before,
-    so content without a known signature is its own.
+    `serial` and `overwrite` come from the consent for a device that is written. `dirty` means that this job has written
+    to the target: content without a known signature comes from the job itself.
     """
 
     path: str
@@ -70,8 +70,7 @@ class StopRule:
 
 
 def handle_path(index: int) -> str:
-    """The path by which a program opens the very file that guard checked, even if its name now refers to another
-    file."""
+    """The path by which a program opens the file that guard checked, even if its name now refers to another file."""
     return f"/proc/self/fd/{FIRST_HANDLE + index}"
 
 
@@ -86,8 +85,9 @@ def guarded(
 ) -> Step:
     """`step`, whose program is a tool at `path` on the host, as a step that runs the program below guard.
 
-    `max_write_bytes` ends the program when that much was written to the targets. `whole_drive`: the program changes
-    more of a drive than its target (an NVMe format or sanitize), so a drive with other namespaces is refused.
+    `max_write_bytes` ends the program after it has written that many bytes to the targets. `whole_drive` means that the
+    program changes more of a drive than its target (an NVMe format or sanitize): a drive with other namespaces is
+    refused.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     arguments = [*orders, "--", path, *step.arguments]
@@ -107,7 +107,7 @@ def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
-    """Whether any target is a device: root opens devices (or accounts with access); a file belongs to its account."""
+    """Whether any target is a device, which usually only root can open; a file belongs to the account."""
     return any(is_device_path(target.path) for target in targets)
 
 

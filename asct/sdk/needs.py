@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 SHORTEST_LIMIT_S: Final = 900.0
-"""The time limit of a short point whose plan gives none."""
+"""Time limit of a short point if the plan sets none."""
 GUARD: Final = "guard"
 """The kernel that opens devices and files for the programs that use them (asct.sdk.guard)."""
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates nothing there
@@ -21,7 +21,7 @@ def is_device_path(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A file that `prepare` creates in the work folder of the job, and that is removed with it. `bytes` is its size."""
+    """A file that `prepare` creates in the work folder of the job and that is removed with the folder."""
 
     name: str
     bytes: int
@@ -29,10 +29,10 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """A step of a point that needs root. `why` describes it ("reserves 2 MiB pages") and what is lost without it.
+    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and the loss without it.
 
-    `kernel` is the program that does it, run through sudo if the plan allows that; "" is the reading of facts.
-    `needed`: the point cannot be measured without it.
+    `kernel` is the program that performs it, through sudo if the plan allows that; "" stands for reading the facts.
+    `needed` means that the point cannot be measured without it.
     """
 
     why: str
@@ -44,27 +44,27 @@ class Privilege:
 class Needs:
     """Requirements and costs of one repeat of one point.
 
-    `kernels` are names; `tools` pairs a tool with the lowest version that will do ("" for any). `optional_tools` are
-    used when present. `privileges` lists what root adds; that devices are opened by root goes without saying.
-    `seconds` is the estimated time, `writes_bytes` what is written, per target path ("" means the scratch file).
+    `kernels` are names; `tools` pairs a tool with the lowest sufficient version ("" for any). `optional_tools` are
+    used if present. `privileges` lists the operations of root except opening devices, which is implied. `seconds` is an
+    estimate; `writes_bytes` is the number of bytes written to each target path ("" is the scratch file).
     """
 
     kernels: tuple[str, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
     optional_tools: tuple[str, ...] = ()
     cpus: int = 1
-    """CPUs that the account may use at once; a thread has one of its own."""
+    """Number of CPUs that the account must be able to use at once, one per thread."""
     memory_bytes: int = 0
     scratch: Scratch | None = None
     seconds: float = 0.0
     longest_s: float = 0.0
-    """The longest that a repeat may take by its own rules (rounds until a state is steady): a time limit that the plan
-    does not give is at least twice this."""
+    """Maximum duration of a repeat that has no fixed duration (rounds until the state is steady). If the plan sets no
+    time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     targets: tuple[str, ...] = ()
-    """Files or devices of the plan that the point opens; `writes_bytes` lists those that it writes."""
+    """Files and devices named in the plan that the point opens; `writes_bytes` lists the ones that it writes."""
     purges: tuple[str, ...] = ()
-    """Of the targets, those that are wiped whole (format, discard, secure erase): they count as written."""
+    """Targets that are wiped completely (format, discard, secure erase); they count as written."""
     may_overwrite: bool = False
     privileges: tuple[Privilege, ...] = ()
 
@@ -75,7 +75,7 @@ class Needs:
 
     @property
     def rights(self) -> tuple[Privilege, ...]:
-        """Everything that requires root: `privileges`, and the devices among the targets, which guard opens."""
+        """All operations that require root: `privileges`, and opening the devices among the targets."""
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(

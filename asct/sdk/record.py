@@ -25,7 +25,7 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
 
 
 class Stats(BaseModel):
-    """The spread behind a value, in the value's unit. `ci95` is None below 6 independent samples."""
+    """The distribution of the samples of a value, in its unit. `ci95` is None below 6 independent samples."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
@@ -37,7 +37,7 @@ class Stats(BaseModel):
     max: float
 
     def scaled(self, factor: float) -> Stats:
-        """The same spread in another unit; `factor` is positive."""
+        """The same statistics in another unit; `factor` is positive."""
         return Stats(
             n=self.n,
             median=self.median * factor,
@@ -49,16 +49,16 @@ class Stats(BaseModel):
 
 
 def doubtful(flag: str) -> bool:
-    """Whether a flag questions the value: `noisy`, `invalid`, or a flag with such a prefix."""
+    """Whether a flag marks a value as doubtful: `noisy`, `invalid`, or a flag with one of these prefixes."""
     return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One value of one metric. `coords` are its coordinates in the result; `flags` question it.
+    """One value of one metric. `coords` are its coordinates in the result, `flags` its qualifications.
 
-    A `detail` is one of many values that another value of the same repeat summarizes (a size on a curve whose levels
-    were found). Its flags apply to itself only: a noisy detail does not make the repeat noisy.
+    A `detail` is one of many values that another value of the same repeat summarizes (a size on a curve with levels).
+    Its flags apply only to itself: a noisy detail does not make the repeat noisy.
     """
 
     metric: str

@@ -1,4 +1,4 @@
-"""Records of one job as rows of tables: by point and place, medians over the repeats, the spread, the flags."""
+"""Rows of tables from the records of a job: grouped by point, with median over the repeats, spread and flags."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
 
 
 def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]:
-    """The records of a metric at a place: the repeats of one value when `coords` name it fully."""
+    """The records of a metric with these coordinates: the repeats of one value if `coords` are complete."""
     return [
         record
         for record in records
@@ -43,7 +43,7 @@ def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]
 
 
 def middle(repeats: Sequence[Record]) -> float | None:
-    """The median over the repeats; None without any."""
+    """The median over the repeats; None if there are none."""
     return median([record.value for record in repeats]) if repeats else None
 
 
@@ -53,7 +53,7 @@ def highest(repeats: Sequence[Record]) -> float | None:
 
 
 def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
-    """The 95 % interval of the only repeat; of several, the span of their values; None where neither is known."""
+    """The 95 % interval of the only repeat; the range of values of several; None if unknown."""
     if len(repeats) > 1:
         values = [record.value for record in repeats]
         return min(values), max(values)
@@ -62,7 +62,7 @@ def interval(repeats: Sequence[Record]) -> tuple[float, float] | None:
 
 
 def interval_text(repeats: Sequence[Record], unit: float, digits: int) -> str | None:
-    """`41.20 .. 41.35`, of several repeats with their number; in units of `unit`."""
+    """`41.20 .. 41.35` in units of `unit`; for several repeats with their number."""
     ends = interval(repeats)
     if ends is None:
         return None
@@ -71,7 +71,7 @@ def interval_text(repeats: Sequence[Record], unit: float, digits: int) -> str | 
 
 
 def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
-    """Every flag once; those that question the value come first."""
+    """Every flag once; those that mark a value as doubtful come first."""
     found = dict.fromkeys(flag for record in records for flag in record.flags)
     return tuple(sorted(found, key=lambda flag: not doubtful(flag)))
 
@@ -91,7 +91,7 @@ def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
 
 
 def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]) -> Series:
-    """A line or group of bars: each group holds the repeats of the value at one x, of one host."""
+    """A line or group of bars; each group contains the repeats of the value at one x on one host."""
     ends = [interval(group) or (None, None) for group in groups]
     return Series(
         name=name,

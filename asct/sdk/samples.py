@@ -33,10 +33,10 @@ class KernelRun:
 
 
 def read_kernel(output: Output) -> KernelRun:
-    """The complete stream of a kernel that succeeded.
+    """Parse the complete stream of a successful kernel.
 
-    Raises ValueError with a message for the user: the kernel did not end, failed, wrote something else, or uses a newer
-    version of the format.
+    Raises ValueError with a message for the user if the kernel was killed or failed, or if its output is not in the
+    expected format and version.
     """
     name = _name(output)
     objects = _objects(output, name)
@@ -47,14 +47,16 @@ def read_kernel(output: Output) -> KernelRun:
     if meta.get("t") != "meta":
         raise ValueError(f"the output of the kernel {name} does not begin with a `meta` line")
     if meta.get("abi", ABI) != ABI:
-        raise ValueError(f"the kernel {name} writes format {meta['abi']}, but this asct reads {ABI}")
+        raise ValueError(f"the kernel {name} writes format {meta['abi']}, but this version of asct reads format {ABI}")
     return KernelRun(meta, tuple(item for item in objects if item.get("t") == "sample"), end, tuple(objects))
 
 
 def number(sample: Mapping[str, Any], key: str) -> float:
-    """A number of a sample; raises ValueError naming the key when it is missing or something else."""
+    """A number of a sample. Raises ValueError with the key if it is missing or not a number."""
     value = sample.get(key)
-    if type(value) is not int and type(value) is not float:  # as JSON gives them: no bool, and a million are asked for
+    if (
+        type(value) is not int and type(value) is not float
+    ):  # not a bool; isinstance would be slower for a million samples
         raise ValueError(f"a sample has no number `{key}`: {_short(json.dumps(dict(sample)))}")
     return float(value)
 
@@ -85,7 +87,7 @@ def _name(output: Output) -> str:
 
 
 def _objects(output: Output, name: str) -> list[dict[str, Any]]:
-    """Every line as an object. A last line without newline is truncated and ignored."""
+    """The lines as objects. A truncated last line is ignored."""
     text = output.stdout
     lines = text.split("\n")
     cut = lines.pop()
@@ -112,7 +114,7 @@ def _no_number(word: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
-"""Made once: for each of a million lines it would take longer than to read the line."""
+"""Created once: creating it for each of a million lines would take longer than decoding the line."""
 
 
 def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:
@@ -121,7 +123,9 @@ def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:
             return f"was killed by {signal.Signals(-output.status).name}"
         except ValueError:
             return f"was killed by signal {-output.status}"
-    meaning = {2: " (wrong usage)", 3: " (the host cannot do it)", 4: " (a self-check failed)"}.get(output.status, "")
+    meaning = {2: " (wrong usage)", 3: " (not supported by the host)", 4: " (a self-check failed)"}.get(
+        output.status, ""
+    )
     if output.status:
         return f"failed with exit status {output.status}{meaning}"
     if end is None:

@@ -28,7 +28,7 @@ class Companion:
     """A program that runs during a step: started before it, ended by SIGINT after it (mpstat then writes its JSON).
 
     Its standard output is stored as `stdout_file` in the folder of the step. A companion that cannot be started is
-    noted; it is not an error.
+    reported as a note, not as an error.
     """
 
     program: Program
@@ -41,10 +41,11 @@ class Companion:
 class Step:
     """One process of one repeat of one point.
 
-    It runs in a folder of its own on the host. `files` are written there first (name to text); `collect` names the
+    It runs in its own folder on the host. `files` are written there first (name to text); `collect` names the
     files to fetch afterwards besides stdout and stderr. `timeout_s` None means the time limit of the point. `label`
-    describes the step in the progress of a long repeat (`round 7, cell 12 of 56`); its default is the name. `as_root`:
-    a kernel does more as root; it is run through sudo if plan and host allow that, without `env` except for the locale.
+    describes the step in the progress of a long repeat (`round 7, cell 12 of 56`); its default is the name. `as_root`
+    marks a kernel that can do more as root: it runs through sudo if the plan and the host allow it, with the locale as
+    its only variable of `env`.
     """
 
     name: str

@@ -47,7 +47,7 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
         (output(META, END, status=-99), r"killed by signal 99"),
         (
             output(META, status=3, stderr="no such node: 7\n"),
-            r"status 3 \(the host cannot do it\): no such node: 7",
+            r"status 3 \(not supported by the host\): no such node: 7",
         ),
         (output(META, status=2, stderr="--x: unknown\n"), r"exit status 2 \(wrong usage\): --x: unknown"),
         (output(META, END, status=4), r"exit status 4 \(a self-check failed\)"),
@@ -59,7 +59,7 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
         (output(META, '{"t":"sample","ns":[NaN]}', END), r"line 2 .* not a JSON object"),
         (output(META, '{"t":"sample","ns":-Infinity}', END), r"line 2 .* not a JSON object"),
         (output(SAMPLE, END), r"does not begin with a `meta` line"),
-        (output(META | {"abi": 2}, END), r"writes format 2, but this asct reads 1"),
+        (output(META | {"abi": 2}, END), r"writes format 2, but this version of asct reads format 1"),
     ],
 )
 def test_refusals_name_the_cause(broken: Output, message: str) -> None:
